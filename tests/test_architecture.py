@@ -171,7 +171,7 @@ PURE_MODULES = {
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "stricter")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
-    *("rankgate.judge.model", "rankgate.judge.quotes", "rankgate.judge.plan"),
+    *(f"rankgate.judge.{name}" for name in ("model", "quotes", "plan", "sample")),
     *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),
     *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world
@@ -256,7 +256,7 @@ HOMES = [
         id="tempfile: one way to write a file whole; room for DuckDB; files of a commit",
     ),
     pytest.param(
-        "csv", {"labelling.pool_files", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
+        "csv", {"labelling.sheets", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
     ),
     pytest.param("fsspec", {"baselines.objects"}, id="fsspec: an extra, for baselines in a bucket"),
     pytest.param("bm25s", {"diagnosis.lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.judge.calibrated import always, calibrated
 from tests.judge.cases import answers_of
 from tests.judge.hash_judge import REFUSAL, judging
 
@@ -25,11 +26,13 @@ from rankgate.readers.formats import read_gold, read_run
 
 COUNT = 100
 GATES = """
+evidence: estimate
 gates:
   - {name: recall@2, threshold: 0.9, severity: error}
   - {name: faithfulness, threshold: 0.8, regression_max: 0.03, severity: SEVERITY}
   - {name: answered_rate, regression_max: 0.05}
-judge: {endpoint: ADDRESS, model: hash-judge-2026-01-01, structured: json_schema}
+judge: {endpoint: ADDRESS, model: hash-judge-2026-01-01, structured: json_schema,
+        calibration: {file: calibration.json, max_days: 99999}}
 """
 
 Answers = Callable[[int], str]
@@ -57,9 +60,21 @@ class Project:
         self.run("base.jsonl", right)
         self.gates()
 
-    def gates(self, severity: str = "error", replaced: tuple[str, str] = ("", "")) -> None:
+    def gates(
+        self,
+        severity: str = "error",
+        replaced: tuple[str, str] = ("", ""),
+        model: str = "hash-judge-2026-01-01",
+        more: str = "",
+    ) -> None:
         text = GATES.replace("SEVERITY", severity).replace("ADDRESS", self.address).replace(*replaced)
+        text = text.replace("hash-judge-2026-01-01", model) + more
         (self.folder / "ship-criteria.yaml").write_text(text)
+        self.calibrate()
+
+    def calibrate(self) -> None:
+        """The judge of the criteria is always right, as people found by all answers of the first run."""
+        calibrated("ship-criteria.yaml", always(1.0, COUNT), "calibration.json")
 
     def run(self, name: str, answers: Answers) -> None:
         passages = [(f"d{n}", f"Article {n} can be returned. It costs {n} euros.") for n in range(COUNT)]
@@ -207,7 +222,7 @@ def test_a_metric_of_answers_needs_to_know_the_judge(project: Project) -> None:
     text = (project.folder / "ship-criteria.yaml").read_text()
     (project.folder / "ship-criteria.yaml").write_text(text[: text.index("judge:")])
     assert main(["check", "--gold", "gold.jsonl", "--run", "run.jsonl"]) == 2
-    message = "ship-criteria.yaml:4: gates[1].name: faithfulness is judged by a model; say which one: judge: {"
+    message = "ship-criteria.yaml:5: gates[1].name: faithfulness is judged by a model; say which one: judge: {"
     assert message in project.capsys.readouterr().out
 
 

@@ -85,7 +85,7 @@ def test_verdicts_that_no_judge_of_ours_gives_are_none(task: str, forged: dict[s
 
 def test_one_answer_that_stays_unjudged_does_not_hide_a_segment(project: Project) -> None:
     project.run("run.jsonl", lambda n: "It is a gift." if n == 7 else right(n))
-    project.gates(replaced=("threshold: 0.8,", "threshold: 0.5, segments: {by: lang, threshold: 1.0},"))
+    project.gates(replaced=("threshold: 0.8,", "threshold: 0.5, segments: {by: lang, regression_max: 0.005},"))
     project.judge("run.jsonl", "base.jsonl")
     assert project.check()[0] == 1
     known = read_verdicts(verdicts_beside("run.jsonl"))

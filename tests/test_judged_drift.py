@@ -16,9 +16,7 @@ INPUTS = "inputs: {gold: gold.jsonl, run: run.jsonl, baseline: baseline}\nbaseli
 
 
 def write_criteria(project: Project, model: str = "hash-judge-2026-01-01") -> None:
-    project.gates(replaced=("threshold: 0.8, regression_max: 0.03", LIMITS))
-    criteria = project.folder / "ship-criteria.yaml"
-    criteria.write_text(criteria.read_text().replace("hash-judge-2026-01-01", model) + INPUTS)
+    project.gates(replaced=("threshold: 0.8, regression_max: 0.03", LIMITS), model=model, more=INPUTS)
 
 
 def accept(project: Project, answers: Answers, day: int) -> None:

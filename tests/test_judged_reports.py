@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.judge.calibrated import always, calibrated
 from tests.judge.cases import answers_of
 from tests.judge.hash_judge import REFUSAL, judging
 from tests.renderers.reports import HOLDS, REPORT
@@ -37,6 +38,7 @@ GOLDEN = Path(__file__).parent / "judged"
 DATE = ["--date", "2026-01-31"]
 FAITHFUL = "{name: faithfulness, regression_max: 0.03, severity: error}"
 ANSWERED = "{name: answered_rate, regression_max: 0.05, severity: error}"
+CHECKED = "calibration: {file: calibration.json}"
 RECALL = "{name: claim_recall, regression_max: 0.05}"
 LANGUAGES = {
     "en": "It costs {n} euros.",
@@ -158,8 +160,10 @@ def write_run(path: str, count: int, answer: Callable[[int], str], shown: Callab
 def write_inputs(case: Case, model: str = "judge-2026-01-01") -> None:
     """Criteria, gold set and both runs; the endpoint is a part of the judge, so it is the same whatever the port."""
     gates = "".join(f"  - {gate}\n" for gate in case.gates)
-    judge = f"judge: {{endpoint: https://judge.example/v1, model: {model}, structured: json_schema}}\n"
-    Path("ship-criteria.yaml").write_text(f"gates:\n{gates}{judge}")
+    judge = f"judge: {{endpoint: https://judge.example/v1, model: {model}, structured: json_schema, {CHECKED}}}\n"
+    Path("ship-criteria.yaml").write_text(f"evidence: estimate\ngates:\n{gates}{judge}")
+    metrics = ("faithfulness", "answered_rate", "claim_recall", "context_recall")
+    calibrated("ship-criteria.yaml", always(1.0, case.questions, metrics), "calibration.json")
     claims = [[f"Article {n} can be returned", f"It costs {n} euros"] for n in range(case.questions)]
     gold = [
         {

@@ -58,7 +58,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     refuse_unfit(gold, plan, candidate, baseline)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
     sides = [candidate, *([baseline] if baseline else [])]
-    results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits)
+    results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits, today=inputs.date)
     leading = leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judge.calibrated import always, calibrated
 from tests.judge.hash_judge import KEY, HashJudge, judging
 from tests.repositories import commit, git
 
@@ -17,18 +18,22 @@ from rankgate.judge import client
 
 COUNT = 8
 GATES = """\
+evidence: estimate
 gates:
   - {name: recall@1, threshold: 0.9}
   - {name: faithfulness, threshold: 0.9, severity: error}
   - {name: answered_rate, threshold: 0.5}
 """
+CHECKED = "calibration: {file: calibration.json, max_days: 99999}"
 INPUTS = "inputs: {gold: gold.jsonl, run: run.jsonl}\n"
 OWN_PROMPT = "Say which claims there are, as JSON{% if schema %} by {{ schema }}{% endif %}. PROMPT OF THE BASE"
 Change = Callable[[HashJudge], None]
 
 
 def judge_block(server: HashJudge, more: str = "") -> str:
-    return f"judge: {{endpoint: '{server.address}', model: hash-2026-01-01, structured: json_schema{more}}}\n"
+    return (
+        f"judge: {{endpoint: '{server.address}', model: hash-2026-01-01, structured: json_schema, {CHECKED}{more}}}\n"
+    )
 
 
 def write_lines(name: str, lines: list[dict[str, Any]]) -> None:
@@ -72,6 +77,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HashJudg
     write_run()
     with judging() as found:
         criteria(judge_block(found) + GATES + INPUTS)
+        calibrated("ship-criteria.yaml", always(1.0, COUNT), "calibration.json")
         yield found
 
 
@@ -112,9 +118,9 @@ def test_answers_are_judged_and_the_check_reads_that(server: HashJudge) -> None:
     [
         pytest.param("ADDRESS", "EVIL", id="another endpoint"),
         pytest.param("hash-2026-01-01", "easy-2026-01-01", id="another model"),
-        pytest.param("json_schema}", "json_schema, budget: {calls: 0}}", id="no budget"),
-        pytest.param("json_schema}", "json_schema, prompts: mine}", id="prompts of its own"),
-        pytest.param("json_schema}", "json_schema, parameters: {seed: 1}, repeats: 3}", id="other parameters"),
+        pytest.param("json_schema, ", "json_schema, budget: {calls: 0}, ", id="no budget"),
+        pytest.param("json_schema, ", "json_schema, prompts: mine, ", id="prompts of its own"),
+        pytest.param("json_schema, ", "json_schema, parameters: {seed: 1}, repeats: 3, ", id="other parameters"),
     ],
 )
 def test_the_bases_judge_is_asked_whatever_the_pull_request_says(
@@ -304,3 +310,62 @@ def test_a_run_from_standard_input_is_refused(server: HashJudge, capsys: pytest.
     on_pull_request()
     assert judged("--run", "-", "-o", "v.jsonl") == 2
     assert "with --base the run is read more than once; name a file" in capsys.readouterr().err
+
+
+def _linked() -> None:
+    Path("mine.json").write_bytes(Path("calibration.json").read_bytes())
+    Path("calibration.json").unlink()
+    Path("calibration.json").symlink_to("mine.json")
+
+
+def _edited(**changes: Any) -> None:
+    path = Path("calibration.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda: _edited(metrics={}), id="replaces it"),
+        pytest.param(lambda: Path("calibration.json").unlink(), id="deletes it"),
+        pytest.param(lambda: Path("calibration.json").write_text("{"), id="damages it"),
+        pytest.param(lambda: _edited(judge="0" * 64), id="gives it to another judge"),
+        pytest.param(_linked, id="makes it a link"),
+        pytest.param(
+            lambda: criteria(Path("ship-criteria.yaml").read_text().replace("max_days: 99999", "max_days: 0")),
+            id="lowers its age",
+        ),
+        pytest.param(
+            lambda: criteria(Path("ship-criteria.yaml").read_text().replace(CHECKED, "repeats: 1")), id="names none"
+        ),
+    ],
+)
+def test_the_calibration_is_the_bases_whatever_the_pull_request_does(
+    change: Callable[[], object], server: HashJudge
+) -> None:
+    on_pull_request(change)
+    write_run(wrong=4)
+    assert judged() == 0
+    code, _, gates = checked()
+    assert (code, gates["faithfulness"]["verdict"]) == (1, "fail")
+
+
+@pytest.mark.parametrize(
+    ("at_base", "lack"),
+    [
+        pytest.param(lambda: Path("calibration.json").unlink(), "file", id="none there"),
+        pytest.param(lambda: Path("calibration.json").write_text("{"), "file", id="damaged"),
+        pytest.param(lambda: _edited(judge="0" * 64), "judge", id="of another judge"),
+        pytest.param(lambda: _edited(date="2999-01-01"), "ahead", id="of the future"),
+    ],
+)
+def test_a_base_without_a_valid_calibration_blocks_nothing_and_the_pull_request_can_mend_it(
+    at_base: Callable[[], object], lack: str, server: HashJudge
+) -> None:
+    good = Path("calibration.json").read_bytes()
+    at_base()
+    on_pull_request(lambda: Path("calibration.json").write_bytes(good))
+    write_run(wrong=4)
+    assert judged() == 0
+    code, _, gates = checked()
+    assert (code, gates["faithfulness"]["verdict"], gates["faithfulness"]["standing"]["lack"]) == (0, "warn", lack)

@@ -22,7 +22,7 @@ from tests.repositories import git
 
 from rankgate.cli import judge as judge_command
 from rankgate.cli import main
-from rankgate.criteria.judge_block import Budget, JudgeBlock
+from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
 from rankgate.criteria.parts import Part
 from rankgate.judge import client
 from rankgate.judge.store import Store, read_verdicts
@@ -230,7 +230,7 @@ def test_both_runs_find_their_verdicts_in_the_one_file(server: HashJudge, capsys
     assert len(read_verdicts("run.verdicts.jsonl")) == 10
     server.requests.clear()
     capsys.readouterr()
-    assert main(["check", *BASELINE, "--format", "json"]) == 1
+    assert main(["check", *BASELINE, "--format", "json"]) == 0, "nobody has checked this judge"
     gates = {gate["name"]: gate for gate in json.loads(capsys.readouterr().out)["gates"]}
     assert (gates["faithfulness"]["baseline"], gates["faithfulness"]["value"]) == (1.0, 0.75)
     assert server.requests == []
@@ -676,9 +676,9 @@ def test_a_terminal_sees_the_cost_so_far(server: HashJudge, monkeypatch: pytest.
 def test_the_page_names_every_setting_with_its_default() -> None:
     page = (ROOT / "docs" / "judge.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| `([a-z_.]+)` \|([^|]*)\|", page, re.MULTILINE))
-    parts: dict[str, type[Part]] = {"": JudgeBlock, "budget.": Budget}
+    parts: dict[str, type[Part]] = {"": JudgeBlock, "budget.": Budget, "calibration.": CalibrationFile}
     fields = {f"{part}{name}": field for part, model in parts.items() for name, field in model.model_fields.items()}
-    del fields["budget"]
+    del fields["budget"], fields["calibration"]
     assert rows.keys() == fields.keys()
     for name, field in fields.items():
         default = None if field.is_required() else field.default

@@ -35,7 +35,7 @@ NO_FILES = {
     ),
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
-    *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log"),
+    *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log", "n"),
     *("judge", "judge_endpoint", "awaits"),
 }
 PROJECT = {
@@ -91,6 +91,16 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["judge", "--store", "ship-criteria.yaml"], "--store", "--criteria"),
         (["judge", "--baseline", "old", "--store", "old/verdicts.sqlite"], "--store", "--baseline"),
     ],
+    ("judge sample", "output"): [
+        (["judge", "sample", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
+        (["judge", "sample", "--gold", "other.jsonl", "-o", "other.jsonl"], "-o", "--gold"),
+        (["judge", "--gold", "other.jsonl", "sample", "-o", "other.jsonl"], "-o", "--gold"),
+    ],
+    ("judge label", "output"): [(["judge", "label", "s.jsonl", "--by", "a", "-o", "s.jsonl"], "-o", "SAMPLE")],
+    ("judge label", "export"): [
+        (["judge", "label", "s.jsonl", "--by", "a", "--export", "s.jsonl"], "--export", "SAMPLE"),
+        (["judge", "label", "s.jsonl", "--by", "a", "--import", "x.csv", "-o", "x.csv"], "-o", "--import"),
+    ],
     ("gold pool", "output"): [
         (["gold", "pool", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
         (["gold", "pool", "run.jsonl", "-o", "run.jsonl", "--force"], "-o", "RUN"),
@@ -136,8 +146,7 @@ def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
         below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
         for each in below:
             yield from ((f"{command} {name}", sub) for name, sub in each.choices.items())
-        if not below:
-            yield command, parser
+        yield command, parser
 
 
 def test_every_option_that_takes_a_value_is_an_output_an_input_or_no_file() -> None:

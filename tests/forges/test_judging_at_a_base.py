@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 from tests import repositories
 from tests.forges.faults import Answer
+from tests.judge.calibrated import always, calibrated
 from tests.judge.hash_judge import KEY, HashJudge, judging, status
 
 from rankgate.criteria.judge_block import KEY_VARIABLE
@@ -26,7 +27,9 @@ from rankgate.renderers.check_run import conclusion_of
 
 COUNT = 6
 TEXT = """\
-judge: {{endpoint: '{}', model: hash-2026-01-01, structured: json_schema, budget: {{fork_calls: {}}}}}
+judge: {{endpoint: '{}', model: hash-2026-01-01, structured: json_schema, budget: {{fork_calls: {}}},
+        calibration: {{file: calibration.json}}}}
+evidence: estimate
 gates:
   - {{name: recall@1, threshold: 0.9}}
   - {{name: faithfulness, threshold: 0.9, severity: error}}
@@ -55,6 +58,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HashJudg
 
 def base(server: HashJudge, fork_calls: int = 100, fork_runs: str = "untrusted", branch: str = "main") -> None:
     Path("ship-criteria.yaml").write_text(TEXT.format(server.address, fork_calls, fork_runs))
+    calibrated("ship-criteria.yaml", always(1.0, COUNT), "calibration.json")
     repositories.commit()
     repositories.git("push", "--quiet", "--force", "origin", f"HEAD:refs/heads/{branch}")
 

@@ -14,7 +14,9 @@ from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
 from rankgate.metrics.names import parse_metric
+from rankgate.model.answers import Lack
 from rankgate.model.base_ref import BaseSide, GateChange
+from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import plain_sentence, sentences
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
@@ -202,6 +204,8 @@ OTHERS = {
     ReasonKind.AWAITS_LABEL: "recall@5 is waiting for the label `rankgate: accept rankings`: 3 of 1,200 questions have "
     "answers that are not judged before",
     ReasonKind.AWAITS_MERGE: "recall@5 is judged once this is merged: the base has no `judge:` yet",
+    ReasonKind.ADVISORY: "advisory: no person has checked this judge; labels on 200 answers would do (`rankgate judge "
+    "sample`)",
     ReasonKind.MUST_PASS: "3 must-pass questions fail: recall@5 is at its worst there",
     ReasonKind.LOST: "3 questions were lost in recall@5; at most 2 allowed",
     ReasonKind.TOO_SMALL: "3 queries, fewer than the 2 that a segment needs to be judged",
@@ -224,7 +228,7 @@ def test_the_page_on_formats_names_every_kind_and_every_number() -> None:
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.value)
 def test_any_other_kind(kind: ReasonKind) -> None:
     reason = Reason(kind, count=3, among=1200, limit=2, source="run", need=Need.LATENCY, text="as an old report has it")
-    gate = replace(SHARE, reasons=[reason], unjudged=ENDS)
+    gate = replace(SHARE, reasons=[reason], unjudged=ENDS, standing=without_labels(Lack.FILE))
     assert sentences(gate, None) == [OTHERS[kind]]
     begins = plain_sentence(gate, None).startswith(f"recall@5 ({gate.meaning}) is ")
     assert begins is OTHERS[kind].startswith("recall@5 is "), (

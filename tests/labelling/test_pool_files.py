@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
 from rankgate.labelling.pool import Pair
-from rankgate.labelling.pool_files import (
-    BYTE_ORDER_MARK,
-    POOL_FORMS,
-    Labelled,
-    as_csv,
-    as_jsonl,
-    defused,
-    exact,
-    read_labels,
-)
+from rankgate.labelling.pool_files import POOL_FORMS, Labelled, as_csv, as_jsonl, read_labels
+from rankgate.labelling.sheets import BYTE_ORDER_MARK, defused, exact
 from rankgate.readers.base import ProblemLog
 
 PAIRS = [
@@ -51,7 +43,7 @@ def test_csv_has_the_same_columns() -> None:
     )
 
 
-FORMULAS = ["=1+1", "+1", "-2", "@SUM(A1)", "\tx", "\rx", "'=1", "''@x", "-"]
+FORMULAS = ["=1+1", "+1", "-2", "@SUM(A1)", "\tx", "\rx", "'=1", "''@x", "-", "\n=1", "\uff1d1", "\uff0b1"]
 HARMLESS = ["", "a", "a=b", "'", "'a", "'tis", "1-2", "é"]
 
 

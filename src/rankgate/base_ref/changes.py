@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule
-from rankgate.criteria.judge_block import Budget, JudgeBlock
+from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import redacted
 from rankgate.metrics.lines import Score
@@ -104,9 +104,9 @@ def _keys(criteria: Criteria) -> dict[str, _Value]:
 def _judge(block: JudgeBlock | None) -> dict[str, _Value]:
     """Every setting of the judge: with another one verdicts mean something else."""
     stated = block.model_dump() if block else {}
-    budget = stated.get("budget", {})
-    values = {f"budget.{key}": budget.get(key) for key in Budget.model_fields}
-    values |= {key: stated.get(key) for key in JudgeBlock.model_fields if key != "budget"}
+    parts = {"budget": Budget.model_fields, "calibration": CalibrationFile.model_fields}
+    values = {f"{part}.{key}": (stated.get(part) or {}).get(key) for part, keys in parts.items() for key in keys}
+    values |= {key: stated.get(key) for key in JudgeBlock.model_fields if key not in parts}
     parameters = values["parameters"]
     values["parameters"] = json.dumps(parameters, sort_keys=True) if parameters else None
     return {f"judge.{key}": value for key, value in values.items()}
@@ -115,7 +115,7 @@ def _judge(block: JudgeBlock | None) -> dict[str, _Value]:
 def _weakens(key: str, old: _Value, new: _Value) -> bool:
     if key in _ORDER:
         return _ORDER[key].index(new) < _ORDER[key].index(old)
-    if key.startswith("baseline.max_age") or key == "judge.max_unjudged":
+    if key.startswith("baseline.max_age") or key in ("judge.max_unjudged", "judge.calibration.max_days"):
         return isinstance(old, int | float) and not (isinstance(new, int | float) and new < old)
     return new is not None if key == "waiver_label" else not key.startswith("inputs")
 

@@ -18,7 +18,7 @@ from rankgate.baselines.stores import is_remote
 from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import DEFAULT_PATHS, WAIVERS, Criteria, InputFile, beside, load_criteria
 from rankgate.criteria.inputs import Inputs
-from rankgate.criteria.judge_block import JudgeBlock
+from rankgate.criteria.judge_block import CalibrationFile, JudgeBlock
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import GitError
@@ -95,6 +95,10 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
     baseline, changed = tried(lambda: _baseline(own, criteria, files), (None, None))
     none = Waivers(name=own.criteria.inputs.waivers)
     waivers, waivers_changed = tried(lambda: _waivers(own, read, files), (none, None))
+    judge = read.judge if read else None
+    if judge and (block := judge.calibration):
+        checked = tried(lambda: _calibration(block, files), None)
+        judge = judge.model_copy(update={"calibration": checked})
     named = _gold_named(own, criteria)
     waived = read.inputs.waivers if read else own.criteria.inputs.waivers
     files.refuse_stale([*names, *([named.path] if named else []), waived])
@@ -108,10 +112,21 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
         baseline_changed=changed,
         waivers=waivers,
         waiver_label=read.waiver_label if read else None,
-        judge=read.judge if read else None,
+        judge=judge,
         waivers_changed=waivers_changed,
         problems=tuple(problems),
     )
+
+
+def _calibration(named: CalibrationFile, files: FilesAtBase) -> CalibrationFile | None:
+    """As the base has it; what no commit of the base has counts as none."""
+    from rankgate.judge.calibration import read_calibration  # noqa: PLC0415 -- paid only where answers are judged
+
+    copy = files.find(named.file)
+    if copy is None or copy == named.file:
+        return None
+    read_calibration(copy)
+    return named.model_copy(update={"file": copy})
 
 
 def _criteria(own: Own, names: Sequence[str], files: FilesAtBase) -> Criteria | None:

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from rankgate.cli.gold_judge import judge_pool
-from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
-from rankgate.cli.judge import judge_in
+from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile, find_criteria, load_criteria

@@ -26,6 +26,7 @@ from rankgate.readers.source import STDIN
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
+    from rankgate.criteria.judge_block import JudgeBlock
 
 
 def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
@@ -109,6 +110,14 @@ def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     from rankgate.criteria import load_criteria
 
     return load_criteria(path)
+
+
+def judge_in(criteria: Criteria) -> JudgeBlock:
+    """Who judges answers, by the criteria; an error where they do not say."""
+    if criteria.judge is None:
+        text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
+        raise bad_input(text, file=criteria.name, key="judge")
+    return criteria.judge
 
 
 def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compares: bool = True) -> Plan:

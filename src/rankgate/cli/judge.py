@@ -16,14 +16,15 @@ from msgspec.structs import replace
 
 from rankgate.base_ref.judge import ToJudge, judging_at
 from rankgate.baselines.stores import store_in
-from rankgate.cli.inputs import criteria_if_any, file_of, open_store, refuse_two_stdins
+from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
+from rankgate.cli.judge_labels import add_actions, run_action
 from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, Opener, gold_of, runs_of
-from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
+from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, redacted
 from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
@@ -90,6 +91,8 @@ def parser() -> argparse.ArgumentParser:
         "rankgate judge --metric faithfulness --metric answered_rate --format json",
         "rankgate judge --again                       # also what the model itself failed at",
         "rankgate check                               # then decide, by run.verdicts.jsonl beside run.jsonl",
+        "rankgate judge sample                        # let people check the judge; see `judge sample --help`",
+        "rankgate judge label sample.jsonl --by ana",
     )
     add_criteria(options)
     add_gold(options, parts=True)
@@ -115,6 +118,7 @@ def parser() -> argparse.ArgumentParser:
     output = "the verdicts on both runs, for check (default: beside the run, run.verdicts.jsonl for run.jsonl)"
     options.add_argument("-o", "--output", metavar="FILE", help=output)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_actions(options)
     return options
 
 
@@ -123,6 +127,8 @@ def run(arguments: argparse.Namespace, endpoint: Endpoint | None = None) -> int:
 
     `endpoint` is asked in place of the one that the criteria name, which the judge's identity goes by.
     """
+    if arguments.action:
+        return run_action(arguments)
     refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline")))
     if arguments.untrusted_run and not arguments.store:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
@@ -143,17 +149,8 @@ def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
             yield asked
         return
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
-    block = judge_in(criteria)
     golds = [gold_of(gold, criteria, arguments.gold_part)]
-    yield ToJudge(criteria, block, golds, criteria.metrics(), run or criteria.inputs.run)
-
-
-def judge_in(criteria: Criteria) -> JudgeBlock:
-    """Who judges, by the criteria; an error where they do not say."""
-    if criteria.judge is None:
-        text = "says who judges, and is missing; write judge: {endpoint: https://…/v1, model: …}"
-        raise bad_input(text, file=criteria.name, key="judge")
-    return criteria.judge
+    yield ToJudge(criteria, judge_in(criteria), golds, criteria.metrics(), run or criteria.inputs.run)
 
 
 def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | None) -> int:

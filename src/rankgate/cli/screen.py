@@ -45,6 +45,18 @@ def show(blocks: Sequence[Block]) -> None:
     lay_out(blocks, _console())
 
 
+def show_pages(blocks: Sequence[Block]) -> None:
+    """Print to the terminal, and where that is lower than the text, wait for Enter after each screen of it."""
+    console = _console()
+    with console.capture() as captured:
+        lay_out(blocks, console)
+    rows, page = captured.get().removesuffix("\n").split("\n"), max(1, console.height - 2)
+    for start in range(0, len(rows), page):
+        if start:
+            input("Enter for more > ")
+        print("\n".join(rows[start : start + page]))
+
+
 def show_lines(text: str) -> None:
     """Print a text that is laid out already, alike."""
     console = _console()

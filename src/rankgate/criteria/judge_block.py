@@ -54,6 +54,15 @@ class Budget(Part):
     )
 
 
+class CalibrationFile(Part):
+    """What people found of the judge."""
+
+    file: Annotated[Text, AfterValidator(_beside)] = Field(
+        description="Written by `rankgate judge calibrate`; relative to this file."
+    )
+    max_days: Count = Field(default=180, description="How old it may be; an older one counts as none.")
+
+
 class JudgeBlock(Part):
     """The model that judges answers: who is asked, how, how often, and what it may cost."""
 
@@ -78,6 +87,9 @@ class JudgeBlock(Part):
     )
     context_tokens: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="What a request to the model may hold; a longer one is not sent, and never cut."
+    )
+    calibration: CalibrationFile | None = Field(
+        default=None, description="What people found of the judge. Without it, gates on its verdicts warn at most."
     )
     max_unjudged: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.01,

@@ -462,6 +462,8 @@ def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
     known |= {key: getattr(criteria, key) for key in ("evidence", "confidence") if key not in gate.model_fields_set}
     if criteria.judge and Need.VERDICTS in gate.metric.needs:
         allowed = criteria.judge.allow_unjudged is not None
+        if "evidence" not in {*gate.model_fields_set, *criteria.model_fields_set}:
+            known["evidence"] = Evidence.PROVEN_HARM  # a judge errs, and few questions see little
         known |= {"max_unjudged": criteria.judge.max_unjudged, "allow_unjudged": allowed}
     if gate.direction is not None and gate.metric.asks_direction:
         known["metric"] = msgspec.structs.replace(gate.metric, better=Direction(gate.direction))

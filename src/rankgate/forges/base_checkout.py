@@ -191,13 +191,15 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def _files(self, tree: Path) -> Sequence[str]:
-        """Where gold set, baseline, waivers and prompts lie, by the caller or a tree's criteria; else empty."""
+        """Where gold set, baseline, waivers, prompts and calibration lie, by the caller or a tree; else empty."""
         criteria, named = self._criteria(tree), self.arguments
         files = criteria.inputs if criteria else None
         gold = named.get("--gold") or (files.gold.path if files and files.gold else "")
         baseline = named.get("--baseline") or (files.baseline.path if files and files.baseline else "")
-        prompts = criteria.judge.prompts if criteria and criteria.judge else None
-        return gold, baseline, files.waivers if files else "", prompts or ""
+        judge = criteria.judge if criteria else None
+        calibration = judge.calibration.file if judge and judge.calibration else ""
+        prompts = (judge.prompts if judge else None) or ""
+        return gold, baseline, files.waivers if files else "", prompts, calibration
 
     def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
         """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from rankgate.metrics.comparison import (
     FEW,
     Comparison,
     Gaps,
+    Pairs,
     at_worst,
     baseline_column,
     filled,
@@ -25,11 +26,23 @@ from rankgate.metrics.comparison import (
     too_many,
 )
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
-from rankgate.model.report import Detectable, GateResult
-from rankgate.model.values import LINE_KEYS, Evidence, EvidenceState, Need, Reason, ReasonKind, Ruling, Scores, Verdict
+from rankgate.model.report import Counted, Detectable, GateResult
+from rankgate.model.values import (
+    LINE_KEYS,
+    TOLERANCE,
+    Evidence,
+    EvidenceState,
+    Need,
+    Reason,
+    ReasonKind,
+    Ruling,
+    Scores,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
+    from rankgate.gates.people import People
 
 Ruled = tuple[Finding, Reason]  # what became of a limit, and why
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
@@ -38,52 +51,23 @@ LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 _WAYS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult:
-    """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does."""
-    metric = gate.metric
-    values = candidate.values[metric.name]
-    old_values = baseline_column(metric, baseline) if baseline else []
-    finite = all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values)))))
-    own: Estimate | None = None
-    pairs: Comparison | None = None
-    if finite:
-        ends = attainable(metric, candidate, values)
-        own = estimate(values, metric, confidence=gate.confidence, clusters=candidate.clusters, ends=ends)
-        both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
-        pairs = both.compared(gate.confidence) if both else None
+def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: People | None = None) -> GateResult:
+    """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does.
+
+    What people found of a judge decides how far its word counts, and converts it into their units.
+    """
+    metric, may_block = gate.metric, gate.blocks and (people is None or people.may_block(gate))
+    seen = _seen(gate, candidate, baseline, people)
+    own, pairs, gap = seen.own, seen.pairs, seen.gap
+    ruled, unjudged, warnings = _ruled(gate, candidate, baseline, seen, people, may_block=may_block)
     clustered = bool(candidate.clusters) and metric.at_quantile is None
-    gap = gaps(metric, candidate, baseline)
-    of_judge = Need.VERDICTS in metric.needs
-    scored = len(gap.missing) + sum(value is not None for value in values) if of_judge else len(values)
-    lacking = _missing(gate, gap, scored, pairs)
-    ruled: list[Ruled] = []
-    warnings, unjudged = list[Reason](), list[Reason]()
-    if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
-        warnings.append(Reason(ReasonKind.NO_BASELINE))
-    elif own is None and not (of_judge and lacking):
-        nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
-        unjudged.append(nowhere if finite else Reason(ReasonKind.NOT_FINITE))
-    elif lacking or own is None:
-        # Without a judge's word only a gate that could block ends the check, and one whose criteria allow that never
-        # for the sake of answers that were not asked about; those that cannot be judged may be so on purpose.
-        at_fault = [row for row in gap.missing if of_judge and _at_fault(metric, candidate, candidate.query_ids[row])]
-        allowed = gate.allow_unjudged and not too_many(at_fault, scored, gate.max_unjudged)
-        (warnings if of_judge and (allowed or not gate.blocks) else unjudged).extend(lacking)
-    else:
-        # A drop says more than a floor, so it is named first.
-        if gate.regression_max is not None:
-            uncompared = _uncompared(metric, baseline, pairs, gap)
-            lost = baseline is not None and pairs is None and not baseline.unstated.keys() & metric.needs
-            (unjudged if lost and metric.worst is not None else warnings).extend(uncompared)
-            ruled += [_drop(gate, candidate, old_values, pairs, gap)] if pairs and not uncompared else []
-        if gate.threshold is not None:
-            ruled.append(_floor(gate, candidate, own, gate.threshold, gap))
-    if own is not None:
-        warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
-    violations, inconclusive, held = (
+    broken, inconclusive, held = (
         [replace(reason, clusters=clustered) for found, reason in ruled if found.ruling is ruling]
         for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
     )
+    violations = [reason for reason in broken if people is None or people.counts(reason.kind)]
+    advisory = [reason for reason in broken if reason not in violations]
+    advisory += [Reason(ReasonKind.ADVISORY)] if advisory and gate.blocks else []
     alone = pairs is None if gate.regression_max is not None else Need.BASELINE in metric.needs and baseline is None
     states, unsure = {found.state for found, _ in ruled}, (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
     least_certain = next((state for state in unsure if state in states), EvidenceState.CLEAR)
@@ -91,8 +75,8 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
     if pairs and too_many(gap.other_judge, pairs.n_pairs):
         pairs, state = None, EvidenceState.NOT_COMPARABLE
     beyond = [found.beyond for found, _ in ruled if found.ruling is Ruling.VIOLATED]
-    blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
-    doubtful = bool(warnings or inconclusive)
+    blocked = Verdict.FAIL if may_block else Verdict.WARN
+    doubtful = bool(advisory or warnings or inconclusive)
     verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if doubtful else Verdict.PASS
     return GateResult(
         name=gate.name,
@@ -103,30 +87,105 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None) -> GateResult
         segment=None,
         severity="error" if gate.blocks else "warning",
         value=own.value if own else None,
+        value_raw=seen.raw.value if seen.raw and seen.raw is not own else None,
+        counted=Counted(seen.counted.value, seen.counted.ci) if seen.counted and seen.counted != own else None,
         ci=own.ci if own else None,
         threshold=gate.threshold,
         baseline=pairs.baseline if pairs else None,
         paired_value=pairs.value if pairs else None,
         delta=pairs.delta if pairs else None,
         delta_ci=pairs.ci if pairs else None,
+        delta_raw=seen.raw_pairs.delta if pairs and seen.raw_pairs and _differ(pairs, seen.raw_pairs) else None,
+        standing=people.standing if people else None,
         exact=pairs.exact if pairs else None,
         regression_max=gate.regression_max,
         evidence=gate.evidence,
         evidence_state=state,
         confidence=gate.confidence,
         violation=max(beyond) if beyond and not unjudged else None,
-        only_inconclusive=bool(inconclusive) and not (unjudged or violations or warnings),
-        detectable=_detectable(gate, candidate, own, pairs),
+        only_inconclusive=bool(inconclusive) and not (unjudged or broken or warnings),
+        detectable=_detectable(gate, candidate, own, seen.raw_pairs if pairs else None, people),
         verdict=verdict,
-        reasons=unjudged + violations + inconclusive + warnings or held,
-        doubts=len(inconclusive) + len(warnings),
+        reasons=unjudged + violations + advisory + inconclusive + warnings or held,
+        doubts=len(advisory) + len(inconclusive) + len(warnings),
         n=own.n if own else 0,
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,
     )
 
 
-def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores | None) -> GateResult | None:
+def _differ(one: Comparison, other: Comparison) -> bool:
+    return abs(one.delta - other.delta) > TOLERANCE
+
+
+class _Seen(NamedTuple):
+    """What is ruled on: the value and the pairs, in people's units where a judge was checked, and as computed."""
+
+    own: Estimate | None
+    counted: Estimate | None  # for the floor: `own` without a gain that nobody but the judge has seen
+    pairs: Comparison | None
+    gap: Gaps
+    old_values: list[float | None]
+    finite: bool
+    raw: Estimate | None
+    raw_pairs: Comparison | None
+
+
+def _seen(gate: Gate, candidate: Scores, baseline: Scores | None, people: People | None) -> _Seen:
+    metric, values = gate.metric, candidate.values[gate.metric.name]
+    old_values = baseline_column(metric, baseline) if baseline else []
+    gap = gaps(metric, candidate, baseline)
+    if not all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values))))):
+        return _Seen(None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
+    ends = attainable(metric, candidate, values)
+    raw = own = counted = estimate(values, metric, confidence=gate.confidence, clusters=candidate.clusters, ends=ends)
+    both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
+    raw_pairs = pairs = both.compared(gate.confidence) if both else None
+    if people and raw:
+        own, counted = people.floor(gate, candidate, values, raw)
+        pairs = pairs and people.drop(gate, pairs, moved=own.value - raw.value)
+    return _Seen(own, counted, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs)
+
+
+def _ruled(
+    gate: Gate, candidate: Scores, baseline: Scores | None, seen: _Seen, people: People | None, *, may_block: bool
+) -> tuple[list[Ruled], list[Reason], list[Reason]]:
+    """The rulings on the gate's limits, why it cannot be judged, and what to look at twice."""
+    metric, values, own, pairs, gap = gate.metric, candidate.values[gate.metric.name], seen.own, seen.pairs, seen.gap
+    of_judge = Need.VERDICTS in metric.needs
+    scored = len(gap.missing) + sum(value is not None for value in values) if of_judge else len(values)
+    lacking = _missing(gate, gap, scored, pairs)
+    ruled: list[Ruled] = []
+    warnings, unjudged = list[Reason](), list[Reason]()
+    if own is None and seen.finite and baseline is None and Need.BASELINE in metric.needs:
+        warnings.append(Reason(ReasonKind.NO_BASELINE))
+    elif own is None and not (of_judge and lacking):
+        nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
+        unjudged.append(nowhere if seen.finite else Reason(ReasonKind.NOT_FINITE))
+    elif lacking or own is None:
+        # Without a judge's word only a gate that could block ends the check, and one whose criteria allow that never
+        # for the sake of answers that were not asked about; those that cannot be judged may be so on purpose.
+        at_fault = [row for row in gap.missing if of_judge and _at_fault(metric, candidate, candidate.query_ids[row])]
+        allowed = gate.allow_unjudged and not too_many(at_fault, scored, gate.max_unjudged)
+        (warnings if of_judge and (allowed or not may_block) else unjudged).extend(lacking)
+    else:
+        # A drop says more than a floor, so it is named first.
+        if gate.regression_max is not None:
+            uncompared = _uncompared(metric, baseline, pairs, gap)
+            lost = baseline is not None and pairs is None and not baseline.unstated.keys() & metric.needs
+            lost = lost and metric.worst is not None and (may_block or not of_judge)
+            (unjudged if lost else warnings).extend(uncompared)
+            ruled += [_drop(gate, candidate, seen.old_values, pairs, gap, people)] if pairs and not uncompared else []
+        if gate.threshold is not None:
+            ruled.append(_floor(gate, candidate, seen.counted or own, gate.threshold, gap, people))
+    if own is not None:
+        warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
+    return ruled, unjudged, warnings
+
+
+def decide_drift(
+    gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores | None, people: People | None = None
+) -> GateResult | None:
     """A row of its own for a gate's drift since the anchor, judged by `drift_max` as a drop is by `regression_max`.
 
     The estimate decides, whatever the gate's evidence: many small drops, each within noise, add up to one that is not.
@@ -135,7 +194,7 @@ def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores
     if Need.BASELINE in gate.metric.needs or (anchor is None and gate.drift_max is None):
         return None
     limits = {"threshold": None, "regression_max": gate.drift_max, "evidence": Evidence.ESTIMATE}
-    result = decide(gate.model_copy(update=limits), candidate, anchor)
+    result = decide(gate.model_copy(update=limits), candidate, anchor, people)
     result = replace(result, name=f"{gate.name} since {anchor_name}", since=anchor_name)
     if anchor is None and result.verdict is not Verdict.NOT_JUDGED:
         lacking = [Reason(ReasonKind.NO_ANCHOR)]
@@ -143,18 +202,21 @@ def decide_drift(gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores
     return result
 
 
-def _detectable(gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None) -> Detectable | None:
+def _detectable(
+    gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None, people: People | None
+) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
+    slope = people.slope if people else 1.0
     counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:
         n, moved, labels = pairs.n_pairs, pairs.changes, pairs.clusters
-        return detectable(gate, queries=n, differences=moved, clusters=labels, relevant=relevant)
+        return detectable(gate, queries=n, differences=moved, clusters=labels, relevant=relevant, slope=slope)
     alone = defined_only(candidate.clusters, candidate.values[gate.metric.name])
-    return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant)
+    return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant, slope=slope)
 
 
-def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: Gaps) -> Ruled:
+def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: Gaps, people: People | None) -> Ruled:
     """The ruling on the value; see `_completed` for what a judge left open."""
     metric, values = gate.metric, candidate.values[gate.metric.name]
 
@@ -165,8 +227,11 @@ def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: 
     if Need.VERDICTS not in metric.needs or not gap.missing:
         return found, Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
     columns = [filled(metric, values, set(gap.missing), way) for way in _WAYS]
-    ends = [estimate(each, metric, confidence=gate.confidence, clusters=candidate.clusters) for each in columns]
-    return _completed(ReasonKind.THRESHOLD, found, [[(rule(end), end.value)] for end in ends if end], gap)
+    ends: list[Estimate] = []
+    for column in columns:
+        end = estimate(column, metric, confidence=gate.confidence, clusters=candidate.clusters)
+        ends += [people.floor(gate, candidate, column, end).counted if people else end] if end else []
+    return _completed(ReasonKind.THRESHOLD, found, [[(rule(end), end.value)] for end in ends], gap)
 
 
 def _completed(kind: ReasonKind, found: Finding, rows: Sequence[Sequence[tuple[Finding, float]]], gap: Gaps) -> Ruled:
@@ -188,23 +253,35 @@ def _completed(kind: ReasonKind, found: Finding, rows: Sequence[Sequence[tuple[F
     return ruled, reason
 
 
-def _drop(gate: Gate, candidate: Scores, old_values: Sequence[float | None], pairs: Comparison, gap: Gaps) -> Ruled:
+def _drop(
+    gate: Gate,
+    candidate: Scores,
+    old_values: Sequence[float | None],
+    pairs: Comparison,
+    gap: Gaps,
+    people: People | None,
+) -> Ruled:
     """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
     metric, values = gate.metric, candidate.values[gate.metric.name]
-    found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap)
+    found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap, people)
     if not too_many(gap.one_sided, len(values)) or not metric.needs & LINE_KEYS.keys():
         return found, reason
     columns = at_worst(metric, (values, old_values), set(gap.one_sided))
     others = paired(metric, *columns, clusters=candidate.clusters, noise=gate.noise)
-    worst = others.compared(gate.confidence) if others else pairs
-    if _on_pairs(gate, candidate, columns, worst, gap)[0].ruling is found.ruling:
+    worst = _in_units(gate, others, people) if others else pairs
+    if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is found.ruling:
         return found, reason
     doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
     return doubtful, replace(reason, count=len(gap.one_sided), at_worst=worst.delta, need=None)
 
 
 def _on_pairs(
-    gate: Gate, candidate: Scores, columns: Sequence[Sequence[float | None]], pairs: Comparison, gap: Gaps
+    gate: Gate,
+    candidate: Scores,
+    columns: Sequence[Sequence[float | None]],
+    pairs: Comparison,
+    gap: Gaps,
+    people: People | None,
 ) -> Ruled:
     """The ruling on the pairs of two columns; see `_completed` for what a judge left open."""
     metric, (values, old_values) = gate.metric, columns
@@ -217,10 +294,15 @@ def _on_pairs(
 
     def rule(now: Sequence[float | None], then: Sequence[float | None]) -> tuple[Finding, float]:
         both = paired(metric, now, then, clusters=candidate.clusters, noise=gate.noise)
-        compared = both.compared(gate.confidence) if both else pairs
+        compared = _in_units(gate, both, people) if both else pairs
         return _rule(gate, compared), compared.delta
 
     return _completed(ReasonKind.REGRESSION, found, [[rule(now, then) for then in olds] for now in news], gap)
+
+
+def _in_units(gate: Gate, pairs: Pairs, people: People | None) -> Comparison:
+    compared = pairs.compared(gate.confidence)
+    return people.drop(gate, compared) if people else compared
 
 
 def _rule(gate: Gate, pairs: Comparison) -> Finding:

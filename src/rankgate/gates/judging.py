@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -22,6 +23,9 @@ from rankgate.metrics.scoring import score
 from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Need, Ranking, Reason, ReasonKind, Scores, Verdict
 
+if TYPE_CHECKING:
+    from rankgate.gates.people import People
+
 POOLED, MAX_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
 _AWAITED = {"label": ReasonKind.AWAITS_LABEL, "merge": ReasonKind.AWAITS_MERGE}
 NO_CUTOFF = 10  # results that are looked at where a metric has no number
@@ -36,6 +40,7 @@ def judge_runs(
     since: Scores | None,
     *,
     awaits: Awaited | None = None,
+    today: str,
 ) -> list[GateResult]:
     """As `judge_all`, and in doubt where what a pooled gold leaves unjudged undoes a proof of harm.
 
@@ -50,8 +55,17 @@ def judge_runs(
         before: the baseline's scores, which tell where its lists are the candidate's.
         since: those of the anchor.
         awaits: as for `judge_all`.
+        today: the ISO day, which tells how old people's labels of answers are.
+
+    Raises:
+        RankgateError: the file of what they found of the judge is damaged.
     """
-    results = judge_all(criteria, gold, sides[0].scores, before, since, awaits)
+    people: Mapping[str, People] = {}
+    if Need.VERDICTS in plan.needs:
+        from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
+
+        people = people_of(criteria, sides[0].run.judge, sides[0].scores, today)
+    results = judge_all(criteria, gold, sides[0].scores, before, since, awaits, people)
     if mark := sides[0].run.judge:
         from rankgate.diagnosis.answers import with_judge  # noqa: PLC0415 -- paid only where answers are judged
 
@@ -71,7 +85,7 @@ def judge_runs(
         """The results with other values of these metrics on both sides."""
         own = [{name: both[row] for name, both in columns.items()} for row in range(len(sides))]
         scores = [replace(each.scores, values={**each.scores.values, **own[row]}) for row, each in enumerate(sides)]
-        return judge_all(criteria, gold, scores[0], scores[1], since, awaits)
+        return judge_all(criteria, gold, scores[0], scores[1], since, awaits, people)
 
     ends = {metric.name: _ends(gold, plan, metric, lists, judged) for metric in looked_at}
     others = by({name: both for name, (both, _) in ends.items()})
@@ -187,6 +201,7 @@ def judge_all(
     baseline: Scores | None,
     anchor: Scores | None = None,
     awaits: Awaited | None = None,
+    people: Mapping[str, People] = {},
 ) -> list[GateResult]:
     """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments.
 
@@ -195,10 +210,11 @@ def judge_all(
     """
     if gold.private:
         strict = (gate.model_copy(update={"evidence": Evidence.PROVEN_HARM}) for gate in criteria.gates)
-        return [decide(gate, candidate, baseline) for gate in strict]
+        return [decide(gate, candidate, baseline, people.get(gate.metric.name)) for gate in strict]
     results: list[GateResult] = []
     for gate in criteria.gates:
-        result = decide(gate, candidate, baseline)
+        found = people.get(gate.metric.name)
+        result = decide(gate, candidate, baseline, found)
         if awaits and Need.VERDICTS in gate.metric.needs and (lacking := gaps(gate.metric, candidate, None).missing):
             results.append(_waiting(result, awaits, len(lacking), len(candidate.query_ids)))
             continue
@@ -210,12 +226,14 @@ def judge_all(
         if criteria.baseline.anchor is not None:
             from rankgate.gates.decide import decide_drift  # noqa: PLC0415 -- as above
 
-            drift = decide_drift(gate, criteria.baseline.anchor, candidate, anchor)
+            drift = decide_drift(gate, criteria.baseline.anchor, candidate, anchor, found)
             results += [drift] if drift else []
         if gate.segments:
             from rankgate.gates.segments import decide_segments  # noqa: PLC0415 -- as above
 
-            results += decide_segments(gate, gold, candidate, baseline, decide)
+            results += decide_segments(
+                gate, gold, candidate, baseline, partial(decide, people=found and found.of_segments)
+            )
     return results
 
 

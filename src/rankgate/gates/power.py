@@ -36,13 +36,15 @@ def detectable(
     clusters: Sequence[Hashable] = (),
     relevant: float = 1.0,
     assumed: float | None = None,
+    slope: float = 1.0,
 ) -> Detectable | None:
     """What the gold set can see of the drop that the gate forbids, over the queries that are or will be compared.
 
     The spread of the `differences` of their paired values is measured if enough of them moved; else it is assumed, by
     how many `relevant` documents a query has on average, which recall's steps depend on, or as `assumed` says. None
     where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its spread is
-    neither measured nor, its values not being rates, to be assumed.
+    neither measured nor, its values not being rates, to be assumed. `slope` is J,
+    the part of a true drop that a judge sees.
     """
     limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
     if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
@@ -55,7 +57,7 @@ def detectable(
     if spread is None:
         return None
     evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
-    sight = power.Sight(spread.value, appended, gate.confidence, math.sqrt(2) * gate.noise)
+    sight = power.Sight(spread.value, appended, gate.confidence, math.sqrt(2) * gate.noise, slope)
     return Detectable(
         detectable=sight.drop(evidence, queries, limit),
         margin=sight.margin(queries),

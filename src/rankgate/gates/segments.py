@@ -16,6 +16,7 @@ from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, defined_only, level
+from rankgate.model.answers import JudgeState
 from rankgate.model.headline import fell
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
@@ -30,6 +31,7 @@ from rankgate.model.values import (
     ReasonKind,
     Scores,
     Verdict,
+    worst,
 )
 from rankgate.model.wording import count_text
 from rankgate.statistics.saddlepoint import Side
@@ -82,9 +84,11 @@ class _Part:
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
         """As it stands for a segment: a violation blocks, what nothing could have proven warns, noise passes."""
-        violated, blocked = found.verdict is Verdict.FAIL and enough, Verdict.FAIL if self.blocks else Verdict.WARN
+        violated = found.violation is not None and enough
+        blocked = Verdict.FAIL if self.blocks and found.verdict is Verdict.FAIL else Verdict.WARN
         unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
-        reasons = found.reasons
+        told = violated and self.blocks
+        reasons = [reason for reason in found.reasons if told or reason.kind is not ReasonKind.ADVISORY]
         if not enough:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
@@ -163,13 +167,19 @@ def with_hard_checks(
             violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
     if not violations or result.verdict is Verdict.NOT_JUDGED:
         return result
-    worse = result.verdict in (Verdict.FAIL, Verdict.WARN)
+    # Of a judge whose drops do not count, the word on a single question does neither.
+    counts = result.standing is None or result.standing.drop is JudgeState.CALIBRATED
+    advisory = not counts and gate.blocks and all(each.kind is not ReasonKind.ADVISORY for each in result.reasons)
+    violations += [Reason(ReasonKind.ADVISORY)] if advisory else []
+    others = result.reasons if result.verdict in (Verdict.FAIL, Verdict.WARN) else []
+    first = counts or result.verdict is not Verdict.FAIL
     return replace(
         result,
-        verdict=Verdict.FAIL if gate.blocks else Verdict.WARN,
+        verdict=worst([result.verdict, Verdict.FAIL if gate.blocks and counts else Verdict.WARN]),
         only_inconclusive=False,
-        hard_check_failed=True,
-        reasons=[*violations, *(result.reasons if worse else [])],
+        hard_check_failed=counts,
+        reasons=[*violations, *others] if first else [*others, *violations],
+        doubts=result.doubts + (0 if first else len(violations)),
         queries=[candidate.query_ids[row] for row in broken],
     )
 

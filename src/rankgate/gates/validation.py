@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -20,12 +20,16 @@ from rankgate.gates.judging import judge_all, refuse_misfits, whole
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
+from rankgate.model.answers import JudgeMark
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
+
+if TYPE_CHECKING:
+    from rankgate.gates.people import People
 
 T = TypeVar("T")
 MAX_PROBLEMS = 1000
@@ -56,7 +60,7 @@ def validate(inputs: Inputs) -> Findings:
     waivers = _attempt(problems, waivers_of, criteria) if criteria else None
     plan = criteria.plan() if criteria else Plan(metrics=[])
 
-    gold = rankings = None
+    gold = rankings = mark = None
     if gold_file:
         gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MAX_PROBLEMS)
     if gold and criteria and criteria.holdout:
@@ -75,6 +79,7 @@ def validate(inputs: Inputs) -> Findings:
         how = {"needs": plan.needs, "map": run_file.map, "most_problems": MAX_PROBLEMS}
         opened_run = _attempt(problems, openers[0], **how)
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
+        mark = opened_run.judge if opened_run else None
     opened = _attempt(problems, openers[1], needs=plan.needs)
     accepted = _attempt(problems, list[Ranking], opened.rankings) if opened else None
 
@@ -88,9 +93,10 @@ def validate(inputs: Inputs) -> Findings:
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
-        plan = msgspec.structs.replace(plan, depth=opened.depth if opened else None)
-        results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan) or []
+        plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (mark, inputs.date)
+        results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan, by) or []
         problems += problems_of(whole(results), criteria.name, None) if criteria else []
+        problems += _alone(criteria, results) if criteria else []
     if criteria and gold:
         noted += [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)]
     valid = waivers if waivers and waivers.entries else None
@@ -121,6 +127,15 @@ def _judging(
     return [f"to judge all {count_text(found.answers, 'answer')} of the run takes {cost}{more}", *seen]
 
 
+def _alone(criteria: Criteria, results: list[GateResult]) -> list[Problem]:
+    """Gates on faithfulness that can block beside none on `answered_rate`: who refuses what is hard would pass."""
+    errors = {gate.metric.name for gate in criteria.gates if gate.blocks}
+    text = "faithfulness leaves out answers that assert nothing; add a gate on answered_rate with severity: error"
+    found = [each for each in results if each.is_main and each.metric == "faithfulness" and each.severity == "error"]
+    blocks = [each for each in found if each.standing and each.standing.counts and "answered_rate" not in errors]
+    return [Problem(text, criteria.name, each.line, f"gate {each.name}") for each in blocks]
+
+
 def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:
     """Whether there is nothing that a waiver could let pass, or one does."""
     waiver = waivers.of(result.name, result.segment) if waivers else None
@@ -134,6 +149,7 @@ def _judged(
     rankings: list[Ranking],
     accepted: list[Ranking] | None,
     plan: Plan,
+    by: tuple[JudgeMark | None, str],
 ) -> list[GateResult]:
     """What `check` would judge, and what it would not."""
     baseline = None if accepted is None else score(gold, accepted, plan)
@@ -148,7 +164,12 @@ def _judged(
     if criteria is None:
         return []
     refuse_stale(gold, plan, candidate, lambda: rankings, None if accepted is None else lambda: accepted)
-    return judge_all(criteria, gold, candidate, baseline)
+    people: Mapping[str, People] = {}
+    if Need.VERDICTS in plan.needs:
+        from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
+
+        people = people_of(criteria, by[0], candidate, by[1])
+    return judge_all(criteria, gold, candidate, baseline, people=people)
 
 
 def _attempt(problems: list[Problem], read: Callable[..., T], *arguments: object, **options: object) -> T | None:

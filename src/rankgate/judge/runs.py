@@ -139,6 +139,21 @@ def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: 
     return plan_for(answers, judge, wants, {}, repeats=block.repeats)
 
 
+def known_verdicts(inputs: Inputs, criteria: Criteria, *stored: Opener) -> tuple[dict[Slot, Record], ...]:
+    """The verdicts of the file for the candidate, see `judged_runs`; and these with what stored runs keep behind them.
+
+    Raises:
+        RankgateError: the file or a stored verdict is damaged.
+    """
+    path = verdicts_file(None if inputs.untrusted_run else inputs.run or criteria.inputs.run, inputs.verdicts)
+    named = read_verdicts(path) if path else {}
+    baseline = inputs.baseline or criteria.inputs.baseline
+    stores = () if baseline and baseline.path == STDIN else stored  # which can be read only once
+    opened = (again(needs=frozenset({Need.VERDICTS})) for again in stores)
+    kept = [stored_verdicts(each) for each in opened if each and each.format == "baseline"]
+    return named, by_slot(record for each in (named, *kept) for record in each.values())
+
+
 def judged_runs(
     inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, *runs: Opener
 ) -> tuple[Callable[..., Any], ...]:
@@ -152,16 +167,10 @@ def judged_runs(
     Raises:
         RankgateError: the file or a stored verdict is damaged, or the criteria's prompts cannot be used.
     """
-    block, run = criteria.judge, inputs.run or criteria.inputs.run
+    block = criteria.judge
     if block is None:
         return runs
-    path = verdicts_file(None if inputs.untrusted_run else run, inputs.verdicts)
-    named = read_verdicts(path) if path else {}
-    baseline = inputs.baseline or criteria.inputs.baseline
-    stores = () if baseline and baseline.path == STDIN else runs[1:]  # which can be read only once
-    opened = (again(needs=frozenset({Need.VERDICTS})) for again in stores)
-    stored = [stored_verdicts(each) for each in opened if each and each.format == "baseline"]
-    known = by_slot(record for each in (named, *stored) for record in each.values())
+    named, known = known_verdicts(inputs, criteria, *runs[1:])
     judge, wants = judge_with_verdicts(block, named, known), wants_of(plan.metrics) | SHOWN
     mark = JudgeMark(judge.short, judge.model) if any(slot.judge == judge.id for slot in known) else None
 

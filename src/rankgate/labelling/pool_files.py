@@ -5,29 +5,23 @@ Both have a line per query and document. JSONL is for labelling tools, CSV for s
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, bad_input, shown
+from rankgate.errors import Problem, shown
 from rankgate.labelling.labels import Label, plain_number
 from rankgate.labelling.pool import Pair
+from rankgate.labelling.sheets import as_sheet, exact, sheet_rows
 from rankgate.readers.base import ProblemLog, finite_number, id_of
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source, open_source
 
-BYTE_ORDER_MARK = "\ufeff"
 _NEEDED = ("query_id", "id", "gain")
-_LONGEST_CELL = (1 << 31) - 1
-# How a cell begins that a spreadsheet would run as a formula, and how it begins once it is defused.
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_DEFUSED = re.compile(r"'+[=+\-@\t\r]")
+_WANTED = "a labelled pool is JSONL, or CSV whose header names query_id, id and gain once each"
 
 
 class Labelled(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,31 +40,16 @@ def as_jsonl(pairs: Iterable[Pair], names: Sequence[str]) -> str:
 def as_csv(pairs: Iterable[Pair], names: Sequence[str]) -> str:
     """CSV for spreadsheets: the same columns, with one for the ranks of each run.
 
-    It begins with a byte order mark, without which spreadsheets guess an old code page. An id or a text that begins
-    like a formula gets an apostrophe in front, which `read_labels` removes from ids, so that they stay exact.
+    An id or a text that begins like a formula gets an apostrophe in front, which `read_labels` removes from ids, so
+    that they stay exact.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(["query_id", "question", "id", "text", "gain", *(f"ranks.{name}" for name in names)])
-    for pair in pairs:
-        row = _row(pair)
-        cells = [defused(row[key] or "") for key in ("query_id", "question", "id", "text")]
-        writer.writerow([*cells, row["gain"], *row["ranks"].values()])
-    return BYTE_ORDER_MARK + text.getvalue()
+    texts = ("query_id", "question", "id", "text")
+    rows = ([*(row[key] for key in texts), row["gain"], *row["ranks"].values()] for row in map(_row, pairs))
+    return as_sheet([*texts, "gain", *(f"ranks.{name}" for name in names)], rows)
 
 
 # By the suffix of the file to write.
 POOL_FORMS: dict[str, Callable[[Iterable[Pair], Sequence[str]], str]] = {".jsonl": as_jsonl, ".csv": as_csv}
-
-
-def defused(cell: str) -> str:
-    """A cell that no spreadsheet runs as a formula."""
-    return f"'{cell}" if _FORMULA.match(cell) else cell
-
-
-def exact(cell: str) -> str:
-    """The text that `defused` was given."""
-    return cell[1:] if _DEFUSED.match(cell) else cell
 
 
 def read_labels(path: str, log: ProblemLog) -> Labelled:
@@ -85,8 +64,8 @@ def read_labels(path: str, log: ProblemLog) -> Labelled:
     labels: list[Label] = []
     blank = 0
     with open_source(path) as source:
-        rows = _json_rows if source.head.lstrip().startswith((b"{", b"[")) else _csv_rows
-        for line, row in rows(source, log):
+        json_text = source.head.lstrip().startswith((b"{", b"["))
+        for line, row in _json_rows(source, log) if json_text else _csv_rows(source, log):
             try:
                 label = _label(row, source.name, line)
             except ValueError as error:
@@ -136,43 +115,11 @@ def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str,
 
 
 def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
-    text = source.text()
-    delimiter, names = _header(text, source.name)
-    headed = False
-    begins = 1
-    before = csv.field_size_limit(_LONGEST_CELL)  # the usual limit is shorter than some documents
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        for cells in reader:
-            if any(cells[len(names) :]):
-                message = f"the header has {len(names)} columns and this row more; quote cells that hold {delimiter!r}"
-                log.add(Problem(message, source.name, begins))
-            elif any(cells) and headed:
-                row = dict(zip(names, cells, strict=False))
-                yield begins, {**row, **{key: _value(key, row[key]) for key in _NEEDED if key in row}}
-            headed = headed or any(cells)
-            begins = reader.line_num + 1
-    except csv.Error as error:
-        log.add(Problem(f"broken CSV: {error}", source.name, begins))
-    finally:
-        csv.field_size_limit(before)
-
-
-def _header(text: str, name: str) -> tuple[str, list[str]]:
-    """The delimiter, and the columns that it gives the first line."""
-    first = next(line for line in text.splitlines() if line.strip())
-    for delimiter in ",;\t":
-        names = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))]
-        if all(names.count(key) == 1 for key in _NEEDED):
-            return delimiter, names
-    wanted = "a labelled pool is JSONL, or CSV whose header names query_id, id and gain once each"
-    raise bad_input(f"it starts with {shown(first[:80])}; {wanted}", file=name)
-
-
-def _value(key: str, cell: str) -> str | float | None:
-    """A cell as JSON would hold it: ids are exact text, a gain is a number or nothing."""
-    if key != "gain":
-        return exact(cell)
-    text = cell.strip()
-    number = finite_number(text)
-    return number if number is not None else text or None
+    """Rows as JSON would hold them: ids are exact text, a gain is a number or nothing."""
+    for line, _, row in sheet_rows(source, log, _NEEDED, _WANTED):
+        values: dict[str, Any] = {key: exact(cell) for key, cell in row.items()}
+        if "gain" in row:
+            text = row["gain"].strip()
+            number = finite_number(text)
+            values["gain"] = number if number is not None else text or None
+        yield line, values

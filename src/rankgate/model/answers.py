@@ -99,6 +99,60 @@ class JudgeMark(msgspec.Struct, frozen=True):
     model: str
 
 
+class JudgeState(Enum):
+    """What people's labels say of a judge."""
+
+    UNCALIBRATED = "uncalibrated"
+    UNINFORMATIVE = "uninformative"
+    WEAK = "weak"
+    CALIBRATED = "calibrated"
+
+
+class Lack(Enum):
+    """Why a judge counts as uncalibrated."""
+
+    FILE = "file"  # no calibration is named, or none is there
+    JUDGE = "judge"  # it is another judge's
+    AGE = "age"  # it is too old
+    AHEAD = "ahead"  # its day lies in the future
+    METRIC = "metric"  # the labels say nothing of the metric
+    QUERIES = "queries"  # the labelled run has less than half of the questions
+    SEGMENT = "segment"  # nobody drew labels for each segment
+
+
+class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An estimate with its 95 % interval, over `n` answers."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How far people have checked the judge of a gate, and so what a floor and a drop may do.
+
+    Either counts where it is CALIBRATED, and warns at most otherwise. `lack` says why it is UNCALIBRATED. `labels` and
+    `people` are how many answers were labelled and by how many, `rarer` how many have the rarer verdict; `slope` is J,
+    the part of a true difference that the judge sees.
+    """
+
+    floor: JudgeState
+    drop: JudgeState
+    lack: Lack | None = None
+    labels: int = 0
+    rarer: int = 0
+    people: int = 0
+    sensitivity: Rate | None = None
+    specificity: Rate | None = None
+    slope: Rate | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether anything that the judge says may block."""
+        return JudgeState.CALIBRATED in (self.floor, self.drop)
+
+
 class Want(Enum):
     """What a metric needs of an answer, by the field of `AnswerVerdicts` that has it."""
 

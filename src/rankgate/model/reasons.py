@@ -7,7 +7,9 @@ from typing import Any
 
 from rankgate.errors import Problem
 from rankgate.model.answer_losses import Stage
+from rankgate.model.answers import JudgeState, Lack, Standing
 from rankgate.model.base_ref import BaseSide
+from rankgate.model.calibration import MIN_ANSWERS, MIN_RARER, SEES_LITTLE
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
     TOLERANCE,
@@ -78,6 +80,30 @@ def stage_finding(stage: Stage, numbers: Mapping[str, Any]) -> str:
     return f"{label}: for {those} that got worse in {numbers['metric']}, {clause}{recall}"
 
 
+def advisory_text(gate: GateResult) -> str:
+    """Why what a judge says only warns; empty where all that it says counts."""
+    standing, name = gate.standing or Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK), gate.metric
+    slope = standing.slope
+    low = f"as little as {max(slope.low, 0.0):.0%} of a difference in {name}" if slope else f"nothing in {name}"
+    texts = {
+        Lack.FILE: "no person has checked this judge; labels on 200 answers would do (`rankgate judge sample`)",
+        Lack.JUDGE: "people have checked another judge; repeat `rankgate judge calibrate` with this one",
+        Lack.AGE: "people have checked this judge too long ago; repeat `rankgate judge calibrate`",
+        Lack.AHEAD: "the calibration of this judge is dated in the future; repeat `rankgate judge calibrate`",
+        Lack.METRIC: f"people's labels say nothing of {name}",
+        Lack.QUERIES: "people have labelled a run that has less than half of these questions",
+        Lack.SEGMENT: "people have not drawn labels for each segment, so that its floor is the judge's own",
+        JudgeState.UNINFORMATIVE: f"the judge cannot tell right from wrong: it may see {low}",
+        JudgeState.WEAK: f"the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed",
+    }
+    few = standing.labels < MIN_ANSWERS or standing.rarer < MIN_RARER
+    if standing.lack is None and few:
+        counts = f"{count_text(standing.labels, 'answer')}, of which {standing.rarer:,} have the rarer verdict"
+        return f"people have labelled {counts}; {MIN_ANSWERS} and {MIN_RARER} are needed"
+    state = standing.drop if standing.drop is not JudgeState.CALIBRATED else standing.floor
+    return texts.get(standing.lack or state, "")
+
+
 def unjudged_text(gate: GateResult) -> str:
     """What documents that nobody has judged can make of a change, and what to do."""
     ends = {"wrong": gate.delta or 0.0, "judged": 0.0, "judged_before": 0.0, "relevant": 0.0, "condensed": 0.0}
@@ -107,19 +133,23 @@ def _sentence(gate: GateResult, position: int, base: BaseSide | None, *, plain: 
 
 def _threshold(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
-    value, threshold, unit = gate.value or 0.0, gate.threshold or 0.0, gate.unit
+    counted = gate.counted if reason.ruling is not Ruling.HOLDS else None
+    value, ci = (counted.value, counted.ci) if counted else (gate.value or 0.0, gate.ci)
+    threshold, unit = gate.threshold or 0.0, gate.unit
     decimals = max(telling_decimals(value, threshold, unit), exact_decimals(threshold, unit))
     limit, higher = limit_word(gate.direction), gate.direction is Direction.HIGHER
     equal = abs(value - threshold) <= TOLERANCE
     side = "exactly at" if equal else "above" if value > threshold else "below"
     now, bound = value_text(value, unit, decimals), value_text(threshold, unit, decimals)
-    worst = (gate.ci or (None, None))[0 if higher else 1]
-    unproven = f", not proven to hold the {limit}{_spread(gate, interval_text(gate.ci, unit))}"
-    if plain and worst is not None and None not in (gate.ci or ()):
+    worst = (ci or (None, None))[0 if higher else 1]
+    unproven = f", not proven to hold the {limit}{_spread(gate, interval_text(ci, unit))}"
+    if plain and worst is not None and None not in (ci or ()):
         far = f"as {'low' if higher else 'high'} as {value_text(worst, unit)}"
         unproven = f"; with so few questions it may be {far}"
-    noise = CHANCE if plain else f", within noise{_spread(gate, interval_text(gate.ci, unit))}"
-    return f"{name} is {now}, {side} the {limit} of {bound}{_doubt(reason, gate, unproven, noise)}"
+    noise = CHANCE if plain else f", within noise{_spread(gate, interval_text(ci, unit))}"
+    gained = counted is not None and value != gate.value
+    gain, verb = ("; a gain that only the judge has seen does not count", "counts as") if gained else ("", "is")
+    return f"{name} {verb} {now}, {side} the {limit} of {bound}{_doubt(reason, gate, unproven, noise)}{gain}"
 
 
 def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:
@@ -218,6 +248,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.ONE_SIDED: f"{count_text(reason.count, 'query has', 'queries have')} {metric} in only one of the "
         "two runs",
         ReasonKind.UNJUDGED: unjudged_text(gate),
+        ReasonKind.ADVISORY: f"advisory: {advisory_text(gate)}",
         ReasonKind.MUST_PASS: f"{fails}: {metric} is at its worst there",
         ReasonKind.LOST: f"{count_text(reason.count, 'question was', 'questions were')} lost in {metric}; at most "
         f"{reason.limit} allowed",

@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 
 from rankgate.errors import Problem, redacted
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
-from rankgate.model.answers import JudgeMark
+from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
@@ -53,6 +53,13 @@ class Detectable(msgspec.Struct, frozen=True, kw_only=True):
     sees: bool
 
 
+class Counted(msgspec.Struct, frozen=True):
+    """A value that counts in the place of another."""
+
+    value: float
+    ci: Interval | None
+
+
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     """One gate's decision and the numbers behind it.
 
@@ -72,10 +79,12 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     that it fails for single questions, whatever its limits; `doubts` is how many of the last `reasons` would only warn
     by themselves; `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set
     where that is the stricter one. `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
-    is there where it failed at answers of the run. `unjudged` is there where a pooled gold set judges less of the
-    run: the `judged`
-    shares of both first k, the changes with the rest `relevant`, and left out (`condensed`); where the gold set has a
-    judge's labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant.
+    is there where it failed at answers of the run. `standing` says how far people have checked that judge. Where value
+    or change are in their units, as if it erred alike on both runs, `value_raw` and `delta_raw` are as it saw them.
+    `counted` is what the floor takes for the value, without a gain that the judge alone has seen. `unjudged` is there
+    where a pooled gold set judges less of the run: the `judged` shares of both first k, the changes with the rest
+    `relevant`, and left out (`condensed`); where the gold set has a judge's
+    labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant.
     """
 
     name: str
@@ -87,12 +96,15 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     since: str | None = None
     severity: Literal["error", "warning"]
     value: float | None
+    value_raw: float | None = None
+    counted: Counted | None = None
     ci: Interval | None
     threshold: float | None
     baseline: float | None
     paired_value: float | None
     delta: float | None
     delta_ci: Interval | None
+    delta_raw: float | None = None
     exact: Exact | None = None
     regression_max: float | None
     evidence: Evidence = Evidence.ESTIMATE
@@ -107,6 +119,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     detectable: Detectable | None = None
     unjudged: Mapping[str, float] = {}
     judge: JudgeMark | None = None
+    standing: Standing | None = None
     no_verdicts: NoVerdicts | None = None
     verdict: Verdict
     reasons: list[Reason]

@@ -143,6 +143,7 @@ class ReasonKind(Enum):
     ABSENT = "absent"
     ONE_SIDED = "one_sided"
     UNJUDGED = "unjudged"
+    ADVISORY = "advisory"  # people have not checked the judge enough for it to block
     MUST_PASS = "must_pass"  # noqa: S105 -- no password either
     LOST = "lost"
     TOO_SMALL = "too_small"

@@ -87,14 +87,15 @@ class Sight(NamedTuple):
     appended: float = 0.0
     confidence: float = 0.95
     shared: float = 0.0
+    slope: float = 1.0  # J, where a judge measures: s, a and τ are its own, what is seen is people's
 
     def reach(self, queries: int) -> float:
         """P: how far the interval reaches to either side."""
         z, one = round(-normal_quantile((1 - self.confidence) / 2), _DIGITS), self.appended / queries
-        return 1.5 * one + z * math.hypot(self._error(queries), one)
+        return 1.5 * one / self.slope + z * math.hypot(self._error(queries), one / self.slope)
 
     def _error(self, queries: int) -> float:
-        return math.hypot(self.spread / math.sqrt(queries), self.shared)
+        return math.hypot(self.spread / math.sqrt(queries), self.shared) / self.slope
 
     def margin(self, queries: int) -> float:
         """The smallest ``regression_max`` under which ``proven_safe`` passes a change without effect in 80 %."""
@@ -103,7 +104,8 @@ class Sight(NamedTuple):
     def drop(self, evidence: str, queries: int, regression_max: float) -> float:
         """The true drop for which the gate is violated in 80 % of the runs."""
         reach = 0.0 if evidence == "estimate" else self.reach(queries)
-        limit = max(regression_max - reach, 0.0) if evidence == "proven_safe" else max(regression_max, reach)
+        allowed = regression_max / self.slope if evidence == "estimate" else regression_max  # it judges what was seen
+        limit = max(allowed - reach, 0.0) if evidence == "proven_safe" else max(allowed, reach)
         return limit + _POWER * self._error(queries)
 
     def sees(self, evidence: str, queries: int, regression_max: float) -> bool:

@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, reduce
 
 from rankgate.statistics.chance import at_most
 
@@ -11,6 +11,7 @@ Bounds = tuple[float | None, float | None]
 _ROUNDING = 1e-12  # of the tail: 1 - 0.9 and (1 - 0.8) / 2 are the same number, as written
 _HASTINGS_ABOVE = (0.010328, 0.802853, 2.515517)
 _HASTINGS_BELOW = (0.001308, 0.189269, 1.432788, 1.0)
+_HALVINGS = 55  # of a right angle, down to rounding
 
 
 def normal_quantile(probability: float) -> float:
@@ -35,6 +36,28 @@ def normal_quantile(probability: float) -> float:
         step = (math.erfc(-z / math.sqrt(2)) / 2 - tail) / density
         z -= step / (1 + z * step / 2)
     return z if probability == tail else -z
+
+
+@cache
+def t_quantile(probability: float, df: int) -> float:
+    """Quantile of Student's t for a ``probability`` from 0.5 to below 1 and whole degrees of freedom, to about 1e-12.
+
+    P(|T| < t) is a finite sum of powers of cos(a), tan(a) = t / sqrt(df) (Abramowitz & Stegun 1964, 26.7.3 and
+    26.7.4), and the angle a is found by bisection. It raises ValueError for anything else.
+    """
+    if not 0.5 <= probability < 1 or df < 1:  # noqa: PLR2004 - the median
+        raise ValueError(f"no quantile of t at {probability!r} with {df!r} degrees of freedom")
+    low, high = 0.0, math.pi / 2
+    for _ in range(_HALVINGS):
+        angle = (low + high) / 2
+        cosine, total = math.cos(angle), 0.0
+        term = cosine if df % 2 else 1.0
+        for i in range(1 + df % 2, df, 2):
+            total += term
+            term *= cosine * cosine * i / (i + 1)
+        within = 2 / math.pi * (angle + total * math.sin(angle)) if df % 2 else total * math.sin(angle)
+        low, high = (angle, high) if within < 2 * probability - 1 else (low, angle)
+    return math.tan(low) * math.sqrt(df)
 
 
 def quantile(values: Sequence[float], q: float) -> float:

@@ -1,0 +1,523 @@
+"""What a judge checked by people may decide: the tables of docs/statistics.md on judges, from a fixed seed.
+
+    python scripts/simulate_judges.py [--quick] [--seed N] [--data DIR]
+
+Draws answers whose claims people know to be supported or not, lets judges of known errors read them, labels some, and
+counts how often rankgate's intervals miss the truth and its gates block. DIR holds two public sets with people's
+labels, refchecker.jsonl and rag25_human_umbrela.tsv; without them their tables are left out. Needs numpy (in the dev
+extra). Takes some minutes, with --quick some seconds for numbers too rough to quote.
+"""
+
+import argparse
+import csv
+import json
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankgate.gates.decision_rule import rule_on_drop
+from rankgate.model.answers import JudgeState, Rate
+from rankgate.model.calibration import MetricCalibration
+from rankgate.model.values import Direction, Evidence, Interval, Ruling
+from rankgate.statistics.calibration import (
+    Change,
+    Measured,
+    Quality,
+    anchored,
+    people_change,
+    quality,
+    slope,
+)
+from rankgate.statistics.power import Sight
+from rankgate.statistics.prediction_powered import (
+    Labelled,
+    Stratum,
+    prediction_powered,
+    prediction_powered_change,
+)
+from rankgate.statistics.saddlepoint import difference_interval
+from simulate_verdicts import percent, table
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Chance = np.random.Generator
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "judged"
+LIMIT = 0.03  # the regression_max
+ANSWERS = 1100  # of a run, where floors are concerned
+LABELS = 200  # of the run that was labelled, where drops are concerned
+RELEVANT = 2  # the grade from which a document counts as relevant
+MOST_CLAIMS = 12
+LIKE_REAL, MEAN = (
+    (0.9, 0.3),
+    0.75,
+)  # the beta distribution of an answer's share of supported claims: many all right, some all wrong
+
+
+class Answers(NamedTuple):
+    """Claims of answers, one row an answer: whether there is a claim, whether people support it, and the language."""
+
+    there: Bools
+    claims: Bools
+    language: npt.NDArray[np.int64]
+
+    def values(self, verdicts: Bools) -> Floats:
+        """The share of each answer's claims that the verdicts support."""
+        shares: Floats = (verdicts & self.there).sum(axis=1) / self.there.sum(axis=1)
+        return shares
+
+    def taken(self, rows: npt.NDArray[np.int64]) -> "Answers":
+        """These answers only."""
+        return Answers(self.there[rows], self.claims[rows], self.language[rows])
+
+
+class Judge(NamedTuple):
+    """How often a judge recognises a supported claim (se) and an unsupported one (sp), and where it errs more."""
+
+    se: float
+    sp: float
+    alike: float = 0.0  # the share of answers in which all claims share one error
+    length: float = 0.0  # what each claim beyond the fourth costs both
+    language: float = 0.0  # what every third language costs both
+
+    @property
+    def name(self) -> str:
+        """As a row is called."""
+        kinds = {"errors by answer": self.alike, "by length": self.length, "by language": self.language}
+        return ", ".join([f"{self.se:g} / {self.sp:g}", *(kind for kind, found in kinds.items() if found)])
+
+    def verdicts(self, chance: Chance, answers: Answers) -> Bools:
+        """What it says of every claim."""
+        rows, columns = answers.there.shape
+        cost = self.length * np.maximum(answers.there.sum(axis=1) - 4, 0) + self.language * (answers.language == 0)
+        se, sp = (np.maximum(rate - cost, 0.0)[:, None] for rate in (self.se, self.sp))
+        luck = np.where(chance.random((rows, 1)) < self.alike, chance.random((rows, 1)), chance.random((rows, columns)))
+        said: Bools = np.where(answers.claims, luck < se, luck >= sp) & answers.there
+        return said
+
+
+USELESS = Judge(0.5, 0.5)
+PLAIN = [Judge(0.6, 0.5), Judge(0.6, 0.99), Judge(0.8, 0.7), Judge(0.9, 0.7), Judge(0.99, 0.5), Judge(0.99, 0.99)]
+CROOKED = [
+    Judge(0.9, 0.7, alike=1.0),
+    Judge(0.99, 0.9, alike=1.0),
+    Judge(0.95, 0.8, length=0.04),
+    Judge(0.9, 0.8, language=0.3),
+    Judge(0.99, 0.99, language=0.4),
+]
+
+
+def drawn(chance: Chance, size: int, least: int = 1, beta: tuple[float, float] = LIKE_REAL) -> Answers:
+    """Answers of ``least`` to 12 claims, each with a share of its own that is supported."""
+    shares = chance.beta(*beta, size=(size, 1))
+    there = np.arange(MOST_CLAIMS) < chance.integers(least, MOST_CLAIMS + 1, size=(size, 1))
+    claims = chance.random((size, MOST_CLAIMS)) < shares
+    return Answers(there, claims & there, chance.integers(0, 3, size=size))
+
+
+def rewritten(chance: Chance, old: Answers, share: float, drop: float) -> Answers:
+    """The answers, a share of them written again with a quality of their own, so that the mean falls by ``drop``.
+
+    For a drop supported claims of those written again lose their support, for a rise others gain it.
+    """
+    again = chance.random((len(old.claims), 1)) < share
+    claims = chance.random(old.claims.shape) < chance.beta(*LIKE_REAL, size=again.shape)
+    turning = abs(drop) / share / (MEAN if drop > 0 else 1 - MEAN)
+    claims = np.where(chance.random(old.claims.shape) < turning, drop < 0, claims)
+    return old._replace(claims=np.where(again, claims, old.claims) & old.there)
+
+
+class Pair(NamedTuple):
+    """Two runs over the same questions, by people and by the judge, and which answers were written again."""
+
+    people: tuple[Floats, Floats]
+    judge: tuple[Floats, Floats]
+    rewritten: Bools
+
+    @property
+    def seen(self) -> Floats:
+        """The judge's paired differences."""
+        return self.judge[1] - self.judge[0]
+
+    @property
+    def true(self) -> Floats:
+        """People's."""
+        return self.people[1] - self.people[0]
+
+
+def judged(chance: Chance, judge: Judge, old: Answers, new: Answers, lenient: Judge | None = None) -> Pair:
+    """Both runs by one judge, ``lenient`` where answers were written again; equal answers get equal verdicts."""
+    differs = (old.claims != new.claims).any(axis=1) | (old.there != new.there).any(axis=1)
+    before, after = judge.verdicts(chance, old), (lenient or judge).verdicts(chance, new)
+    after = np.where(differs[:, None], after, before)
+    values = old.values(before), new.values(after)
+    return Pair((old.values(old.claims), new.values(new.claims)), values, differs)
+
+
+def labelled(people: Floats, judge: Floats) -> list[Labelled]:
+    """Answers with both values."""
+    return list(map(Labelled, people.tolist(), judge.tolist()))
+
+
+def all_of(people: Floats, judge: Floats, labels: int) -> list[Stratum]:
+    """One stratum, the first answers of which are labelled: they come in no order."""
+    return [Stratum((), labelled(people[:labels], judge[:labels]), judge[labels:].tolist())]
+
+
+def by_verdict(chance: Chance, answers: Answers, people: Floats, judge: Floats, labels: int) -> list[Stratum]:
+    """Strata by verdict and language, with as many labels for what the judge faults as for what it does not."""
+    faulted, strata = judge < 1, []
+    for verdict in (True, False):
+        for language in range(3):
+            rows = chance.permutation(np.flatnonzero((faulted == verdict) & (answers.language == language)))
+            chosen, rest = np.split(rows, [min(labels // 6, len(rows))])
+            key = (str(verdict), str(language))
+            strata.append(Stratum(key, labelled(people[chosen], judge[chosen]), judge[rest].tolist()))
+    return strata
+
+
+# --- floors
+
+
+class Coverage:
+    """How often an interval holds the truth, misses it on either side, and how wide it is."""
+
+    def __init__(self) -> None:
+        self.runs = self.above = self.below = 0
+        self.width = 0.0
+
+    def add(self, bounds: Interval, truth: float) -> None:
+        """Count one interval; a bound that is lacking is the end of the range."""
+        low, high = (end if bound is None else bound for bound, end in zip(bounds, (0.0, 1.0), strict=True))
+        self.runs, self.width = self.runs + 1, self.width + high - low
+        self.above, self.below = self.above + (low > truth), self.below + (high < truth)
+
+    def cell(self) -> str:
+        """As tables have it."""
+        return f"{percent(1 - (self.above + self.below) / self.runs)} ({self.width / self.runs:.3f})"
+
+    def sides(self) -> str:
+        """How often the lower bound lies above the truth, and the upper one below it."""
+        return f"{percent(self.above / self.runs)} / {percent(self.below / self.runs)}"
+
+
+Pool = Callable[[], tuple[Floats, Floats]]
+HEAD = ["judge alone", "labels alone", "PPI++", "PPI++: low too high / high too low"]
+
+
+def floors(runs: int, name: str, pool: Pool, truth: float) -> list[str]:
+    """A row: intervals of a run's value by the judge alone, by 100 labels alone, and by PPI++ with both."""
+    alone, few, both = Coverage(), Coverage(), Coverage()
+    for _ in range(runs):
+        people, judge = pool()
+        middle, reach = float(judge.mean()), 1.96 * float(judge.std()) / math.sqrt(len(judge))
+        alone.add((middle - reach, middle + reach), truth)
+        strata = all_of(people, judge, 100)
+        for found, unlabelled in ((few, ()), (both, strata[0].unlabelled)):
+            powered = prediction_powered([strata[0]._replace(unlabelled=unlabelled)])
+            found.add(powered.bounds() if powered else (None, None), truth)
+    return [name, alone.cell(), few.cell(), both.cell(), both.sides()]
+
+
+def pool_of(chance: Chance, judge: Judge, answers: Callable[[], Answers]) -> Pool:
+    """Both values of answers that are drawn again each time."""
+
+    def pool() -> tuple[Floats, Floats]:
+        found = answers()
+        return found.values(found.claims), found.values(judge.verdicts(chance, found))
+
+    return pool
+
+
+def drawn_floors(chance: Chance, runs: int) -> None:
+    """Coverage of a floor's interval for the run that the labels were drawn from."""
+    rows = []
+    for mean, beta in ((MEAN, LIKE_REAL), (0.93, (0.93, 0.07))):
+        for judge in [*PLAIN, *CROOKED]:
+            pool = pool_of(chance, judge, lambda beta=beta: drawn(chance, ANSWERS, beta=beta))  # type: ignore[misc]
+            rows.append(floors(runs, f"{judge.name}, mean {mean:g}", pool, mean))
+    print("**Intervals at 95 % that hold the true value, 100 labels, 1,000 others (%; mean width in brackets)**\n")
+    table(["judge (Se / Sp)", *HEAD], rows)
+
+    rows = []
+    for judge in (*PLAIN[::2], *CROOKED[::2]):
+        cells = []
+        for labels in (60, 120):
+            found = Coverage()
+            for _ in range(runs // 2):
+                answers = drawn(chance, ANSWERS)
+                people, values = answers.values(answers.claims), answers.values(judge.verdicts(chance, answers))
+                powered = prediction_powered(by_verdict(chance, answers, people, values, labels))
+                found.add(powered.bounds() if powered else (None, None), MEAN)
+            cells.append(found.cell())
+        rows.append([judge.name, *cells])
+    print("**The same by strata of verdict and language, half of the labels where the judge finds fault**\n")
+    table(["judge (Se / Sp)", "60 labels", "120 labels"], rows)
+
+
+def real_floors(chance: Chance, runs: int, data: Path) -> None:
+    """The same over real answers and people's labels, with a real judge or laid on them."""
+    if not data.is_dir():
+        print(f"(no tables of people's own labels: {data} is not there)\n")
+        return
+    pairs = umbrela(data)
+    rows = [floors(runs, "TREC RAG 2025, UMBRELA", lambda: sampled(chance, *pairs), float(pairs[0].mean()))]
+    systems = refchecker(data)
+    for name, answers in (("all", joined([each for each, _ in systems.values()])), ("gpt4", systems["gpt4"][0])):
+        for judge in (PLAIN[0], PLAIN[3], PLAIN[5], *CROOKED[::2]):
+            taken = lambda answers=answers: answers.taken(chance.integers(0, len(answers.claims), ANSWERS))  # noqa: E731
+            truth = float(answers.values(answers.claims).mean())
+            rows.append(floors(runs, f"RefChecker, {name}, {judge.name}", pool_of(chance, judge, taken), truth))
+    print("**The same with people's own labels**\n")
+    table(["set", *HEAD], rows)
+
+
+def sampled(chance: Chance, people: Floats, judge: Floats) -> tuple[Floats, Floats]:
+    """As many answers as a run has, with replacement."""
+    rows = chance.integers(0, len(people), ANSWERS)
+    return people[rows], judge[rows]
+
+
+def umbrela(data: Path) -> tuple[Floats, Floats]:
+    """Relevant or not, by people and by the judge."""
+    with (data / "rag25_human_umbrela.tsv").open(encoding="utf-8", newline="") as lines:
+        grades = [(int(row["human"]), int(row["judge"])) for row in csv.DictReader(lines, delimiter="\t")]
+    people, judge = np.array(grades).T >= RELEVANT
+    return people.astype(float), judge.astype(float)
+
+
+def refchecker(data: Path) -> dict[str, tuple[Answers, list[str]]]:
+    """Each system's answers that have claims, by people, with the ids of their questions."""
+    systems: dict[str, list[tuple[str, list[bool]]]] = {}
+    for line in (data / "refchecker.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        claims = [claim["human"] == "Entailment" for claim in row["claims"]]
+        systems.setdefault(row["system"], []).extend([(row["query_id"], claims)] if claims else [])
+    most = max(len(claims) for rows in systems.values() for _, claims in rows)
+    sets = sorted({query.split("-")[0].split("_")[0] for rows in systems.values() for query, _ in rows})
+    found = {}
+    for name, rows in systems.items():
+        there = np.array([[i < len(claims) for i in range(most)] for _, claims in rows])
+        supported = np.array([[*claims, *[False] * (most - len(claims))] for _, claims in rows])
+        kind = np.array([sets.index(query.split("-")[0].split("_")[0]) for query, _ in rows])
+        found[name] = Answers(there, supported, kind), [query for query, _ in rows]
+    return found
+
+
+def joined(parts: Sequence[Answers]) -> Answers:
+    """One after the other."""
+    return Answers(*(np.concatenate([part[i] for part in parts]) for i in range(3)))
+
+
+def anchored_floors(chance: Chance, runs: int, data: Path) -> None:
+    """Coverage for a run of which no answer is labelled, from 100 labels of an earlier one."""
+    rows = []
+    for judge in (*PLAIN[2:], *CROOKED):
+        cells: list[str] = []
+        for share, drop in ((0.5, -0.05), (0.3, 0.0), (0.5, 0.05), (0.8, 0.2)):
+            pair = partial(two_runs, chance, judge, ANSWERS, share, drop)
+            cells += anchored_cells(runs, pair, MEAN - drop)[: 2 if drop > LIMIT * 2 else 1]
+        rows.append([judge.name, *cells])
+    print("**Floors of a run without labels, from 100 labels of an earlier one: intervals that hold its value (%)**\n")
+    sizes = ("5 pp better", "same", "5 pp worse", "20 pp worse", "20 pp worse, old labels not anchored")
+    table(["judge (Se / Sp)", *sizes], rows)
+    if not data.is_dir():
+        return
+    systems, rows = refchecker(data), []
+    judges = (PLAIN[3], PLAIN[5], CROOKED[1])
+    for old, new in (("gpt4", "chatgpt"), ("gpt4", "falcon_40B_instruct"), ("alpaca_7B", "claude2")):
+        (first, asked), (second, other) = systems[old], systems[new]
+        places = np.array([(asked.index(query), other.index(query)) for query in asked if query in set(other)])
+        here, there = first.taken(places[:, 0]), second.taken(places[:, 1])
+        truth = float(there.values(there.claims).mean())
+        cells = [anchored_cells(runs, partial(real_runs, chance, judge, here, there), truth)[0] for judge in judges]
+        rows.append([f"{old} → {new}", *cells])
+    print("**The same between real systems (RefChecker), of which every answer differs**\n")
+    table(["", *(judge.name for judge in judges)], rows)
+
+
+def two_runs(chance: Chance, judge: Judge, size: int, share: float, drop: float, least: int = 1) -> Pair:
+    """A run and one in which a share of the answers was written again."""
+    old = drawn(chance, size, least)
+    return judged(chance, judge, old, rewritten(chance, old, share, drop))
+
+
+def real_runs(chance: Chance, judge: Judge, here: Answers, there: Answers) -> Pair:
+    """Two systems' answers to the same questions, drawn with replacement."""
+    rows = chance.integers(0, len(here.claims), ANSWERS)
+    return judged(chance, judge, here.taken(rows), there.taken(rows))
+
+
+def anchored_cells(runs: int, pairs: Callable[[], Pair], truth: float) -> list[str]:
+    """Coverage of the anchored interval, and of PPI++ with the old run's labels and the new run's verdicts."""
+    found, naive = Coverage(), Coverage()
+    for _ in range(runs):
+        pair = pairs()
+        (old,) = all_of(pair.people[0], pair.judge[0], 100)
+        powered = prediction_powered([old])
+        mixed = prediction_powered([old._replace(unlabelled=pair.judge[1][100:].tolist())])
+        if powered is None or mixed is None:
+            raise SystemExit("100 labels have an interval")
+        found.add(anchored(powered.value, powered.bounds(), change_of(pair, slope(old.labelled))).ci, truth)
+        naive.add(mixed.bounds(), truth)
+    return [found.cell(), naive.cell()]
+
+
+# --- drops
+
+
+def change_of(pair: Pair, seen: Measured | None) -> Change:
+    """The change as people would have it, if the judge errs alike on both runs."""
+    interval = difference_interval(pair.seen.tolist(), widest=1.0)
+    return people_change(float(pair.seen.mean()), interval or (None, None), seen)
+
+
+def of_labels(chance: Chance, judge: Judge, least: int, labels: int = LABELS) -> Quality:
+    """The judge's quality on a labelled run of its own."""
+    answers = drawn(chance, labels, least)
+    verdicts = judge.verdicts(chance, answers)
+    claims = [
+        list(zip(claims[there].tolist(), said[there].tolist(), strict=True))
+        for claims, said, there in zip(answers.claims, verdicts, answers.there, strict=True)
+    ]
+    return quality(labelled(answers.values(answers.claims), answers.values(verdicts)), claims)
+
+
+def counts(checked: Quality) -> bool:
+    """Whether a drop may block by what labels say of the judge."""
+    slope = Rate(checked.slope.value, *checked.slope.ci, checked.slope.n) if checked.slope else None
+    unused: dict[str, Any] = {"sensitivity": None, "specificity": None, "kappa": None, "value": None}
+    known = MetricCalibration(labels=checked.n, rarer=checked.rarer, slope=slope, **unused)
+    return known.state(drop=True) is JudgeState.CALIBRATED
+
+
+def blocked(pair: Pair, checked: Quality) -> bool:
+    """Whether a gate with an allowed drop of 3 points and ``proven_harm`` fails the run."""
+    if not counts(checked):
+        return False
+    change = change_of(pair, checked.slope)
+    return change.value is not None and harmful(change.value, change.ci)
+
+
+def harmful(value: float, ci: tuple[float | None, float | None]) -> bool:
+    """By the decision rule itself."""
+    return rule_on_drop(Evidence.PROVEN_HARM, value, ci, LIMIT, Direction.HIGHER).ruling is Ruling.VIOLATED
+
+
+def drops(chance: Chance, runs: int) -> None:
+    """False blocks, and what a useless judge does."""
+    rows = []
+    for judge in (USELESS, *PLAIN, *CROOKED):
+        checked = [of_labels(chance, judge, 1) for _ in range(50)]
+        states = [counts(each) for each in checked]
+        cells = []
+        for size, drop in ((100, 0.0), (400, 0.0), (800, 0.0), (400, 0.06), (400, 0.2)):
+            found = [blocked(two_runs(chance, judge, size, 0.6, drop), checked[i % 50]) for i in range(runs)]
+            cells.append(percent(float(np.mean(found))))
+        rows.append([judge.name, percent(sum(states) / len(states)), *cells])
+    print(f"**Blocked by `proven_harm`, 3 pp allowed, {LABELS} labels, 60 % of the answers changed (%)**\n")
+    head = ["no change, N = 100", "N = 400", "N = 800", "drop 6 pp, N = 400", "drop 20 pp, N = 400"]
+    table(["judge (Se / Sp)", "calibrated", *head], rows)
+
+
+def power(chance: Chance, runs: int) -> None:
+    """A true drop found by people's labels of everything, and by a judge."""
+    rows = []
+    for judge, least, share, size, drop in (
+        (PLAIN[3], 4, 0.3, 800, 0.06),
+        (PLAIN[3], 4, 0.6, 800, 0.06),
+        (PLAIN[3], 4, 1.0, 800, 0.06),
+        (PLAIN[3], 1, 0.6, 800, 0.06),
+        (PLAIN[3], 4, 0.6, 300, 0.06),
+        (PLAIN[3], 1, 1.0, 300, 0.1),
+        (Judge(0.99, 0.9), 1, 0.6, 300, 0.06),
+        (Judge(0.95, 0.9, alike=1.0), 1, 0.6, 800, 0.06),
+    ):
+        checked = [of_labels(chance, judge, least) for _ in range(50)]
+        people, found, expected = list[bool](), list[bool](), list[float]()
+        for i in range(runs):
+            pair, known = two_runs(chance, judge, size, share, drop, least), checked[i % 50]
+            interval = difference_interval(pair.true.tolist(), widest=1.0)
+            people.append(harmful(float(pair.true.mean()), interval or (None, None)))
+            found.append(blocked(pair, known))
+            expected.append(predicted(pair, known, drop))
+        claims = f"{least} claims or more" if least > 1 else "1 claim or more"
+        name = f"{judge.name}; {claims}, {100 * share:.0f} % changed, N = {size}, drop {100 * drop:.0f} pp"
+        rows.append([name, *(percent(float(np.mean(each))) for each in (people, found, expected))])
+    print(f"**A true drop that is found (%), `proven_harm`, 3 pp allowed, {LABELS} labels**\n")
+    table(["judge (Se / Sp)", "by people", "by the judge", "predicted"], rows)
+
+
+def predicted(pair: Pair, checked: Quality, drop: float) -> float:
+    """The chance that the gate finds the drop, by the formula of ``Sight`` in people's units."""
+    if checked.slope is None or not counts(checked):
+        return 0.0
+    size, seen = len(pair.seen), checked.slope.value
+    sight = Sight(float(pair.seen.std()), 1.0, slope=seen)
+    error = sight.spread / seen / math.sqrt(size)
+    return math.erfc((max(LIMIT, sight.reach(size)) - drop) / error / math.sqrt(2)) / 2
+
+
+def pleased(chance: Chance, runs: int) -> None:
+    """A change that pleases the judge: its new errors lie on one side, which the labels of the old run do not show."""
+    rows = []
+    strict, lenient = Judge(0.9, 0.85), Judge(0.99, 0.15)
+    checked = [of_labels(chance, strict, 1) for _ in range(50)]
+    for drop, size in ((-0.05, 800), (0.0, 800), (0.05, 800), (0.1, 800), (0.1, 300)):
+        for labels in (0, 20, 50):
+            seen, found, block = list[float](), Coverage(), 0
+            for i in range(runs):
+                old, known = drawn(chance, size), checked[i % 50]
+                pair = judged(chance, strict, old, rewritten(chance, old, 0.6, drop), lenient)
+                seen.append(float(pair.seen.mean()))
+                change = change_of(pair, known.slope)
+                if labels and (powered := prediction_powered_change(*changed_strata(chance, pair, labels))):
+                    change = Change(powered.value, powered.bounds())
+                calibrated = change.value is not None and counts(known)
+                block += calibrated and harmful(change.value or 0.0, change.ci)
+                found.add(change.ci, -drop)
+            name = f"true {0.0 - 100 * drop:+.0f} pp, judge {100 * np.mean(seen):+.1f}, N = {size}"
+            how = f"{labels} + {labels} labels of changed answers" if labels else "assumed alike"
+            rows.append([name, how, percent(block / runs), found.cell(), percent(found.above / runs)])
+    print("**A change that pleases the judge, 60 % of the answers changed (%; mean width in brackets)**\n")
+    table(["", "how", "blocked", "interval holds the truth", "lies above it"], rows)
+
+
+def changed_strata(chance: Chance, pair: Pair, labels: int) -> tuple[Stratum, Stratum, int]:
+    """Changed answers whose verdict moved and did not, so many of each labelled, and how many did not change."""
+    strata = []
+    for name, moved in (("moved", True), ("unmoved", False)):
+        rows = chance.permutation(np.flatnonzero(pair.rewritten & ((pair.seen != 0) == moved)))
+        chosen, rest = np.split(rows, [min(labels, len(rows))])
+        strata.append(Stratum((name,), labelled(pair.true[chosen], pair.seen[chosen]), pair.seen[rest].tolist()))
+    return strata[0], strata[1], int((~pair.rewritten).sum())
+
+
+def main() -> None:
+    """Print every table."""
+    parser = argparse.ArgumentParser(description="Coverage, false alarms and power of judges, by simulation.")
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes, and rough")
+    parser.add_argument("--seed", type=int, default=20_261_123)
+    parser.add_argument("--data", type=Path, default=DATA, help="the public sets with people's labels")
+    options = parser.parse_args()
+    runs = 20 if options.quick else 1000
+    print(f"{runs} samples a cell, half as many for floors of other runs and for drops, seed {options.seed}\n")
+    parts: tuple[Callable[[Chance], None], ...] = (
+        lambda chance: drawn_floors(chance, runs),
+        lambda chance: real_floors(chance, runs, options.data),
+        lambda chance: anchored_floors(chance, runs // 2, options.data),
+        lambda chance: drops(chance, runs // 2),
+        lambda chance: power(chance, runs // 2),
+        lambda chance: pleased(chance, runs // 2),
+    )
+    for place, part in enumerate(parts):  # each with a chance of its own, so that one can change without the others
+        part(np.random.default_rng([options.seed, place]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Judged values in people's units, and what a gate may do by them: as far as people have checked the judge.
+
+A floor is judged by value(run) = value(labelled run) + change since / J, a drop by change / J, where J is the part of a
+true difference that the judge sees, if it errs alike on both sides. `estimate` judges the drop as the judge saw it. A
+change may please the judge more than people, so no floor counts a gain since the labelled run, nor what might be one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import asdict, replace
+
+from rankgate.criteria import Criteria, Gate
+from rankgate.judge.calibration import read_calibration
+from rankgate.judge.identity import judges_of
+from rankgate.metrics.answers import JudgedMetric
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import Comparison, paired
+from rankgate.metrics.estimates import Estimate
+from rankgate.model.answers import JudgeMark, JudgeState, Lack, Standing
+from rankgate.model.calibration import MetricCalibration, without_labels
+from rankgate.model.values import Direction, Evidence, ReasonKind, Scores
+from rankgate.readers.dates import days_between
+from rankgate.statistics.calibration import Change, Measured, anchored, people_change
+from rankgate.statistics.prediction_powered import Powered
+
+_ENOUGH = 0.5  # of the questions that have a value: those of the labelled run
+
+
+class Floor(NamedTuple):
+    """A run's value in people's units, and what of it counts for its floor."""
+
+    shown: Estimate
+    counted: Estimate
+
+
+class People(NamedTuple):
+    """What people found of the judge in one metric; without a calibration nothing is converted."""
+
+    standing: Standing
+    calibration: MetricCalibration | None = None
+
+    def counts(self, kind: ReasonKind) -> bool:
+        """Whether what breaks a limit of this kind may block."""
+        return (self.standing.floor if kind is ReasonKind.THRESHOLD else self.standing.drop) is JudgeState.CALIBRATED
+
+    def may_block(self, gate: Gate) -> bool:
+        """Whether a limit of this gate may block."""
+        drops = (gate.regression_max, gate.drift_max, gate.max_lost_queries)
+        floor_alone = drops == (None, None, None) and not (gate.must_pass or gate.segments)
+        floor = gate.threshold is not None and self.standing.floor is JudgeState.CALIBRATED
+        return floor or (not floor_alone and self.standing.drop is JudgeState.CALIBRATED)
+
+    def floor(self, gate: Gate, candidate: Scores, values: Sequence[float | None], own: Estimate) -> Floor:
+        """The run's value in people's units, which `own` is by the judge."""
+        known = self.calibration
+        if known is None or known.value is None or self.standing.floor is not JudgeState.CALIBRATED:
+            return Floor(own, own)
+        labelled = list(map(known.values.get, candidate.query_ids))
+        pairs = paired(gate.metric, values, labelled, clusters=candidate.clusters, noise=gate.noise)
+        since = pairs.compared(gate.confidence) if pairs else None
+        if since is None:
+            return Floor(own, own)
+        change = people_change(since.delta, since.ci or (None, None), self._slope)
+        powered = Powered(**asdict(known.value))
+        bounds = powered.bounds(gate.confidence)
+        changes = (change, _without_gain(change, gate.metric.direction))
+        return Floor(*(_within(gate.metric, own, anchored(powered.value, bounds, each)) for each in changes))
+
+    def drop(self, gate: Gate, pairs: Comparison, *, moved: float = 0.0) -> Comparison:
+        """The pairs in people's units; `moved` is by how much the run's value is another in these."""
+        value, change = pairs.value + moved, None
+        if self.standing.drop is JudgeState.CALIBRATED and gate.evidence is not Evidence.ESTIMATE:
+            change = people_change(pairs.delta, pairs.ci or (None, None), self._slope)
+        if change is None or change.value is None:
+            return replace(pairs, value=value, baseline=pairs.baseline + moved) if moved else pairs
+        return replace(pairs, value=value, baseline=value - change.value, ci=pairs.ci and change.ci)
+
+    @property
+    def _slope(self) -> Measured | None:
+        rate = self.standing.slope
+        return Measured(rate.value, (rate.low, rate.high), rate.n) if rate else None
+
+    @property
+    def slope(self) -> float:
+        """J where drops are converted by it, else 1."""
+        rate = self.standing.slope if self.standing.drop is JudgeState.CALIBRATED else None
+        return rate.value if rate else 1.0
+
+    @property
+    def of_segments(self) -> People:
+        """The same for segments, whose floors warn at most: nobody has drawn labels for each of them."""
+        lack = self.standing.lack or Lack.SEGMENT
+        advisory = replace(self.standing, floor=JudgeState.UNCALIBRATED, lack=lack)
+        return self._replace(standing=advisory)
+
+
+def people_of(criteria: Criteria, judge: JudgeMark | None, candidate: Scores, today: str) -> dict[str, People]:
+    """What people found of the judge, by judged metric; where none gave a verdict, of any that the criteria may mean.
+
+    Raises:
+        RankgateError: the calibration is damaged.
+    """
+    block = criteria.judge
+    if block is None:
+        return {}
+    named = block.calibration
+    calibration = read_calibration(named.file) if named else None
+    marks = [judge] if judge else [JudgeMark(each.short, each.model) for each in judges_of(block)]
+    mark = next((each for each in marks if calibration and calibration.judge.startswith(each.id)), marks[0])
+    age = days_between(calibration.date, today) if calibration else 0
+    aged = Lack.AHEAD if age < -1 else Lack.AGE if named and age > named.max_days else None  # a day: time zones
+    found: dict[str, People] = {}
+    for metric in criteria.metrics():
+        if isinstance(metric, JudgedMetric):
+            standing, known = without_labels(Lack.FILE), None
+            if calibration:
+                standing = calibration.standing(mark, metric.name, aged)
+                known = None if standing.lack else calibration.metrics[metric.name]
+            if known and (known.value is None or not _labelled_alike(known.values, candidate, metric)):
+                standing = replace(standing, floor=JudgeState.UNCALIBRATED, lack=Lack.QUERIES)
+            found[metric.name] = People(standing, known)
+    return found
+
+
+def _labelled_alike(labelled: Mapping[str, float], candidate: Scores, metric: Metric) -> bool:
+    rows = zip(candidate.query_ids, candidate.values[metric.name], strict=True)
+    valued = [query_id for query_id, value in rows if value is not None]
+    return sum(query_id in labelled for query_id in valued) >= _ENOUGH * len(valued)
+
+
+def _without_gain(change: Change, direction: Direction) -> Change:
+    """The change without what is for the better of it, the bound there included: the run is as the labelled one."""
+
+    def worse(value: float | None) -> float | None:
+        return None if value is None else min(value, 0.0) if direction is Direction.HIGHER else max(value, 0.0)
+
+    low, high = map(worse, change.ci)
+    ci = (low, 0.0 if high is None else high) if direction is Direction.HIGHER else (0.0 if low is None else low, high)
+    return Change(worse(change.value), ci)
+
+
+def _within(metric: Metric, own: Estimate, found: Change) -> Estimate:
+    """The estimate with this value and interval, within the metric's range."""
+    if found.value is None:
+        return own
+
+    def cut(bound: float) -> float:
+        bound = bound if metric.low is None else max(bound, metric.low)
+        return bound if metric.high is None else min(bound, metric.high)
+
+    low, high = (bound if bound is None else cut(bound) for bound in found.ci)
+    return replace(own, value=cut(found.value), ci=(low, high))

@@ -1,0 +1,69 @@
+"""The file of what people found of a judge."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from rankgate.errors import bad_input
+from rankgate.model.answers import Rate
+from rankgate.model.calibration import CALIBRATION_VERSION, Calibration, MetricCalibration
+from rankgate.readers.dates import iso_day
+from rankgate.readers.json_text import source_json, spoken
+from rankgate.readers.source import open_source
+
+_ADVICE = "write it again with `rankgate judge calibrate`"
+
+
+def read_calibration(path: str) -> Calibration | None:
+    """What people found of a judge; None where there is no such file.
+
+    Raises:
+        RankgateError: the file is damaged, says what no labels can, or is written by a later version.
+    """
+    if not Path(path).exists():
+        return None
+    with open_source(path) as source:
+        written = source_json(source)
+        if isinstance(written, dict) and written.get("version") not in (None, CALIBRATION_VERSION):
+            raise bad_input("is of another version of rankgate; " + _ADVICE, file=source.name, key="version")
+        try:
+            found = msgspec.convert(written, Calibration)
+        except msgspec.ValidationError as error:
+            raise bad_input(f"{spoken(error)}; {_ADVICE}", file=source.name) from error
+        if iso_day(found.date) != found.date:
+            raise bad_input(f"expected a day such as 2026-01-31; {_ADVICE}", file=source.name, key="date")
+        if not re.fullmatch("[0-9a-f]{64}", found.judge):
+            raise bad_input(f"expected the whole id of a judge; {_ADVICE}", file=source.name, key="judge")
+        parts = {"metrics": found.metrics, **{f"segments.{tag}": each for tag, each in found.segments.items()}}
+        for part, metrics in parts.items():
+            for name, metric in metrics.items():
+                for key in _absurd(metric):
+                    raise bad_input(f"cannot be so; {_ADVICE}", file=source.name, key=f"{part}.{name}.{key}")
+    return found
+
+
+def _absurd(found: MetricCalibration) -> Iterator[str]:
+    """The keys of numbers that no labels give."""
+    shares = {"sensitivity": found.sensitivity, "specificity": found.specificity}
+    rates: dict[str, Rate | None] = {**shares, "slope": found.slope}
+    for key, rate in rates.items():
+        if rate and not (-math.inf < rate.low <= rate.value <= rate.high < math.inf and 0 <= rate.n <= found.labels):
+            yield key
+    yield from (key for key, rate in shares.items() if rate and not 0 <= rate.low <= rate.high <= 1)
+    if not 0 <= found.rarer <= found.labels / 2 or not -1 <= (found.kappa or 0.0) <= 1:
+        yield "labels" if abs(found.kappa or 0.0) <= 1 else "kappa"
+    known = found.value
+    if known and not (
+        all(map(math.isfinite, (known.value, known.error, known.cumulant, known.unseen)))
+        and min(known.error, known.unseen) >= 0
+        and 0 <= known.tuning <= 1
+        and 0 < known.df < known.n <= found.labels
+    ):
+        yield "value"
+    if not all(map(math.isfinite, found.values.values())):
+        yield "values"

@@ -1,0 +1,189 @@
+"""Samples and people's labels as files, and labels in a sheet.
+
+A label is a line of its own, appended and on the disk before the next one, so that nothing is lost and several people
+may write to one file. It belongs to the content of an item, so that it counts in every sample that has the item.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from rankgate.errors import Problem, bad_input, shown
+from rankgate.judge.model import canonical
+from rankgate.judge.sample import Item
+from rankgate.labelling.sheets import as_sheet, exact, sheet_rows
+from rankgate.readers.base import ProblemLog, whole_number
+from rankgate.readers.json_text import explain, line_json
+from rankgate.readers.source import open_source
+
+T = TypeVar("T")
+Place = tuple[str, str, int]  # who, the item's key, n
+# What people say, by the key that they press: of an answer as a whole, which is number 0, and of each of its claims.
+OF_ANSWER = {"y": "asserts", "n": "abstained"}
+OF_CLAIM = {"s": "supported", "c": "contradicted", "a": "absent"}
+_WHOLE = "Does the answer state anything? asserts, or abstained (a refusal, a question back)"
+_COLUMNS = ("query_id", "n", "question", "answer", "passages", "claim", "verdict", "key")
+_NEEDED = ("n", "claim", "verdict", "key")
+_SHEET = f"a sheet of labels is CSV whose header names {', '.join(_NEEDED)} once each"
+_LONGEST = 32_000  # characters of a cell; Excel holds 32,767
+
+
+class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person says of claim `n`, or with n = 0 and no claim of the answer; `verdict` None takes it back."""
+
+    query_id: str
+    key: str
+    n: int
+    claim: str
+    verdict: str | None
+    by: str
+
+    def __post_init__(self) -> None:
+        words = (OF_CLAIM if self.n else OF_ANSWER).values()
+        if self.n < 0 or not self.by.strip():
+            raise ValueError("n is below 0, or by names nobody")
+        if self.verdict is not None and self.verdict not in words:
+            raise ValueError(f"verdict: expected {', '.join(words)} or null, found {shown(self.verdict)}")
+
+    @property
+    def place(self) -> Place:
+        """Who, on what."""
+        return (self.by, self.key, self.n)
+
+
+Labels = Mapping[Place, Label]
+
+
+def label_of(item: Item, n: int, verdict: str | None, by: str) -> Label:
+    """A label on claim `n` of an item, or with 0 on its answer."""
+    return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by)
+
+
+def sample_text(items: Iterable[Item]) -> bytes:
+    """A line an item."""
+    return b"".join(canonical({**msgspec.structs.asdict(item), "key": item.key}) + b"\n" for item in items)
+
+
+def read_sample(path: str) -> tuple[Item, ...]:
+    """The items of a sample; a RankgateError names each line that is none, or has another content than its key says."""
+
+    def item_of(value: Any) -> Item:
+        key = value.pop("key", None) if isinstance(value, dict) else None
+        item = msgspec.convert(value, Item)
+        if item.key != key:
+            raise ValueError("key: is that of another content; take the line as `rankgate judge sample` wrote it")
+        return item
+
+    return tuple(dict.fromkeys(_lines(path, item_of)))
+
+
+def read_labels(path: str, items: Iterable[Item] = ()) -> dict[Place, Label]:
+    """The labels of a file; of several by one person on one claim the last counts.
+
+    A file that is not there, or empty, has none. Labels of other items than these are kept as they are.
+
+    Raises:
+        RankgateError: names each line that is no label, or is none of its item's claims.
+    """
+    known = {item.key: ("", *item.claims) for item in items}
+
+    def checked(value: Any) -> Label:
+        label = msgspec.convert(value, Label)
+        if label.key in known and label.claim not in known[label.key][label.n : label.n + 1]:
+            raise ValueError(f"claim: is not claim {label.n} of this answer to {shown(label.query_id)}")
+        return label
+
+    labels = _lines(path, checked) if Path(path).exists() and Path(path).stat().st_size else []
+    last = {label.place: label for label in labels}
+    return {place: label for place, label in last.items() if label.verdict is not None}
+
+
+def add_labels(path: str, labels: Iterable[Label]) -> None:
+    """Append labels, which are on the disk when this returns; a RankgateError where they cannot be written."""
+    lines = b"".join(canonical(msgspec.structs.asdict(label)) + b"\n" for label in labels)
+    try:
+        with Path(path).open("ab+") as file:
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                lines = lines if file.read() == b"\n" else b"\n" + lines  # of a line that an editor left open
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise bad_input(f"cannot be written: {error.strerror}", file=path) from error
+
+
+def label_sheet(items: Iterable[Item], labels: Labels, by: str) -> str:
+    """A row a label to give, with those that this person gave: first all on answers as a whole, then on claims.
+
+    So nobody sees whether the judge found claims before having said whether there are any.
+    """
+    rows: list[list[str | int | None]] = []
+    for (key, n), (item, claim) in _places(items).items():
+        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(item.passages if n else (), start=1))
+        label = labels.get((by, key, n))
+        texts = (_cut(text) for text in (item.question, item.answer, passages, claim))
+        rows.append([item.query_id, n, *texts, label.verdict if label else None, key])
+    return as_sheet(_COLUMNS, rows)
+
+
+def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
+    """The labels of a person from a sheet, whatever its order and its further columns; empty cells are none.
+
+    Raises:
+        RankgateError: names line and column of each verdict that is none, and of each row that is not of these items,
+            stands twice, or has the claim of another row.
+    """
+    places, log, done = _places(items), ProblemLog(), dict[tuple[str, int], int]()
+    labels: list[Label] = []
+    with open_source(path) as source:
+        for _, row, cells in sheet_rows(source, log, _NEEDED, _SHEET):
+
+            def note(column: str, wrong: str, row: int = row) -> None:
+                log.add(Problem(wrong, source.name, key=f"row {row}, {column}"))
+
+            key, number, claim, word = (cells.get(name, "") for name in ("key", "n", "claim", "verdict"))
+            key, n, word = key.strip(), whole_number(number.strip()), word.strip().casefold()
+            if n is None or (key, n) not in places:
+                note("key and n", "the sample has no such row")
+                continue
+            item, known = places[key, n]
+            words = OF_CLAIM if n else OF_ANSWER
+            if row != (first := done.setdefault((key, n), row)):
+                note("key and n", f"these stand in row {first} already; remove one")
+            elif exact(claim).split() != _cut(known).split():
+                note("claim", "is not that of this key and n; was a column sorted alone?")
+            elif word and word not in (*words, *words.values()):
+                note("verdict", f"expected {', '.join(words.values())} or nothing, found {shown(word)}")
+            elif word:
+                labels.append(label_of(item, n, words.get(word, word), by))
+    log.raise_if_any()
+    return labels
+
+
+def _places(items: Iterable[Item]) -> dict[tuple[str, int], tuple[Item, str]]:
+    """What there is to label by key and number, each with its item and the words for it in a sheet."""
+    every = [(n, item, claim) for item in items for n, claim in enumerate((_WHOLE, *item.claims))]
+    return {(item.key, n): (item, claim) for n, item, claim in sorted(every, key=lambda each: each[0] > 0)}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… (cut; the sample has all of it)"
+
+
+def _lines(path: str, kind: Callable[[Any], T]) -> list[T]:
+    found: list[T] = []
+    log = ProblemLog()
+    with open_source(path) as source:
+        for number, line in source.lines():
+            try:
+                found.append(kind(line_json(line)))
+            except (ValueError, RecursionError) as error:
+                log.add(Problem(explain(line, error), source.name, number))
+    log.raise_if_any()
+    return found

@@ -1,0 +1,82 @@
+"""Tables for spreadsheets, and what comes back from one: CSV in which no cell acts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from rankgate.errors import Problem, bad_input, shown
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.source import Source
+
+BYTE_ORDER_MARK = "\ufeff"
+_LONGEST_CELL = (1 << 31) - 1
+# How a cell begins that a spreadsheet would run as a formula, also a Japanese one, and how it begins once defused.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_DEFUSED = re.compile(r"'+[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+
+
+def as_sheet(names: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """CSV with these columns; a text that begins like a formula gets an apostrophe in front, which `exact` removes.
+
+    It begins with a byte order mark, without which spreadsheets guess an old code page.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(names)
+    writer.writerows([defused(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return BYTE_ORDER_MARK + text.getvalue()
+
+
+def defused(cell: str) -> str:
+    """A cell that no spreadsheet runs as a formula."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def exact(cell: str) -> str:
+    """The text that `defused` was given."""
+    return cell[1:] if _DEFUSED.match(cell) else cell
+
+
+def sheet_rows(
+    source: Source, log: ProblemLog, needed: Sequence[str], wanted: str
+) -> Iterator[tuple[int, int, dict[str, str]]]:
+    """The rows that are not empty, each with its line, its number in a spreadsheet and its cells by column.
+
+    Columns may stand in any order, and be more than the header must name once each. The delimiter may be a comma, a
+    semicolon or a tab, whichever the spreadsheet saved. `wanted` says what the file should be where it is not.
+
+    Raises:
+        RankgateError: the header lacks a column that is needed.
+    """
+    text = source.text()
+    delimiter, names = _header(text, source.name, needed, wanted)
+    headed = False
+    begins = 1
+    before = csv.field_size_limit(_LONGEST_CELL)  # the usual limit is shorter than some documents
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        for number, cells in enumerate(reader, start=1):
+            if any(cells[len(names) :]):
+                message = f"the header has {len(names)} columns and this row more; quote cells that hold {delimiter!r}"
+                log.add(Problem(message, source.name, begins))
+            elif any(cells) and headed:
+                yield begins, number, dict(zip(names, cells, strict=False))
+            headed = headed or any(cells)
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        log.add(Problem(f"broken CSV: {error}", source.name, begins))
+    finally:
+        csv.field_size_limit(before)
+
+
+def _header(text: str, name: str, needed: Sequence[str], wanted: str) -> tuple[str, list[str]]:
+    """The delimiter, and the columns that it gives the first line."""
+    first = next(line for line in text.splitlines() if line.strip())
+    for delimiter in ",;\t":
+        names = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))]
+        if all(names.count(key) == 1 for key in needed):
+            return delimiter, names
+    raise bad_input(f"it starts with {shown(first[:80])}; {wanted}", file=name)

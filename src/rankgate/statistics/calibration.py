@@ -1,0 +1,146 @@
+"""How well a judge agrees with people, and what a drop that it saw is in people's units.
+
+The unit is the answer, as claims of one answer are not independent; its weight is proportional to 1 / its chance to be
+drawn. A share R = sum w hits / sum w among has the variance n / (n - 1) sum (w (hits - R among) / sum w among)^2 and
+Wilson's interval of as many independent answers. The slope J = cov_w(f, y) / var_w(y) of the judge's value f on
+people's y is the part of a true difference that the judge sees, if it errs alike on both sides; of values 0 and 1 it
+is sensitivity + specificity - 1. Its variance is that of HC3. All intervals are at 95 %.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from rankgate.statistics.prediction_powered import Labelled
+from rankgate.statistics.quantiles import Bounds, square_and_add, t_quantile
+
+MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4  # as in `model.calibration`, which has the states
+_BOUND, _ROUNDING = 0.975, 1e-12
+
+
+class Measured(NamedTuple):
+    """An estimate, its interval, and over how many answers."""
+
+    value: float
+    ci: tuple[float, float]
+    n: int
+
+
+class Change(NamedTuple):
+    """A change, or a run's value, in people's units; None where the judge's slope does not tell it."""
+
+    value: float | None
+    ci: Bounds
+
+
+class Quality(NamedTuple):
+    """A judge beside people; ``rarer`` is the number of answers with a claim of the class that fewer answers have."""
+
+    n: int
+    rarer: int
+    sensitivity: Measured | None
+    specificity: Measured | None
+    slope: Measured | None
+    kappa: float | None
+
+    def labels_needed(self) -> int | None:
+        """About how many labels make drops count; None where J <= 0.4 or a class is missing: more labels do not."""
+        if not self.slope or not self.rarer or self.slope.value <= SEES_LITTLE:
+            return None
+        reach = (self.slope.value - self.slope.ci[0]) / (self.slope.value - SEES_LITTLE)
+        return max(MIN_ANSWERS, math.ceil(MIN_RARER * self.n / self.rarer), math.floor(self.n * reach**2) + 1)
+
+
+def quality(values: Sequence[Labelled], claims: Sequence[Sequence[tuple[bool, bool]]]) -> Quality:
+    """J over a metric's values, one an answer; the rest over whether people and the judge find its claims supported."""
+    answers = [(value.weight, list(found)) for value, found in zip(values, claims, strict=True)]
+    supported, absent = (
+        [(w, found.count((kind, kind)), among) for w, found in answers if (among := sum(y == kind for y, _ in found))]
+        for kind in (True, False)
+    )
+    return Quality(
+        len(values),
+        min(len(supported), len(absent)),
+        _share(supported),
+        _share(absent),
+        slope(values),
+        kappa([(y, f, w) for w, found in answers for y, f in found]),
+    )
+
+
+def _share(counts: Sequence[tuple[float, int, int]]) -> Measured | None:
+    """A share of claims from (weight, hits, among) of each answer."""
+    if not counts:
+        return None
+    n, total = len(counts), math.fsum(w * among for w, _, among in counts)
+    share = min(math.fsum(w * hits for w, hits, _ in counts) / total, 1.0)
+    variance = math.fsum((w * (hits - share * among) / total) ** 2 for w, hits, among in counts)
+    answers = math.fsum(w for w, _, _ in counts) ** 2 / math.fsum(w * w for w, _, _ in counts)
+    if variance > _ROUNDING and n > 1:
+        answers = share * (1 - share) / variance * (n - 1) / n
+    z = t_quantile(_BOUND, max(n - 1, 1)) ** 2 / answers
+    middle, reach = (share + z / 2) / (1 + z), math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
+    return Measured(share, (min(share, max(middle - reach, 0.0)), max(share, min(middle + reach, 1.0))), n)
+
+
+def slope(values: Sequence[Labelled]) -> Measured | None:
+    """J with its t interval; None for fewer than three answers, or where people's values do not differ."""
+    n, total = len(values), math.fsum(weight for _, _, weight in values)
+    if n <= 2 or min(values)[0] == max(values)[0]:  # noqa: PLR2004 - degrees of freedom
+        return None
+    people, judge = (math.fsum(each[i] * each.weight for each in values) / total for i in (0, 1))
+    off = [(y - people, f - judge, w) for y, f, w in values]
+    squares = math.fsum(w * y * y for y, _, w in off)
+    found = math.fsum(w * y * f for y, f, w in off) / squares
+    leverages = [w / total + w * y * y / squares for y, _, w in off]
+    errors = [w * y * (f - found * y) / squares for y, f, w in off]
+    variance = math.fsum((e / max(1 - h, 1e-4)) ** 2 for e, h in zip(errors, leverages, strict=True))
+    reach = t_quantile(_BOUND, n - 2) * math.sqrt(variance)
+    return Measured(found, (found - reach, found + reach), n)
+
+
+def kappa(pairs: Sequence[tuple[Hashable, Hashable, float]]) -> float | None:
+    """Cohen's kappa of (one's verdict, the other's, weight); None where both always gave the same one, or no pairs."""
+    total, agreed = (math.fsum(w for a, b, w in pairs if alike is None or a == b) for alike in (None, True))
+    chance = math.fsum(
+        math.fsum(w for a, _, w in pairs if a == verdict) * math.fsum(w for _, b, w in pairs if b == verdict)
+        for verdict in {a for a, _, _ in pairs}
+    )
+    return (agreed * total - chance) / (total**2 - chance) if total**2 - chance > _ROUNDING * total**2 else None
+
+
+def people_change(delta: float, ci: Bounds, slope: Measured | None) -> Change:
+    """The judge's mean paired difference in people's units, ``delta`` / J, if the judge errs alike on both sides.
+
+    The interval holds every r for which 0 lies in the square-and-add (MOVER) interval of delta - r J, so that it
+    excludes zero exactly where the interval of ``delta`` does. It is (None, None) where J's interval reaches 0; a bound
+    that ``ci`` lacks is lacking, and [0, 0] stays.
+    """
+    if ci == (0.0, 0.0) and delta == 0:
+        return Change(0.0, ci)
+    if slope is None or slope.ci[0] <= 0:
+        return Change(delta / slope.value if slope and slope.value > 0 else None, (None, None))
+    least = None if ci[0] is None else -_greatest(-delta, -ci[0], slope)
+    return Change(delta / slope.value, (least, None if ci[1] is None else _greatest(delta, ci[1], slope)))
+
+
+def _greatest(delta: float, high: float, slope: Measured) -> float:
+    """The r at which the upper bound of delta - r J is zero: (r J - delta)^2 = (high - delta)^2 + (r b)^2.
+
+    b reaches from J to its bound, the one nearer to zero for a positive r and the other for a negative one.
+    """
+    j, (near, far) = slope.value, slope.ci
+    square, rest = j**2 - (j - near if high > 0 else far - j) ** 2, delta**2 - (high - delta) ** 2
+    root = math.sqrt(max((delta * j) ** 2 - square * rest, 0.0))
+    return (delta * j + root) / square if high > 0 else rest / (delta * j - root) if high < 0 else 0.0
+
+
+def anchored(value: float, ci: tuple[float, float], change: Change) -> Change:
+    """The value of a run from that of the labelled one and the change since, by square-and-add.
+
+    It errs to the wide side: an answer that by chance came out low in the labelled run tends to rise.
+    """
+    if change.value is None:
+        return change
+    low, high = (None if bound is None else -bound for bound in change.ci)
+    return Change(value + change.value, square_and_add(value, ci, -change.value, (high, low)))

@@ -1,0 +1,251 @@
+"""A judge beside people: by hand, beside scipy and slow implementations, and what has to hold for every judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankgate.statistics.calibration import (
+    Change,
+    Measured,
+    Quality,
+    anchored,
+    kappa,
+    people_change,
+    quality,
+    slope,
+)
+from rankgate.statistics.power import Sight
+from rankgate.statistics.prediction_powered import Labelled
+from rankgate.statistics.quantiles import square_and_add, t_quantile
+
+PAIR = st.tuples(st.booleans(), st.booleans())
+WEIGHT = st.sampled_from([0.5, 1.0, 3.2])
+ANSWERS = st.lists(st.tuples(st.lists(PAIR, min_size=1, max_size=5), WEIGHT), min_size=3, max_size=30)
+
+
+def judged(answers: list[tuple[list[tuple[bool, bool]], float]]) -> Quality:
+    def share(claims: list[tuple[bool, bool]], side: int) -> float:
+        return sum(pair[side] for pair in claims) / len(claims)
+
+    values = [Labelled(share(claims, 0), share(claims, 1), weight) for claims, weight in answers]
+    return quality(values, [claims for claims, _ in answers])
+
+
+def one_claim_each(both: int, missed: int, invented: int, neither: int) -> Quality:
+    kinds = [(True, True)] * both + [(True, False)] * missed + [(False, True)] * invented + [(False, False)] * neither
+    return judged([([kind], 1.0) for kind in kinds])
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 4, 9, 98, 99, 1000, 2001])
+@pytest.mark.parametrize("probability", [0.5, 0.6, 0.975, 0.9999])
+def test_t_is_students(probability: float, df: int) -> None:
+    assert t_quantile(probability, df) == pytest.approx(stats.t.ppf(probability, df), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(("probability", "df"), [(0.4, 3), (1.0, 3), (0.9, 0)])
+def test_t_has_no_other_quantiles(probability: float, df: int) -> None:
+    with pytest.raises(ValueError, match="no quantile"):
+        t_quantile(probability, df)
+
+
+def test_a_table_by_hand() -> None:
+    found = one_claim_each(both=80, missed=20, invented=15, neither=35)
+    assert (found.n, found.rarer) == (150, 50)
+    assert found.sensitivity is not None
+    assert found.specificity is not None
+    assert found.slope is not None
+    assert (found.sensitivity.value, found.specificity.value) == (0.8, 0.7)
+    assert found.slope.value == pytest.approx(0.5)
+    chance = (100 * 95 + 50 * 55) / 150**2
+    assert found.kappa == pytest.approx(((80 + 35) / 150 - chance) / (1 - chance))
+    # Wilson's interval of 99 independent answers, with t instead of z.
+    z2, n = stats.t.ppf(0.975, 99) ** 2, 99
+    middle, reach = (0.8 + z2 / 2 / n) / (1 + z2 / n), math.sqrt(z2 * 0.16 / n + z2**2 / 4 / n**2) / (1 + z2 / n)
+    assert found.sensitivity.ci == pytest.approx((middle - reach, middle + reach))
+
+
+@given(st.tuples(*[st.integers(1, 40)] * 4))
+def test_the_slope_of_yes_and_no_is_sensitivity_plus_specificity_minus_one(counts: tuple[int, ...]) -> None:
+    found = one_claim_each(*counts)
+    assert found.sensitivity is not None
+    assert found.specificity is not None
+    assert found.slope is not None
+    assert found.slope.value == pytest.approx(found.sensitivity.value + found.specificity.value - 1)
+
+
+@given(ANSWERS)
+def test_shares_beside_a_slow_implementation(answers: list[tuple[list[tuple[bool, bool]], float]]) -> None:
+    found = judged(answers)
+    for kind, share in ((True, found.sensitivity), (False, found.specificity)):
+        claims = [(weight, said == kind) for pairs, weight in answers for people, said in pairs if people is kind]
+        if not claims:
+            assert share is None
+            continue
+        assert share is not None
+        assert share.value == pytest.approx(sum(w for w, hit in claims if hit) / sum(w for w, _ in claims))
+        assert 0 <= share.ci[0] <= share.value <= share.ci[1] <= 1
+        assert share.ci[1] - share.ci[0] > 0.01
+
+
+@given(ANSWERS)
+def test_the_slope_is_weighted_least_squares_with_hc3(answers: list[tuple[list[tuple[bool, bool]], float]]) -> None:
+    values = [Labelled(sum(y for y, _ in c) / len(c), sum(f for _, f in c) / len(c), w) for c, w in answers]
+    y, f, w = (np.array([each[i] for each in values]) for i in range(3))
+    found = slope(values)
+    if np.ptp(y) == 0:
+        assert found is None
+        return
+    x = np.stack([np.ones(len(y)), y], axis=1)
+    bread = np.linalg.inv(x.T @ (w[:, None] * x))
+    coefficients = bread @ x.T @ (w * f)
+    leverage = np.einsum("ij,jk,ik->i", x, bread, x) * w
+    assume(leverage.max() < 1 - 1e-3)
+    meat = x * (w * (f - x @ coefficients) / (1 - leverage))[:, None]
+    error = math.sqrt((bread @ meat.T @ meat @ bread)[1, 1])
+    assert found is not None
+    assert found.value == pytest.approx(coefficients[1], abs=1e-9)
+    assert found.ci[1] - found.value == pytest.approx(error * stats.t.ppf(0.975, len(y) - 2), abs=1e-6)
+
+
+@given(ANSWERS, st.floats(0.1, 10))
+def test_only_the_proportion_of_weights_counts(
+    answers: list[tuple[list[tuple[bool, bool]], float]], scale: float
+) -> None:
+    def numbers(found: Quality) -> list[float]:
+        measured = [each for each in (found.sensitivity, found.specificity, found.slope) if each]
+        return [x for each in measured for x in (each.value, *each.ci)] + [found.kappa or 0.0]
+
+    before = numbers(judged(answers))
+    assert numbers(judged([(claims, weight * scale) for claims, weight in answers])) == pytest.approx(before, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([], None),
+        ([("yes", "yes", 1.0)] * 3, None),
+        ([("yes", "yes", 1.0), ("no", "no", 1.0)], 1.0),
+        ([("yes", "no", 1.0), ("no", "yes", 1.0)], -1.0),
+        ([("yes", "yes", 20.0), ("yes", "no", 5.0), ("no", "yes", 10.0), ("no", "no", 15.0)], 0.4),
+        ([("a", "a", 1.0), ("b", "b", 1.0), ("c", "b", 1.0)], 0.5),
+    ],
+)
+def test_kappa(pairs: list[tuple[str, str, float]], expected: float | None) -> None:
+    assert kappa(pairs) == (None if expected is None else pytest.approx(expected))
+
+
+def found_with(n: int, rarer: int, low: float | None) -> Quality:
+    return Quality(n, rarer, None, None, None if low is None else Measured(low + 0.1, (low, low + 0.2), n), None)
+
+
+@pytest.mark.parametrize(
+    ("found", "needed"),
+    [
+        pytest.param(found_with(100, 50, 0.5), 100, id="enough"),
+        pytest.param(found_with(100, 10, 0.5), 300, id="rarer-class"),
+        pytest.param(found_with(100, 50, 0.35), 401, id="interval-too-wide"),  # 0.1 has to become 0.05
+        pytest.param(found_with(100, 50, 0.3), None, id="J-too-small"),
+        pytest.param(found_with(100, 0, 0.5), None, id="one-class"),
+        pytest.param(found_with(100, 50, None), None, id="no-slope"),
+    ],
+)
+def test_labels_needed(found: Quality, needed: int | None) -> None:
+    assert found.labels_needed() == needed
+
+
+class TestChange:
+    @given(st.floats(-0.5, 0.5), *[st.floats(0.001, 0.5)] * 3, st.floats(0.001, 1), st.floats(0.001, 1))
+    def test_the_interval_is_all_r_of_the_definition(
+        self, delta: float, down: float, up: float, slope_low: float, below: float, above: float
+    ) -> None:
+        """By square-and-add itself at r just inside and just outside of each end."""
+        low, high = delta - down, delta + up
+        j = Measured(slope_low + below, (slope_low, slope_low + below + above), 100)
+
+        def holds(r: float) -> bool:
+            ends = sorted((r * j.ci[0], r * j.ci[1]))
+            least, most = square_and_add(delta, (low, high), r * j.value, (ends[0], ends[1]))
+            assert least is not None
+            assert most is not None
+            return least <= 0 <= most
+
+        value, (least, most) = people_change(delta, (low, high), j)
+        assert value == pytest.approx(delta / j.value)
+        assert least is not None
+        assert most is not None
+        assert value is not None
+        assert least <= value <= most
+        step = 1e-6 * max(1.0, most - least)
+        assert holds(value)
+        assert (holds(least + step), holds(most - step)) == (True, True)
+        assert (holds(least - step), holds(most + step)) == (False, False)
+        for end, of_delta in ((least, low), (most, high)):
+            assert math.copysign(1, end) == math.copysign(1, of_delta) or abs(of_delta) < 1e-9
+
+    @given(st.floats(-0.5, 0.5), st.floats(0.001, 0.5), st.floats(0.001, 0.5), st.floats(0.01, 1))
+    def test_an_exact_slope_divides(self, delta: float, down: float, up: float, j: float) -> None:
+        found = people_change(delta, (delta - down, delta + up), Measured(j, (j, j), 100))
+        assert found.ci == pytest.approx(((delta - down) / j, (delta + up) / j), abs=1e-9)
+
+    @given(st.floats(-0.5, 0.5), st.floats(0.001, 0.5), st.floats(0.001, 0.5))
+    def test_the_other_direction_is_its_mirror(self, delta: float, down: float, up: float) -> None:
+        j = Measured(0.6, (0.5, 0.75), 100)
+        there, back = (
+            people_change(delta, (delta - down, delta + up), j),
+            people_change(-delta, (-delta - up, -delta + down), j),
+        )
+        assert [-x for x in there.ci if x is not None] == pytest.approx([x for x in back.ci[::-1] if x is not None])
+
+    @pytest.mark.parametrize(
+        ("delta", "ci", "j", "expected"),
+        [
+            pytest.param(0.0, (0.0, 0.0), None, Change(0.0, (0.0, 0.0)), id="the-same-run"),
+            pytest.param(-0.1, (-0.2, -0.01), None, Change(None, (None, None)), id="no-slope"),
+            pytest.param(-0.1, (-0.2, -0.01), (0.5, 0.0, 1.0), Change(-0.2, (None, None)), id="slope-may-be-0"),
+            pytest.param(-0.1, (-0.2, -0.01), (-0.5, -1.0, -0.1), Change(None, (None, None)), id="inverted-judge"),
+            pytest.param(-0.1, (None, -0.05), (0.5, 0.5, 0.5), Change(-0.2, (None, -0.1)), id="no-lower-bound"),
+            pytest.param(-0.1, (None, None), (0.5, 0.4, 0.6), Change(-0.2, (None, None)), id="few-clusters"),
+            pytest.param(-0.1, (-0.2, 0.0), (0.5, 0.5, 0.5), Change(-0.2, (-0.4, 0.0)), id="touching-zero"),
+        ],
+    )
+    def test_edges(
+        self,
+        delta: float,
+        ci: tuple[float | None, float | None],
+        j: tuple[float, float, float] | None,
+        expected: Change,
+    ) -> None:
+        found = people_change(delta, ci, j and Measured(j[0], j[1:], 100))
+        for one, other in zip((found.value, *found.ci), (expected.value, *expected.ci), strict=True):
+            assert one == (None if other is None else pytest.approx(other))
+
+
+def test_anchored_adds_squares() -> None:
+    found = anchored(0.9, (0.86, 0.93), Change(-0.1, (-0.13, -0.06)))
+    assert found.value == pytest.approx(0.8)
+    assert found.ci == pytest.approx((0.75, 0.85))
+    assert anchored(0.9, (0.8, 1.0), Change(-0.1, (None, None))).ci == (None, None)
+    assert anchored(0.9, (0.8, 1.0), Change(None, (None, None))).value is None
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        ("estimate", lambda raw: (0.03 + 0.8416 * 0.02) / 0.5),
+        ("proven_harm", lambda raw: raw.reach(400) / 0.5 + 0.8416 * 0.02 / 0.5),
+    ],
+)
+def test_a_judge_detects_only_drops_that_are_larger_by_its_slope(
+    evidence: str, expected: Callable[[Sight], float]
+) -> None:
+    raw = Sight(0.4, 1.0)
+    assert raw._replace(slope=0.5).drop(evidence, 400, 0.03) == pytest.approx(expected(raw))
+    assert raw._replace(slope=0.5).margin(400) == pytest.approx(2 * raw.margin(400))
+    assert (raw._replace(slope=0.5).needed("proven_harm", 0.03) or 0) > 3 * (raw.needed("proven_harm", 0.03) or 0)
