@@ -55,7 +55,7 @@ def _absurd(found: MetricCalibration) -> Iterator[str]:
         if rate and not (-math.inf < rate.low <= rate.value <= rate.high < math.inf and 0 <= rate.n <= found.labels):
             yield key
     yield from (key for key, rate in shares.items() if rate and not 0 <= rate.low <= rate.high <= 1)
-    if not 0 <= found.rarer <= found.labels / 2 or not -1 <= (found.kappa or 0.0) <= 1:
+    if not 0 <= found.rarer <= found.labels or not -1 <= (found.kappa or 0.0) <= 1:
         yield "labels" if abs(found.kappa or 0.0) <= 1 else "kappa"
     known = found.value
     if known and not (
