@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from enum import Enum
 from typing import Literal, NamedTuple
 
-from rankgate.statistics.prediction_powered import Labelled
+from rankgate.statistics.prediction_powered import UNSEEN, Labelled
 from rankgate.statistics.quantiles import Bounds, square_and_add, t_quantile
 
 MIN_ANSWERS, MIN_RARER = 100, 30
@@ -106,7 +106,11 @@ def _share(counts: Sequence[tuple[float, int, int]]) -> Measured | None:
 
 
 def slope(values: Sequence[Labelled]) -> Measured | None:
-    """J with its t interval; None for fewer than three answers, or where people's values do not differ."""
+    """J with its t interval; None for fewer than three answers, or where people's values do not differ.
+
+    It is widened, by the root of the sum of squares, by twice what one more answer that the judge gets wrong would
+    change at most (times `UNSEEN`): a few labels hardly show how often a judge errs that seldom errs.
+    """
     n, total = len(values), math.fsum(weight for _, _, weight in values)
     if n <= 2 or min(values)[0] == max(values)[0]:  # noqa: PLR2004 - degrees of freedom
         return None
@@ -117,7 +121,8 @@ def slope(values: Sequence[Labelled]) -> Measured | None:
     leverages = [w / total + w * y * y / squares for y, _, w in off]
     errors = [w * y * (f - found * y) / squares for y, f, w in off]
     variance = math.fsum((e / max(1 - h, 1e-4)) ** 2 for e, h in zip(errors, leverages, strict=True))
-    reach = t_quantile(_BOUND, n - 2) * math.sqrt(variance)
+    unseen = 2 * UNSEEN * max(abs(w * y) for y, _, w in off) / squares
+    reach = math.hypot(t_quantile(_BOUND, n - 2) * math.sqrt(variance), unseen)
     return Measured(found, (found - reach, found + reach), n)
 
 
