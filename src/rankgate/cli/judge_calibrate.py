@@ -276,14 +276,14 @@ def _change_lines(changes: Sequence[Movement]) -> Iterator[Block]:
     ]
     yield Table(rows=[("metric", "pairs", "change by people", "by the judge"), *rows])
     for each in changes:
-        low, high = each.people.bounds()
-        sign = 1 if each.higher else -1
-        if each.judge * sign > max(low * sign, high * sign) and each.judge * sign >= 0:
-            yield f"{each.metric}: the change pleases the judge more than people; do not rely on the judge here"
-        elif not low <= each.judge <= high:
-            yield f"{each.metric}: the judge sees {each.judge / each.people.value:.0%} of the change that people see"
+        (low, high), sign = each.people.bounds(), 1 if each.higher else -1
+        if low <= each.judge <= high:
+            text = "the judge's change lies within what people may find"
+        elif each.judge * sign >= 0 and each.judge * sign > each.people.value * sign:
+            text = "the change pleases the judge more than people; do not rely on the judge here"
         else:
-            yield f"{each.metric}: the judge's change lies within what people may find"
+            text = "the judge sees another change than people do, as a judge does that sees a part of a difference"
+        yield f"{each.metric}: {text}"
 
 
 def _with_interval(found: Powered, spell: Callable[[float, Unit], str]) -> str:
