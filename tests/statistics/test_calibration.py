@@ -111,7 +111,10 @@ def test_the_slope_is_weighted_least_squares_with_hc3(answers: list[tuple[list[t
     error = math.sqrt((bread @ meat.T @ meat @ bread)[1, 1])
     assert found is not None
     assert found.value == pytest.approx(coefficients[1], abs=1e-9)
-    assert found.ci[1] - found.value == pytest.approx(error * stats.t.ppf(0.975, len(y) - 2), abs=1e-6)
+    off = y - np.average(y, weights=w)
+    unseen = 1.4 * np.max(w * abs(off)) / np.sum(w * off**2)
+    reach = math.hypot(error * stats.t.ppf(0.975, len(y) - 2), unseen)
+    assert found.ci[1] - found.value == pytest.approx(reach, rel=1e-6, abs=1e-6)
 
 
 @given(ANSWERS, st.floats(0.1, 10))

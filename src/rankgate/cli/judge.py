@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from rankgate.base_ref.judge import ToJudge, judging_at
 from rankgate.baselines.stores import store_in
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
+from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
 from rankgate.cli.judge_labels import add_actions, run_action
 from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
 from rankgate.cli.output import say
@@ -30,6 +31,7 @@ from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.runner import add_summary
+from rankgate.judge.calibrate import OF_SAMPLE, labelled_answer
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (
     RUN,
@@ -45,6 +47,7 @@ from rankgate.judge.job import (
     take_in,
 )
 from rankgate.judge.judging import WORKERS
+from rankgate.judge.label_files import read_sample
 from rankgate.judge.model import Record, Slot
 from rankgate.judge.plan import Plan
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
@@ -93,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate check                               # then decide, by run.verdicts.jsonl beside run.jsonl",
         "rankgate judge sample                        # let people check the judge; see `judge sample --help`",
         "rankgate judge label sample.jsonl --by ana",
+        "rankgate judge calibrate sample.jsonl        # then gates may count on it",
     )
     add_criteria(options)
     add_gold(options, parts=True)
@@ -108,6 +112,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--untrusted-run", action="store_true", help=untrusted)
     options.add_argument("--fork", action="store_true", help=argparse.SUPPRESS)  # from the reporting job to this one
     options.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # likewise, as for check
+    claims = "ask about the labelled claims of a sample in place of a run's answers, as another judge has to be"
+    options.add_argument("--sample", metavar="FILE", dest="claims_of", help=claims)
     metric = "judge for this metric in place of those of the gates; repeats"
     options.add_argument("--metric", metavar="NAME", action="append", default=[], help=metric)
     options.add_argument("--dry-run", action="store_true", help="print what it would take, and ask nothing")
@@ -118,7 +124,7 @@ def parser() -> argparse.ArgumentParser:
     output = "the verdicts on both runs, for check (default: beside the run, run.verdicts.jsonl for run.jsonl)"
     options.add_argument("-o", "--output", metavar="FILE", help=output)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    add_actions(options)
+    add_actions(options, DESCRIPTION)
     return options
 
 
@@ -128,7 +134,7 @@ def run(arguments: argparse.Namespace, endpoint: Endpoint | None = None) -> int:
     `endpoint` is asked in place of the one that the criteria name, which the judge's identity goes by.
     """
     if arguments.action:
-        return run_action(arguments)
+        return calibrate(arguments) if arguments.action == "calibrate" else run_action(arguments)
     refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline")))
     if arguments.untrusted_run and not arguments.store:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
@@ -160,7 +166,8 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
         raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
     names, job, stored = _job(arguments, asked)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
-    output, path = arguments.output or beside[0], arguments.store or STORE
+    ours = verdicts_beside(arguments.claims_of) if arguments.claims_of else beside[0]
+    output, path = arguments.output or ours, arguments.store or STORE
     sidecars = (f"{path}{end}" for end in ("-wal", "-shm", "-journal"))  # which SQLite would replay
     # Of a pull request's run nothing counts that its job may have left beside it.
     read = [] if arguments.untrusted_run else [output, *([] if arguments.base else beside)]
@@ -202,6 +209,11 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
     if arguments.fork:
         budget = block.budget.model_copy(update={"calls": block.budget.fork_calls})
         block = block.model_copy(update={"budget": budget})
+    if arguments.claims_of:
+        of_sample = Answers(
+            run=arguments.claims_of, answers=tuple(map(labelled_answer, read_sample(arguments.claims_of)))
+        )
+        return ["the labelled claims"], Job(block=block, wants=OF_SAMPLE, run=of_sample, again=arguments.again), []
     try:
         chosen = [metric for name in arguments.metric for metric in parse_metrics(name)] or asked.metrics
     except UnknownMetricError as error:

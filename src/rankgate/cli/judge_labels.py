@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,11 +21,12 @@ from rankgate.criteria.inputs import Inputs, gold_of, runs_of
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
-from rankgate.judge.job import read_answers, require_answers
+from rankgate.judge.job import Answers, read_answers, require_answers
 from rankgate.judge.label_files import Label, Labels, Place
-from rankgate.judge.model import canonical
+from rankgate.judge.model import Judge, Record, Slot, canonical
 from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts
 from rankgate.judge.sample import LEAST, WANTS, Item, draw
+from rankgate.judge.store import read_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Gold
@@ -63,16 +65,24 @@ _KEYS = {
 }
 
 
-def add_actions(options: argparse.ArgumentParser) -> None:
-    """The two sub-commands; what both they and the command take may stand before or after their name."""
-    actions = options.add_subparsers(dest="action", metavar="ACTION", help="sample, label: let people check the judge")
+def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
+    """The sub-commands; what both they and the command take may stand before or after their name."""
+    about = "sample, label, calibrate: let people check the judge"
+    actions = options.add_subparsers(dest="action", metavar="ACTION", help=about)
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     sample = add("sample", description=_SAMPLE, argument_default=argparse.SUPPRESS)
-    add_criteria(sample)
-    add_gold(sample, parts=True)
-    add_run(sample)
-    sample.add_argument("--baseline", metavar="SPEC", help="for --changed (default: inputs.baseline)")
-    sample.add_argument("--verdicts", metavar="FILE", default=None, help="default: those beside the run")
+    calibrate = add("calibrate", description=calibration, argument_default=argparse.SUPPRESS)
+    for each in (sample, calibrate):
+        add_criteria(each)
+        add_gold(each, parts=True)
+        add_run(each)
+        each.add_argument("--baseline", metavar="SPEC", help="of pairs that changed (default: inputs.baseline)")
+        each.add_argument("--verdicts", metavar="FILE", default=None, help="default: those beside the run")
+    calibrate.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
+    calibrate.add_argument("labels", metavar="LABELS", nargs="*", default=[], help="default: sample.labels.jsonl")
+    where = "default: that of the criteria, or calibration.json beside the sample"
+    calibrate.add_argument("-o", "--output", metavar="FILE", default=None, help=where)
+    calibrate.add_argument("--format", choices=["terminal", "json"], help="what to print")
     sample.add_argument("--n", metavar="N", default="200", help=f"answers or pairs, from {LEAST} (default: 200)")
     sample.add_argument("--changed", action="store_true", default=False, help="pairs that changed since the baseline")
     output = "the sample (default: sample.jsonl), with its design beside it"
@@ -91,12 +101,19 @@ def run_action(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sample(arguments: argparse.Namespace) -> Iterator[str]:
-    number, output = whole_number(arguments.n), arguments.output
-    if number is None or number < LEAST:
-        raise bad_input(f"{arguments.n!r} is not a number from {LEAST}; fewer would say too little", key="--n")
-    if not output.endswith(".jsonl"):
-        raise bad_input("a sample is .jsonl; `judge label --export FILE.csv` makes a sheet of it", file=output)
+class Judged(NamedTuple):
+    """A run, and where pairs are meant its baseline, with the verdicts of the judge that has most of them."""
+
+    criteria: Criteria
+    gold: Gold
+    run: Answers
+    before: Answers | None
+    judge: Judge
+    known: dict[Slot, Record]
+
+
+def judged_of(arguments: argparse.Namespace, *, paired: bool, beside: str | None = None) -> Judged:
+    """What the options name; `beside` is a further file of verdicts, if it is there."""
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
     block, files = judge_in(criteria), [file_of(arguments, flag) for flag in ("gold", "run", "baseline")]
     refuse_two_stdins(*files)
@@ -112,24 +129,36 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
     candidate, *stored, _ = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
     require_answers(run)
-    accepted = stored[0](needs=NEEDS) if arguments.changed else None
+    accepted = stored[0](needs=NEEDS) if paired else None
     before = read_answers(accepted, gold, WANTS, block.depth) if accepted else None
-    if arguments.changed and before is None:
-        raise bad_input("there is no baseline to compare with; name one with --baseline", key="--changed")
+    if paired and before is None:
+        raise bad_input("there is no baseline to compare with; name one with --baseline", key="--baseline")
     named, known = known_verdicts(inputs, criteria, *stored)
+    own = read_verdicts(beside) if beside and Path(beside).exists() else {}
+    return Judged(criteria, gold, run, before, judge_with_verdicts(block, named, known), {**own, **known})
+
+
+def _sample(arguments: argparse.Namespace) -> Iterator[str]:
+    number, output = whole_number(arguments.n), arguments.output
+    if number is None or number < LEAST:
+        raise bad_input(f"{arguments.n!r} is not a number from {LEAST}; fewer would say too little", key="--n")
+    if not output.endswith(".jsonl"):
+        raise bad_input("a sample is .jsonl; `judge label --export FILE.csv` makes a sheet of it", file=output)
+    found = judged_of(arguments, paired=arguments.changed)
+    run, before = found.run, found.before
     items, design = draw(
         run.answers,
-        judge_with_verdicts(block, named, known),
-        known,
+        found.judge,
+        found.known,
         number=number,
         run=redacted(run.run),
-        segments=_segments(gold, criteria),
+        segments=segments_by_query(found.gold, found.criteria),
         baseline=(redacted(before.run), before.answers) if before else None,
     )
     left = ", ".join(f"{count:,} {kind.value}" for kind, count in design.left.items())
     if not items:
         raise bad_input(f"has no answer to label ({left}); `rankgate judge` asks for verdicts", file=run.run)
-    beside = f"{output.removesuffix('.jsonl')}.design.json"
+    beside = label_files.design_beside(output)
     written = {output: label_files.sample_text(items), beside: canonical(msgspec.to_builtins(design)) + b"\n"}
     for path, content in written.items():
         if Path(path).exists() and Path(path).read_bytes() != content:
@@ -143,7 +172,7 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
         yield f"left out: {left}"
 
 
-def _segments(gold: Gold, criteria: Criteria) -> dict[str, str]:
+def segments_by_query(gold: Gold, criteria: Criteria) -> dict[str, str]:
     """The segment of each query, by all keys of the judged gates' segments."""
     judged = [gate for gate in criteria.gates if isinstance(gate.metric, JudgedMetric)]
     keys = dict.fromkeys(key for gate in judged for rule in gate.segments for key in rule.by)

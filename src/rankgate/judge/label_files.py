@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
-from rankgate.judge.model import canonical
-from rankgate.judge.sample import Item
+from rankgate.judge.model import canonical, digest
+from rankgate.judge.sample import Design, Item
 from rankgate.labelling.sheets import as_sheet, exact, sheet_rows
 from rankgate.readers.base import ProblemLog, whole_number
-from rankgate.readers.json_text import explain, line_json
+from rankgate.readers.json_text import explain, line_json, source_json, spoken
 from rankgate.readers.source import open_source
 
 T = TypeVar("T")
@@ -80,6 +80,26 @@ def read_sample(path: str) -> tuple[Item, ...]:
         return item
 
     return tuple(dict.fromkeys(_lines(path, item_of)))
+
+
+def design_beside(sample: str) -> str:
+    """Where it is written how a sample was drawn."""
+    return f"{sample.removesuffix('.jsonl')}.design.json"
+
+
+def read_design(path: str, items: Iterable[Item]) -> Design:
+    """How these items were drawn; a RankgateError where the file is damaged, or is of another sample."""
+    advice = "take both files as `rankgate judge sample` wrote them"
+    with open_source(path) as source:
+        try:
+            found = msgspec.convert(source_json(source), Design)
+        except msgspec.ValidationError as error:
+            raise bad_input(f"{spoken(error)}; {advice}", file=source.name) from error
+        if found.sample != digest([item.key for item in items]):
+            raise bad_input(f"is of another sample; {advice}", file=source.name, key="sample")
+        if any(not 0 <= each.sampled <= len(each.units) for each in found.strata):
+            raise bad_input(f"is not from 0 to the number of units; {advice}", file=source.name, key="strata.sampled")
+        return found
 
 
 def read_labels(path: str, items: Iterable[Item] = ()) -> dict[Place, Label]:

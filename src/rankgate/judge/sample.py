@@ -124,7 +124,7 @@ def draw(
         kind, items = _kind_of(sides, judge, known, paired=baseline is not None)
         unit = Unit(answer.query_id, tuple(item.key if item.answer.strip() else None for item in items))
         segment = "" if baseline else segments.get(answer.query_id, "")
-        luck = digest(["sample", *(_item(side).key for side in sides)])  # nothing that a judge says
+        luck = digest(["sample", *(item_of(side).key for side in sides)])  # nothing that a judge says
         found.append(_Found(luck, kind, segment, unit, [item for item in items if item.answer.strip()]))
     found.sort(key=lambda each: each.luck)
     counts = Counter(each.kind for each in found)
@@ -161,7 +161,7 @@ def shared_out(sizes: Mapping[Kind, int], number: int) -> dict[Kind, int]:
 
 def _kind_of(sides: list[Answer], judge: Judge, known: Known, *, paired: bool) -> tuple[Kind, list[Item]]:
     """The kind of an answer or a pair, and what there is to label where that can be drawn."""
-    if paired and (len(sides) == 1 or _item(sides[0]) == _item(sides[1])):
+    if paired and (len(sides) == 1 or item_of(sides[0]) == item_of(sides[1])):
         return (Kind.NEW if len(sides) == 1 else Kind.UNCHANGED), []
     seen: list[tuple[AnswerState, float | None]] = []
     items: list[Item] = []
@@ -172,7 +172,7 @@ def _kind_of(sides: list[Answer], judge: Judge, known: Known, *, paired: bool) -
             return Kind.UNJUDGED, []
         supported = sum(each.verdict is Entailment.SUPPORTED for each in support)
         seen.append((state, supported / len(claims) if claims else None))
-        items.append(_item(side, claims))
+        items.append(item_of(side, claims))
     if not any(item.answer.strip() for item in items):
         return Kind.EMPTY, []
     if paired:
@@ -181,7 +181,8 @@ def _kind_of(sides: list[Answer], judge: Judge, known: Known, *, paired: bool) -
     return (Kind.ABSTAINED if share is None else Kind.SUPPORTED if share == 1 else Kind.UNSUPPORTED), items
 
 
-def _item(answer: Answer, claims: tuple[str, ...] = ()) -> Item:
+def item_of(answer: Answer, claims: tuple[str, ...] = ()) -> Item:
+    """What there is to label of an answer, of which a judge found these claims."""
     texts = Inputs(
         Task.ENTAIL, answer.question, answer.answer or "", tuple(each.text for each in answer.context), claims
     )

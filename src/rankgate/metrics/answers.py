@@ -6,6 +6,7 @@ A value that rests on a missing verdict is neither 0 nor left out of the mean: t
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Collection
 from typing import Any, ClassVar, Literal
 
 from rankgate.metrics.base import Kind
@@ -55,9 +56,13 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The mean of the repeats for which it is defined; None where it is for none, or where one is unjudged."""
-        if query.details is None or not self.stated(query.details):
+        return self.mean(query.details.verdicts or ()) if query.details else None
+
+    def mean(self, verdicts: Collection[AnswerVerdicts]) -> float | None:
+        """The same by sets of verdicts."""
+        if any(map(self.unjudged, verdicts)):
             return None
-        values = [value for each in query.details.verdicts or () if (value := self.value(each)) is not None]
+        values = [value for each in verdicts if (value := self.value(each)) is not None]
         return sum(values) / len(values) if values else None
 
     def stated(self, details: Details) -> bool:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from rankgate.statistics.prediction_powered import Labelled
+from rankgate.statistics.prediction_powered import UNSEEN, Labelled
 from rankgate.statistics.quantiles import Bounds, square_and_add, t_quantile
 
 MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4  # as in `model.calibration`, which has the states
@@ -84,7 +84,11 @@ def _share(counts: Sequence[tuple[float, int, int]]) -> Measured | None:
 
 
 def slope(values: Sequence[Labelled]) -> Measured | None:
-    """J with its t interval; None for fewer than three answers, or where people's values do not differ."""
+    """J with its t interval; None for fewer than three answers, or where people's values do not differ.
+
+    It is widened, by the root of the sum of squares, by twice what one more answer that the judge gets wrong would
+    change at most (times `UNSEEN`): a few labels hardly show how often a judge errs that seldom errs.
+    """
     n, total = len(values), math.fsum(weight for _, _, weight in values)
     if n <= 2 or min(values)[0] == max(values)[0]:  # noqa: PLR2004 - degrees of freedom
         return None
@@ -95,7 +99,8 @@ def slope(values: Sequence[Labelled]) -> Measured | None:
     leverages = [w / total + w * y * y / squares for y, _, w in off]
     errors = [w * y * (f - found * y) / squares for y, f, w in off]
     variance = math.fsum((e / max(1 - h, 1e-4)) ** 2 for e, h in zip(errors, leverages, strict=True))
-    reach = t_quantile(_BOUND, n - 2) * math.sqrt(variance)
+    unseen = 2 * UNSEEN * max(abs(w * y) for y, _, w in off) / squares
+    reach = math.hypot(t_quantile(_BOUND, n - 2) * math.sqrt(variance), unseen)
     return Measured(found, (found - reach, found + reach), n)
 
 

@@ -1,0 +1,306 @@
+"""`rankgate judge calibrate`: what people's labels say of the judge, printed and written for gates to read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from rankgate.cli.judge_labels import Judged, judged_of, segments_by_query
+from rankgate.cli.options import today
+from rankgate.cli.output import as_json, say
+from rankgate.errors import bad_input, redacted, shown
+from rankgate.files.writing import write_atomic
+from rankgate.judge.calibrate import (
+    METRICS,
+    Checked,
+    Disagreement,
+    Movement,
+    People,
+    agreement,
+    disagreements,
+    metric_calibration,
+    movement,
+    segment_calibrations,
+    support_of,
+    words_of_people,
+)
+from rankgate.judge.job import Answers
+from rankgate.judge.label_files import Label, Labels, Place, design_beside, read_design, read_labels, read_sample
+from rankgate.judge.plan import judged
+from rankgate.judge.runs import verdicts_beside
+from rankgate.judge.sample import WANTS, Design, Item, Kind, item_of
+from rankgate.model.answers import NO_VERDICT, JudgeState
+from rankgate.model.calibration import MIN_ANSWERS, MIN_RARER, SEES_LITTLE, Calibration, MetricCalibration
+from rankgate.model.values import Unit
+from rankgate.model.wording import count_text, delta_text, interval_text, value_text
+from rankgate.renderers.blocks import Block, Pairs, Table
+from rankgate.renderers.escape import one_line
+from rankgate.renderers.phrases import LONGEST, NOTHING
+from rankgate.statistics.prediction_powered import Powered
+
+DESCRIPTION = """\
+Say what people's labels make of the judge, metric by metric, and write it for gates: name the file as
+`calibration` in the criteria's judge block. Reads the sample with its design, the labels of one or more
+people (default: sample.labels.jsonl), and the verdicts on the run that was labelled. Asks no model. Of a
+sample of what changed it says whether the change pleases the judge more than people, and writes nothing.
+
+examples:
+  rankgate judge calibrate judge/sample.jsonl
+  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.jsonl -o judge/calibration.json
+  rankgate judge calibrate judge/changed.jsonl --baseline baseline/"""
+_SHOWN = 5  # disagreements
+_LEGEND = Pairs(
+    [
+        ("labelled", "answers that count, and of these those with the verdict that fewer have"),
+        ("sees", "the part of a true difference between two runs that the judge sees"),
+        ("sensitivity", "of the claims that people find supported, those that the judge finds so"),
+        ("specificity", "of the claims that people do not find supported, those that the judge does not"),
+        ("kappa", "agreement beyond chance: 1 is full, 0 is none"),
+    ]
+)
+_FOUND = {
+    Kind.UNSUPPORTED: "with a claim that the judge finds unsupported",
+    Kind.SUPPORTED: "of which the judge finds all claims supported",
+    Kind.ABSTAINED: "of which the judge finds no claim",
+}
+
+
+class _Side(NamedTuple):
+    """A run: the judge's values by metric, the queries whose answer is empty or lacking, and what people checked."""
+
+    values: Mapping[str, Mapping[str, float]]
+    empty: Collection[str]
+    checked: dict[str, Checked]
+
+
+def calibrate(arguments: argparse.Namespace) -> int:
+    """Compute, write and print."""
+    path = arguments.sample
+    items = read_sample(path)
+    design = read_design(design_beside(path), items)
+    labels = _labels(arguments.labels or [f"{path.removesuffix('.jsonl')}.labels.jsonl"], items)
+    found = judged_of(arguments, paired=design.baseline is not None, beside=verdicts_beside(path))
+    words = words_of_people(items, labels, {name for name, each in found.gold.samples.items() if each.no_answer})
+    if not words:
+        raise bad_input("nobody has labelled all of an answer yet; go on with `rankgate judge label`", file=path)
+    runs = [found.run, *([found.before] if found.before else [])]
+    sides = [_side(found, run, n, design, items, words, path) for n, run in enumerate(runs)]
+    people, agreed = sorted({by for each in words.values() for by in each}), agreement(words.values())
+    differing = disagreements(each for side in sides for each in side.checked.values())
+    who = f"{len(words):,} of {count_text(len(items), 'answer')} labelled by {', '.join(people)}"
+    who += "" if agreed is None else f", who agree with kappa {agreed:.2f}"
+    lines: list[Block] = [f"judge {found.judge.short} ({found.judge.model}) on {redacted(found.run.run)}: {who}"]
+    whole: dict[str, Any] = {"answers": len(items), "labelled": len(words)}
+    if found.before:
+        changes = _changes(design, sides)
+        lines += _change_lines(changes)
+        whole["changes"] = [
+            {**asdict(each), "people": each.people.value, "ci": each.people.bounds()} for each in changes
+        ]
+    else:
+        calibration, needed = _calibration(found, design, sides[0], people, agreed)
+        named = found.criteria.judge and found.criteria.judge.calibration
+        output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
+        written = msgspec.to_builtins(calibration)
+        text = json.dumps(written, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+        write_atomic(output, f"{text}\n".encode())
+        lines += [*_metric_lines(calibration, needed), f"written: {redacted(output)}"]
+        if named is None:
+            lines.append("Gates count on it once the criteria name it: judge: {calibration: {file: …}}")
+        whole |= {"output": redacted(output), "labels_needed": needed, "calibration": written}
+    if left := len(items) - len(words):
+        lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
+    whole["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
+    say(as_json(whole) if arguments.format == "json" else [*lines, *_disagreement_lines(differing)])
+    return 0
+
+
+def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
+    """The labels of all files on these items; of one person on one claim the last counts."""
+    found: dict[Place, Label] = {}
+    keys = {item.key for item in items}
+    for path in paths:
+        if not Path(path).exists():
+            raise bad_input("is not there; `rankgate judge label` writes it", file=path)
+        read = read_labels(path, items)
+        own = {place: label for place, label in read.items() if label.key in keys}
+        if read and not own:
+            raise bad_input("has labels of other samples alone", file=path, key="key")
+        found |= own
+    return found
+
+
+def _side(
+    found: Judged,
+    run: Answers,
+    number: int,
+    design: Design,
+    items: Sequence[Item],
+    words: Mapping[str, People],
+    path: str,
+) -> _Side:
+    """What is known of a run of the sample's: of the one that was drawn from (number 0), or of its baseline.
+
+    Raises:
+        RankgateError: it is another run than was labelled, no label is of some kind, or the judge was not asked.
+    """
+    judge, block, samples = found.judge, found.criteria.judge, found.gold.samples
+    answers, of_key = {each.query_id: each for each in run.answers}, {each.key: each for each in items}
+    drawn = [(unit.query_id, unit.keys[number] or "") for each in design.strata for unit in each.units]
+    for query, key in drawn:
+        item = of_key.get(key)
+        if query not in answers or (item and item_of(answers[query]) != replace(item, claims=())):
+            text = f"has another answer to {shown(query)} than was labelled; name the run that was: "
+            raise bad_input(text + shown(design.baseline if number else design.run), file=run.run, key="answer")
+    repeats = range(block.repeats if block else 1)
+    verdicts = {
+        query: tuple(judged(answer, judge, WANTS, found.known, repeat) for repeat in repeats)
+        for query, answer in answers.items()
+    }
+    lacking = sum(any(NO_VERDICT in (each.state, each.support) for each in verdicts[query]) for query, _ in drawn)
+    if lacking:
+        text = f"judge {judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
+        command = "rankgate judge --metric faithfulness --metric answered_rate"
+        raise bad_input(f"{text}; `{command}` with this run as --run or --baseline asks it", file=run.run)
+    support = {key: support_of(of_key[key], judge, found.known) for _, key in drawn if key in words}
+    if unasked := sum(each == NO_VERDICT for each in support.values()):
+        text = f"judge {judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
+        raise bad_input(f"{text}; `rankgate judge --sample {redacted(path)}` asks it", file=path)
+    checked = {
+        query: Checked(of_key[key], words[key], verdicts[query], own)
+        for query, key in drawn
+        if key in words and isinstance(own := support[key], tuple)
+    }
+    for kind, text in _FOUND.items():
+        units = [unit.query_id for each in design.strata if each.kind is kind for unit in each.units]
+        if units and checked.keys().isdisjoint(units):
+            raise bad_input(f"no answer {text} has labels yet; go on with `rankgate judge label`", file=path)
+    absent = [sample for query, sample in samples.items() if query not in answers]
+    values = {
+        metric.name: {query: value for query, each in verdicts.items() if (value := metric.mean(each)) is not None}
+        | {each.query_id: metric.worst for each in absent if metric.counts(each) and metric.worst is not None}
+        for metric in METRICS
+    }
+    empty = {query for query, answer in answers.items() if not (answer.answer or "").strip()}
+    return _Side(values, empty | {each.query_id for each in absent}, checked)
+
+
+def _calibration(
+    found: Judged, design: Design, side: _Side, people: Sequence[str], agreed: float | None
+) -> tuple[Calibration, dict[str, int | None]]:
+    """What is written, and about how many labels each metric needs for its drops to count."""
+    each = {
+        metric: metric_calibration(metric, design, side.values[metric.name], side.empty, side.checked)
+        for metric in METRICS
+    }
+    known = {metric.name: of for metric, of in each.items() if of}
+    segments = segments_by_query(found.gold, found.criteria)
+    calibration = Calibration(
+        judge=found.judge.id,
+        model=found.judge.model,
+        date=today(),
+        run=redacted(found.run.run),
+        people=tuple(people),
+        agreement=agreed,
+        metrics={name: of for name, (of, _) in known.items()},
+        segments=segment_calibrations(design, side.checked, side.values, segments),
+    )
+    return calibration, {name: needed for name, (_, needed) in known.items()}
+
+
+def _metric_lines(calibration: Calibration, needed: Mapping[str, int | None]) -> Iterator[Block]:
+    names = ("metric", "labelled", "sees", "sensitivity", "specificity", "kappa", "the run by people", "by the judge")
+    yield Table(rows=[names, *(_row(name, each) for name, each in calibration.metrics.items())])
+    segments = [
+        _row(f"{name} in {one_line(segment, LONGEST)}", each)[:6]
+        for segment, metrics in calibration.segments.items()
+        for name, each in metrics.items()
+    ]
+    if segments:
+        yield Table(rows=[names[:6], *segments])
+    yield _LEGEND
+    for name, each in calibration.metrics.items():
+        yield f"{name}: {_effect(each, needed[name])}"
+
+
+def _row(name: str, found: MetricCalibration) -> tuple[str, ...]:
+    rates = [
+        f"{each.value:.0%} (95%: {100 * each.low:.0f} to {each.high:.0%})" if each else NOTHING
+        for each in (found.slope, found.sensitivity, found.specificity)
+    ]
+    by_people = by_judge = NOTHING
+    if found.value:
+        by_people = _with_interval(Powered(**asdict(found.value)), value_text)
+        by_judge = value_text(math.fsum(found.values.values()) / len(found.values), Unit.SHARE)
+    kappa = NOTHING if found.kappa is None else f"{found.kappa:.2f}"
+    return (name, f"{found.labels:,} ({found.rarer:,})", *rates, kappa, by_people, by_judge)
+
+
+def _effect(found: MetricCalibration, needed: int | None) -> str:
+    """What gates may do by these labels, and what more of them would change."""
+    floor, drop = found.state(drop=False), found.state(drop=True)
+    if drop is JudgeState.CALIBRATED:
+        return "counts; floors and drops may block"
+    low = f"as little as {max(found.slope.low, 0.0):.0%} of a difference" if found.slope else "nothing of a difference"
+    if found.labels < MIN_ANSWERS or found.rarer < MIN_RARER:
+        text = f"warns at most; {MIN_ANSWERS} labelled answers are needed, and {MIN_RARER} of the rarer verdict"
+    elif floor is JudgeState.CALIBRATED:
+        text = f"floors count, drops warn at most; the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed"
+    else:
+        text = f"warns at most; the judge cannot tell right from wrong, and may see {low}"
+    if needed is None:
+        return f"{text}. More labels will not do: mend the rule of labelling, or change the judge"
+    return f"{text}. About {needed:,} labelled answers would do"
+
+
+def _changes(design: Design, sides: Sequence[_Side]) -> list[Movement]:
+    known, empty = [each.checked for each in sides], [each.empty for each in sides]
+    found = [movement(metric, design, known, [each.values[metric.name] for each in sides], empty) for metric in METRICS]
+    return [each for each in found if each]
+
+
+def _change_lines(changes: Sequence[Movement]) -> Iterator[Block]:
+    if not changes:
+        yield "At least 20 labelled pairs are needed of those whose verdict moved, and as many of the others"
+        return
+    rows = [
+        (each.metric, f"{each.n:,}", _with_interval(each.people, delta_text), delta_text(each.judge, Unit.SHARE))
+        for each in changes
+    ]
+    yield Table(rows=[("metric", "pairs", "change by people", "by the judge"), *rows])
+    for each in changes:
+        (low, high), sign = each.people.bounds(), 1 if each.higher else -1
+        if low <= each.judge <= high:
+            text = "the judge's change lies within what people may find"
+        elif each.judge * sign >= 0 and each.judge * sign > each.people.value * sign:
+            text = "the change pleases the judge more than people; do not rely on the judge here"
+        else:
+            text = "the judge sees another change than people do, as a judge does that sees a part of a difference"
+        yield f"{each.metric}: {text}"
+
+
+def _with_interval(found: Powered, spell: Callable[[float, Unit], str]) -> str:
+    change = spell is delta_text
+    low, high = (min(max(bound, -1.0 if change else 0.0), 1.0) for bound in (found.bounds()))
+    return f"{spell(found.value, Unit.SHARE)} (95%: {interval_text((low, high), Unit.SHARE, change=change)})"
+
+
+def _disagreement_lines(found: Sequence[Disagreement]) -> Iterator[Block]:
+    if found:
+        first = f" The first {_SHOWN}:" if len(found) > _SHOWN else ""
+        times = count_text(len(found), "time")
+        yield ""
+        yield f"People and the judge disagree {times}, mostly where the rule of labelling has a gap.{first}"
+    for each in found[:_SHOWN]:
+        said = ", ".join(f"{one_line(by, LONGEST)}: {word}" for by, word in each.people.items())
+        about = [("claim", each.item.claims[each.n - 1]), ("passage", each.passage)]
+        texts = [("question", each.item.question), *(about if each.n else [("answer", each.item.answer)])]
+        yield ""
+        yield Pairs([*((name, one_line(text)) for name, text in texts), ("said", f"{said}; judge: {each.judge}")])

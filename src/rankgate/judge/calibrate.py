@@ -1,0 +1,286 @@
+"""What people's labels say of a judge: their values and its own of the same answers, by the same metrics.
+
+An answer counts for a metric where both have a value for it. Of several people each has a value, and their mean counts,
+whether they agree or not: so nobody's word is dropped, and no order of files or names decides. Claims count once a
+person, an answer as much as any other. What people leave open is taken for a random part of its stratum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from rankgate.judge.label_files import Labels
+from rankgate.judge.model import Answer, Judge, Known, Passage
+from rankgate.judge.plan import judged
+from rankgate.judge.sample import Design, Item, Kind
+from rankgate.metrics.answers import AbstainedRate, AnsweredRate, Faithfulness, JudgedMetric, UnfaithfulRate, supports
+from rankgate.model.answers import (
+    AnswerState,
+    AnswerVerdicts,
+    Entailment,
+    GoldClaim,
+    Rate,
+    Support,
+    Supports,
+    Unjudged,
+    Want,
+)
+from rankgate.model.calibration import LabelledValue, MetricCalibration
+from rankgate.model.values import Direction
+from rankgate.statistics.calibration import Measured, Quality, kappa, quality
+from rankgate.statistics.prediction_powered import (
+    MIN_LABELS,
+    Labelled,
+    Powered,
+    Stratum,
+    prediction_powered,
+    prediction_powered_change,
+)
+
+METRICS: tuple[JudgedMetric, ...] = (Faithfulness(), UnfaithfulRate(), AnsweredRate(), AbstainedRate())
+OF_SAMPLE = frozenset({Want.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
+Verdicts = tuple[AnswerVerdicts, ...]
+People = dict[str, AnswerVerdicts]  # what each says of an answer
+
+
+class Checked(NamedTuple):
+    """A labelled answer: what each person says of all of it, what the judge says of it and of the labelled claims."""
+
+    item: Item
+    people: People
+    judge: Verdicts
+    support: Supports
+
+
+class Disagreement(Struct, frozen=True):
+    """A claim, or with n = 0 an answer, of which a person says otherwise than the judge."""
+
+    item: Item
+    n: int
+    people: Mapping[str, str]
+    judge: str
+    passage: str
+
+
+class Movement(Struct, frozen=True):
+    """What became of a metric since the baseline by people, over `n` labelled pairs, and by the judge."""
+
+    metric: str
+    higher: bool  # is better
+    people: Powered
+    judge: float
+    n: int
+
+
+def labelled_answer(item: Item) -> Answer:
+    """An answer whose given claims are those that people labelled: so that any judge can be asked about the same."""
+    passages = tuple(Passage(str(n), text) for n, text in enumerate(item.passages, start=1))
+    return Answer(
+        query_id=item.query_id,
+        question=item.question,
+        answer=item.answer,
+        context=passages,
+        claims=tuple(map(GoldClaim, item.claims)),
+    )
+
+
+def support_of(item: Item, judge: Judge, known: Known) -> Supports | Unjudged:
+    """What the judge says of the labelled claims, or why that is missing."""
+    found = judged(labelled_answer(item), judge, OF_SAMPLE, known).gold_in_context if item.claims else ()
+    return found or ()
+
+
+def words_of_people(items: Iterable[Item], labels: Labels, no_answer: Collection[str]) -> dict[str, People]:
+    """What each person says who labelled all of an answer, by its key."""
+    said: dict[str, dict[str, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
+    for (by, key, n), label in labels.items():
+        if label.verdict is not None:
+            said[key][by][n] = label.verdict
+    found: dict[str, People] = defaultdict(dict)
+    for item in items:
+        for by, words in sorted(said[item.key].items()):
+            due = range(1, 1 + len(item.claims)) if words.get(0) == "asserts" else ()
+            if words.keys() >= {0, *due}:
+                found[item.key][by] = AnswerVerdicts(
+                    query_id=item.query_id,
+                    context=(),
+                    citations=(),
+                    no_answer=item.query_id in no_answer,
+                    state=AnswerState(words[0]),
+                    support=tuple(Support(n, Entailment(words[n])) for n in due),
+                )
+    return found
+
+
+def agreement(words: Iterable[People]) -> float | None:
+    """Kappa of people with each other on whether claims are supported, over all pairs of people."""
+    pairs = [pair for each in words for pair in combinations(each.values(), 2)]
+    claims = ((_supported(one), _supported(other)) for one, other in pairs)
+    return kappa([(a, b, 1.0) for one, other in claims for a, b in zip(one, other, strict=False)])
+
+
+def _supported(found: AnswerVerdicts) -> list[bool]:
+    return [each.verdict is Entailment.SUPPORTED for each in supports(found.support)]
+
+
+def word_of(verdict: object) -> str:
+    """A verdict in one word."""
+    return str(getattr(verdict, "value", "no verdict"))
+
+
+def disagreements(checked: Iterable[Checked]) -> list[Disagreement]:
+    """All of them, first those of which everybody says otherwise than the judge."""
+    found: list[Disagreement] = []
+    for item, people, judge, support in checked:
+        states = {by: word_of(each.state) for by, each in people.items()}
+        if {*states.values()} != {word_of(judge[0].state)}:
+            found.append(Disagreement(item, 0, states, word_of(judge[0].state), ""))
+        for n, own in enumerate(support):
+            words = {by: supports(each.support)[n].verdict for by, each in people.items() if each.support}
+            if any(Entailment.SUPPORTED in (word, own.verdict) and word is not own.verdict for word in words.values()):
+                texts = item.passages[own.passages[0] - 1 :] if own.passages else item.passages
+                said = {by: word_of(word) for by, word in words.items()}
+                found.append(Disagreement(item, n + 1, said, word_of(own.verdict), next(iter(texts), "")))
+    return sorted(found, key=lambda each: each.judge in each.people.values())
+
+
+def metric_calibration(
+    metric: JudgedMetric,
+    design: Design,
+    values: Mapping[str, float],
+    empty: Collection[str],
+    checked: Mapping[str, Checked],
+) -> tuple[MetricCalibration, int | None] | None:
+    """What labels say of the judge in one metric and of the run, and about how many make drops count, if any do.
+
+    None where they say nothing.
+
+    Args:
+        metric: one of `METRICS`.
+        design: of the sample.
+        values: the judge's, of every query of the run that has one.
+        empty: the queries whose answer is empty or lacking, where nobody needs to be asked.
+        checked: by query.
+    """
+    found = quality_of(metric, _weights(design, checked), checked, values)
+    if found is None:
+        return None
+    known = [Labelled(values[each], values[each]) for each in sorted(empty) if each in values]
+    strata = [Stratum(("empty",), known, [])]
+    for stratum in design.strata:
+        units = [unit.query_id for unit in stratum.units if unit.query_id in values]
+        rest = [values[each] for each in units if each not in checked]
+        pairs = [(metric.mean(checked[each].people.values()), values[each]) for each in units if each in checked]
+        labelled = [Labelled(y, f) for y, f in pairs if y is not None]
+        strata.append(Stratum((stratum.kind.value, stratum.segment or ""), labelled, rest))
+    powered = prediction_powered(strata)
+    value = LabelledValue(**powered._asdict()) if powered else None
+    return _metric_calibration(found, value, values), found.labels_needed()
+
+
+def _metric_calibration(found: Quality, value: LabelledValue | None, values: Mapping[str, float]) -> MetricCalibration:
+    def rate(measured: Measured | None) -> Rate | None:
+        return Rate(measured.value, *measured.ci, measured.n) if measured else None
+
+    return MetricCalibration(
+        labels=found.n,
+        rarer=found.rarer,
+        sensitivity=rate(found.sensitivity),
+        specificity=rate(found.specificity),
+        slope=rate(found.slope),
+        kappa=found.kappa,
+        value=value,
+        values=dict(sorted(values.items())),
+    )
+
+
+def segment_calibrations(
+    design: Design,
+    checked: Mapping[str, Checked],
+    values: Mapping[str, Mapping[str, float]],
+    segments: Mapping[str, str],
+) -> dict[str, dict[str, MetricCalibration]]:
+    """The same by segment and metric, without values of the run; where at least 10 answers are labelled."""
+    found: dict[str, dict[str, MetricCalibration]] = {}
+    weights = _weights(design, checked)
+    for segment in sorted({*segments.values()}):
+        within = {query: each for query, each in checked.items() if segments.get(query) == segment}
+        for metric in METRICS:
+            own = quality_of(metric, weights, within, values[metric.name])
+            if own and own.n >= MIN_LABELS:
+                found.setdefault(segment, {})[metric.name] = _metric_calibration(own, None, {})
+    return found
+
+
+def quality_of(
+    metric: JudgedMetric, weights: Mapping[str, float], checked: Mapping[str, Checked], values: Mapping[str, float]
+) -> Quality | None:
+    """The judge beside people in one metric; None without an answer for which both have a value."""
+    labelled, claims = list[Labelled](), list[list[tuple[bool, bool]]]()
+    copies = math.lcm(*range(1, 1 + max((len(each.people) for each in checked.values()), default=0)))
+    for query, (_, people, judge, support) in sorted(checked.items()):
+        y = metric.mean(people.values())
+        if y is None or query not in values:
+            continue
+        if Want.SUPPORT in metric.wants:
+            own = [each.verdict is Entailment.SUPPORTED for each in support]
+            each_says = [list(zip(_supported(each), own, strict=True)) for each in people.values() if each.support]
+        else:
+            each_says = [[(bool(metric.value(each)), bool(metric.value(judge[0])))] for each in people.values()]
+        labelled.append(Labelled(y, values[query], weights[query]))
+        claims.append([pair for pairs in each_says for pair in pairs] * (copies // len(each_says)))
+    return quality(labelled, claims) if labelled else None
+
+
+def _weights(design: Design, checked: Collection[str]) -> dict[str, float]:
+    """1 / the chance of each to be labelled; strata without a label are given to the others of their kind."""
+    found: dict[str, float] = {}
+    for kind in Kind:
+        strata = [[unit.query_id for unit in each.units] for each in design.strata if each.kind is kind]
+        done = [[query for query in each if query in checked] for each in strata]
+        reached = sum(len(each) for each, labelled in zip(strata, done, strict=True) if labelled)
+        for each, labelled in zip(strata, done, strict=True):
+            for query in labelled:
+                found[query] = len(each) / len(labelled) * sum(map(len, strata)) / reached
+    return found
+
+
+def movement(
+    metric: JudgedMetric,
+    design: Design,
+    checked: Sequence[Mapping[str, Checked]],
+    values: Sequence[Mapping[str, float]],
+    empty: Sequence[Collection[str]],
+) -> Movement | None:
+    """How a metric changed since the baseline, by pairs; each argument is of the run and then of the baseline.
+
+    None where fewer than 20 pairs of those whose verdict moved, or of those where it did not, are labelled.
+    """
+    both = {query: now - values[1][query] for query, now in sorted(values[0].items()) if query in values[1]}
+    drawn = {unit.query_id: each.kind for each in design.strata for unit in each.units}
+    both = {query: change for query, change in both.items() if query in drawn or not change}
+    changed: list[Stratum] = []
+    for kind in (Kind.MOVED, Kind.SAME):
+        labelled, rest = list[Labelled](), list[float]()
+        for query in (query for query, own in drawn.items() if own is kind and query in both):
+            sides = list(zip(checked, values, empty, strict=True))
+            if not all(query in known or query in blank for known, _, blank in sides):
+                rest.append(both[query])
+                continue
+            now, before = (
+                own[query] if query in blank else metric.mean(known[query].people.values())
+                for known, own, blank in sides
+            )
+            if now is not None and before is not None:
+                labelled.append(Labelled(now - before, both[query]))
+        changed.append(Stratum((kind.value,), labelled, rest))
+    found = prediction_powered_change(changed[0], changed[1], len(both.keys() - drawn.keys()))
+    judge = math.fsum(both.values()) / len(both) if both else 0.0
+    higher = metric.direction is Direction.HIGHER
+    return Movement(metric.name, higher, found, judge, sum(len(each.labelled) for each in changed)) if found else None

@@ -1,0 +1,208 @@
+"""People beside a judge: what counts, by hand and beside slow implementations."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.judge.calibrate import (
+    METRICS,
+    Checked,
+    agreement,
+    disagreements,
+    metric_calibration,
+    quality_of,
+    words_of_people,
+)
+from rankgate.judge.label_files import Label, Labels, Place, label_of
+from rankgate.judge.sample import Design, Item, Kind, Stratum, Unit
+from rankgate.model.answers import AnswerState, AnswerVerdicts, Entailment, Support, Supports
+from rankgate.statistics.calibration import quality
+from rankgate.statistics.prediction_powered import Labelled
+
+FAITHFULNESS, UNFAITHFUL, ANSWERED, ABSTAINED = METRICS
+WORD = st.sampled_from(["supported", "contradicted", "absent"])
+
+
+def item(n: int, claims: int = 2) -> Item:
+    return Item(f"q{n}", "Why?", "So.", ("One.", "Two."), tuple(f"claim {each} of {n}" for each in range(claims)))
+
+
+def labels_of(by: str, each: Item, *words: str | None) -> dict[Place, Label]:
+    """First of the answer, then of its claims; None is no label."""
+    given_ = [label_of(each, n, word, by) for n, word in enumerate(words) if word]
+    return {label.place: label for label in given_}
+
+
+def support(*words: str) -> Supports:
+    return tuple(Support(n, Entailment(word), (2,) if word == "supported" else ()) for n, word in enumerate(words, 1))
+
+
+def said(query: str, *words: str, no_answer: bool = False) -> AnswerVerdicts:
+    state = AnswerState.ASSERTS if words else AnswerState.ABSTAINED
+    return AnswerVerdicts(
+        query_id=query,
+        context=(),
+        citations=(),
+        no_answer=no_answer,
+        state=state,
+        claims=words,
+        support=support(*words),
+    )
+
+
+def checked(n: int, judge: tuple[str, ...], **people: tuple[str, ...]) -> Checked:
+    each = item(n, len(judge))
+    return Checked(each, {by: said(f"q{n}", *w) for by, w in people.items()}, (said(f"q{n}", *judge),), support(*judge))
+
+
+def design(*strata: tuple[Kind, str | None, int, int]) -> Design:
+    """Strata of (kind, segment, first query, beyond the last)."""
+    units = [
+        Stratum(kind, segment, 1, tuple(Unit(f"q{n}", (str(n),)) for n in range(start, end)))
+        for kind, segment, start, end in strata
+    ]
+    return Design("", "judge", "model", "run.jsonl", None, tuple(units), {})
+
+
+def values_of(answers: dict[str, Checked]) -> dict[str, float]:
+    found = {query: FAITHFULNESS.mean(each.judge) for query, each in answers.items()}
+    return {query: value for query, value in found.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("words", "counts"),
+    [
+        pytest.param(("asserts", "supported", "absent"), True, id="all"),
+        pytest.param(("abstained", None, None), True, id="abstained"),
+        pytest.param(("abstained", "supported", None), True, id="abstained-after-all"),
+        pytest.param(("asserts", "supported", None), False, id="a-claim-left"),
+        pytest.param((None, "supported", "absent"), False, id="the-answer-left"),
+        pytest.param((None, None, None), False, id="nothing"),
+    ],
+)
+def test_only_a_completely_labelled_answer_counts(words: tuple[str | None, ...], *, counts: bool) -> None:
+    found = words_of_people([item(1)], labels_of("ana", item(1), *words), set())
+    assert bool(found) is counts
+    if counts:
+        own = found[item(1).key]["ana"]
+        assert FAITHFULNESS.mean([own]) == (0.5 if words[0] == "asserts" else None)
+        assert ANSWERED.mean([own]) == float(words[0] == "asserts")
+
+
+def test_questions_that_nothing_answers() -> None:
+    own = words_of_people([item(1)], labels_of("ana", item(1), "abstained"), {"q1"})[item(1).key]
+    assert [metric.mean(own.values()) for metric in METRICS] == [None, None, None, 1.0]
+
+
+@given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=4))
+def test_the_value_of_several_people_is_their_mean_in_any_order(words: list[tuple[str, str]]) -> None:
+    names = ["ana", "ben", "cem", "dua"][: len(words)]
+    means = set()
+    for order in permutations(zip(names, words, strict=True)):
+        labels: Labels = {p: w for by, each in order for p, w in labels_of(by, item(1), "asserts", *each).items()}
+        means.add(FAITHFULNESS.mean(words_of_people([item(1)], labels, set())[item(1).key].values()))
+    [mean] = means
+    assert mean == pytest.approx(sum(word == "supported" for each in words for word in each) / 2 / len(words))
+
+
+def test_agreement_is_on_what_two_people_labelled() -> None:
+    assert agreement([]) is None
+    assert agreement([{"ana": said("q", "absent")}]) is None
+    one = {"ana": said("q", "supported", "absent"), "ben": said("q", "supported", "contradicted")}
+    assert agreement([one]) == 1.0
+    assert agreement([one, {"ana": said("q"), "ben": said("q", "absent")}]) == 1.0
+    assert agreement([{"ana": said("q", "supported", "absent"), "ben": said("q", "absent", "supported")}]) == -1.0
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=3), WORD, WORD), min_size=3, max_size=12)
+)
+def test_an_answer_counts_as_much_by_one_person_as_by_three(
+    answers: list[tuple[list[tuple[str, str]], str, str]],
+) -> None:
+    """Beside an answer a person, each with its part of the weight."""
+    known = {
+        f"q{n}": checked(n, (one, other), **{f"p{k}": each for k, each in enumerate(people)})
+        for n, (people, one, other) in enumerate(answers)
+    }
+    found = quality_of(FAITHFULNESS, dict.fromkeys(known, 1.0), known, values_of(known))
+    assert found is not None
+    hits, among = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}
+    for people, *own in answers:
+        for words in people:
+            for word, judge in zip(words, own, strict=True):
+                kind = word == "supported"
+                among[kind] += 1 / len(people)
+                hits[kind] += (kind == (judge == "supported")) / len(people)
+    for kind, share in ((True, found.sensitivity), (False, found.specificity)):
+        assert (share.value if share else None) == (pytest.approx(hits[kind] / among[kind]) if among[kind] else None)
+
+
+def test_weights_make_up_for_strata() -> None:
+    """A stratum that was labelled to a tenth weighs as all of it; one without a label goes to its kind."""
+    drawn = design(
+        (Kind.UNSUPPORTED, "lang:de", 0, 4), (Kind.SUPPORTED, "lang:de", 4, 44), (Kind.SUPPORTED, None, 44, 54)
+    )
+    known = {
+        f"q{n}": checked(n, ("absent",), ana=(w,)) for n, w in enumerate(["absent", "absent", "supported", "absent"])
+    }
+    known |= {
+        f"q{n}": checked(n, ("supported",), ana=(w,)) for n, w in ((4, "supported"), (5, "supported"), (6, "absent"))
+    }
+    weights = [1.0] * 4 + [50 / 3] * 3
+    values = [Labelled(float(y), float(f), w) for (y, f), w in zip(
+        [(0, 0), (0, 0), (1, 0), (0, 0), (1, 1), (1, 1), (0, 1)], weights, strict=True
+    )]  # fmt: skip
+    expected = quality(values, [[(bool(y), bool(f))] for y, f, _ in values])
+    found = metric_calibration(FAITHFULNESS, drawn, values_of(known), set(), known)
+    assert found is not None
+    assert expected.slope is not None
+    assert expected.sensitivity is not None
+    assert found[0].slope is not None
+    assert found[0].sensitivity is not None
+    assert found[0].slope.value == pytest.approx(expected.slope.value)
+    assert found[0].sensitivity.value == pytest.approx(expected.sensitivity.value)
+
+
+def test_a_fully_labelled_run_has_peoples_value_whatever_the_judge_says() -> None:
+    drawn = design((Kind.UNSUPPORTED, None, 0, 20), (Kind.SUPPORTED, None, 20, 60))
+    known = {
+        f"q{n}": checked(n, ("absent",) if n < 20 else ("supported",), ana=("supported" if n % 3 else "absent",))
+        for n in range(60)
+    }
+    found = metric_calibration(FAITHFULNESS, drawn, values_of(known), set(), known)
+    assert found is not None
+    assert found[0].value is not None
+    assert found[0].value.value == pytest.approx(40 / 60)
+    assert (found[0].labels, found[0].rarer) == (60, 20)
+
+
+def test_empty_answers_need_nobody() -> None:
+    drawn = design((Kind.SUPPORTED, None, 0, 30))
+    known = {f"q{n}": checked(n, ("supported",), ana=("supported",)) for n in range(30)}
+    values = dict.fromkeys(known, 1.0) | {f"q{n}": 0.0 for n in range(30, 60)}
+    found = metric_calibration(ANSWERED, drawn, values, {f"q{n}" for n in range(30, 60)}, known)
+    assert found is not None
+    assert found[0].value is not None
+    assert found[0].value.value == pytest.approx(0.5)
+    assert found[0].labels == 30
+    assert metric_calibration(ABSTAINED, drawn, {}, set(), known) is None
+
+
+def test_disagreements_begin_with_those_of_everybody() -> None:
+    known = [
+        checked(1, ("supported", "absent"), ana=("absent", "contradicted"), ben=("supported", "absent")),
+        checked(2, ("supported",), ana=("absent",), ben=("contradicted",)),
+        checked(3, ("supported",), ana=()),
+        checked(4, (), ana=()),
+    ]
+    found = [(each.item.query_id, each.n, each.people, each.judge, each.passage) for each in disagreements(known)]
+    assert found == [
+        ("q2", 1, {"ana": "absent", "ben": "contradicted"}, "supported", "Two."),
+        ("q3", 0, {"ana": "abstained"}, "asserts", ""),
+        ("q1", 1, {"ana": "absent", "ben": "supported"}, "supported", "Two."),
+    ]
