@@ -64,9 +64,11 @@ _KEYS = {
 }
 
 
-def add_actions(options: argparse.ArgumentParser) -> None:
+def add_actions(options: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser]:
     """The two sub-commands; what both they and the command take may stand before or after their name."""
-    actions = options.add_subparsers(dest="action", metavar="ACTION", help="sample, label: let people check the judge")
+    actions = options.add_subparsers(
+        dest="action", metavar="ACTION", help="sample, label, drift, compare: is the judge right?"
+    )
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     sample = add("sample", description=_SAMPLE, argument_default=argparse.SUPPRESS)
     add_criteria(sample)
@@ -84,6 +86,7 @@ def add_actions(options: argparse.ArgumentParser) -> None:
     label.add_argument("-o", "--output", metavar="FILE", help="the labels (default: sample.labels.jsonl)")
     label.add_argument("--export", metavar="FILE", help="write a sheet to label, CSV, and ask nothing")
     label.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet")
+    return actions
 
 
 def run_action(arguments: argparse.Namespace) -> int:
@@ -100,16 +103,11 @@ def block_of(criteria: Criteria) -> JudgeBlock:
     return criteria.judge
 
 
-def _sample(arguments: argparse.Namespace) -> Iterator[str]:
-    number, output = whole_number(arguments.n), arguments.output
-    if number is None or number < LEAST:
-        raise bad_input(f"{arguments.n!r} is not a number from {LEAST}; fewer would say too little", key="--n")
-    if not output.endswith(".jsonl"):
-        raise bad_input("a sample is .jsonl; `judge label --export FILE.csv` makes a sheet of it", file=output)
+def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold, Inputs]:
+    """The criteria, the judge, the gold set, and what names the run, the baseline and the verdicts."""
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
     block, files = block_of(criteria), [file_of(arguments, flag) for flag in ("gold", "run", "baseline")]
     refuse_two_stdins(*files)
-    gold = gold_of(files[0], criteria, arguments.gold_part)
     inputs = Inputs(
         date=today(),
         run=files[1],
@@ -118,6 +116,16 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
         verdicts=arguments.verdicts,
         open_store=cache(open_store),
     )
+    return criteria, block, gold_of(files[0], criteria, arguments.gold_part), inputs
+
+
+def _sample(arguments: argparse.Namespace) -> Iterator[str]:
+    number, output = whole_number(arguments.n), arguments.output
+    if number is None or number < LEAST:
+        raise bad_input(f"{arguments.n!r} is not a number from {LEAST}; fewer would say too little", key="--n")
+    if not output.endswith(".jsonl"):
+        raise bad_input("a sample is .jsonl; `judge label --export FILE.csv` makes a sheet of it", file=output)
+    criteria, block, gold, inputs = named_by(arguments)
     candidate, *stored, _ = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
     require_answers(run)
