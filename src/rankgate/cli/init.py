@@ -205,7 +205,8 @@ def _job(arguments: argparse.Namespace) -> Job:
     else:
         criteria = arguments.to or CRITERIA
         gold = InputFile(arguments.gold, arguments.gold_format)
-        run, shaped, baseline, judged = arguments.run or "run.jsonl", False, "baseline", arguments.judge is not None
+        run, shaped, baseline = arguments.run or "run.jsonl", False, "baseline"
+        judged = arguments.judge is not None
     if not (arguments.retriever or arguments.run or Path(run).is_file()):
         advice = f"--retriever MODULE:FUNCTION records one in it, or commit {run!r}"
         raise bad_input(f"the workflow has no run to judge: {advice}")

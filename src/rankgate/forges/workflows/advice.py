@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from rankgate.criteria.judge_block import KEY_VARIABLE
-from rankgate.forges.workflows.job import APP_KEY, CHECK, ENVIRONMENT, HOME, LABEL, Job, pinned
+from rankgate.forges.workflows.job import APP_KEY, CHECK, ENVIRONMENT, HOME, JUDGE_KEY, LABEL, Job, pinned
 
 PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
 
@@ -45,7 +44,7 @@ In a ruleset of the default branch, require the check `{CHECK}` and not the job 
 
 _JUDGE = f"""\
 Store the judge's key; a fork's answers are asked about only after the label, within judge.budget.fork_calls (0):
-       gh secret set {KEY_VARIABLE}{{}}
+       gh secret set {JUDGE_KEY}{{}}
 """
 
 _APP = """\

@@ -8,7 +8,6 @@ from rankgate.forges.workflows.job import (
     ARTIFACT,
     DOWNLOAD,
     DOWNLOAD_ENTERPRISE,
-    TIMEOUT,
     UPLOAD,
     UPLOAD_ENTERPRISE,
     Job,
@@ -149,7 +148,7 @@ def gate_text(job: Job) -> str:
     given |= {} if job.run_shaped else {"run": job.run}
     recorded = (
         _HEAD.format(branches=", ".join(map(value, job.branches)), labels="" if job.app else ", labeled, unlabeled")
-        + _GATE.replace("TIMEOUT", str(TIMEOUT if job.app else job.timeout))
+        + _GATE.replace("TIMEOUT", str(replace(job, judged=job.judged and not job.app).timeout))
         + ("" if job.app else _POSTS)
         + (_READS if job.to_read_baseline == "actions" or (job.app is None and job.retriever) else "")
         + "    steps:\n"

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import bad_input
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
@@ -19,8 +18,7 @@ HOME = "rankgate/rankgate"
 CHECK = "rankgate/verdict"
 ARTIFACT = "rankgate"
 LABEL = ACCEPT_RANKINGS
-APP_KEY = "RANKGATE_APP_KEY"
-TIMEOUT, TIMEOUT_JUDGED = 30, 60  # minutes of a job, and of one that also asks the judge
+APP_KEY, JUDGE_KEY = "RANKGATE_APP_KEY", "RANKGATE_JUDGE_KEY"
 ENVIRONMENT = "rankgate"  # holds the key, and admits jobs of the default branch alone
 
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
@@ -64,7 +62,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def timeout(self) -> int:
         """Minutes that the deciding job may take."""
-        return TIMEOUT_JUDGED if self.judged else TIMEOUT
+        return 60 if self.judged else 30
 
     @property
     def to_read_baseline(self) -> str | None:
@@ -134,7 +132,7 @@ def publish(
     if judges and job.judged:
         why = "sent to the default branch's judge alone"
         why = why if job.app else "zizmor: ignore[secrets-outside-env] a branch's pull request is judged too"
-        given += ['judge: "true"', f"judge-key: ${{{{ secrets.{KEY_VARIABLE} }}}} # {why}"]
+        given += ['judge: "true"', f"judge-key: ${{{{ secrets.{JUDGE_KEY} }}}} # {why}"]
     given += ['upload: "false" # by the step of its own'] if job.enterprise else []
     if job.app is not None:
         given += [
