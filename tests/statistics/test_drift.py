@@ -20,7 +20,9 @@ def tail(count: int, n: int) -> Fraction:
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
 def test_it_is_twice_the_smaller_of_two_sign_tests(changed: int, noise: int, fell: int, rose: int) -> None:
     beyond, direction = tail(noise, changed + noise), 2 * tail(min(fell, rose), fell + rose)
-    assert drift_p(changed, noise, fell, rose) == pytest.approx(float(min(1, 2 * min(beyond, direction))), rel=1e-9)
+    assert drift_p(changed, noise, fell, rose) == pytest.approx(
+        float(min(Fraction(1), 2 * min(beyond, direction))), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("chances", [(0.5,) * 4, (0.1, 0.3, 0.7, 0.9), (0.02, 0.5, 0.98, 0.4)])
