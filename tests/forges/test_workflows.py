@@ -19,6 +19,7 @@ from rankgate.forges.base_checkout import MAX_JUDGING, MAX_SECONDS
 from rankgate.forges.client import Client
 from rankgate.forges.workflows import job as pins
 from rankgate.forges.workflows.advice import to_do_on_github
+from rankgate.forges.workflows.drift import drift_text
 from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import ENVIRONMENT, Job, action_of, is_word, requirements_commands, value
 from rankgate.forges.workflows.report import report_text
@@ -713,6 +714,27 @@ def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_
         assert (given["judge"], given["judge-key"]) == ("true", key)
         assert "with" in step(gate(judged=True), "queue", "Publish the verdict")
         assert text.count("secrets.") == 1
+
+
+@pytest.mark.parametrize(
+    ("app", "baseline", "rights"),
+    [
+        pytest.param(None, "baseline", {"contents": "read"}, id="without an App"),
+        pytest.param(7, "artifact:rankgate", {"contents": "read", "actions": "read"}, id="with an App"),
+    ],
+)
+def test_the_weekly_look_at_the_judge_reads_alone(app: int | None, baseline: str, rights: dict[str, str]) -> None:
+    """On no event of a pull request, so that the key reaches nothing that one could change."""
+    made = yaml.safe_load(drift_text(replace(JOB, judged=True, app=app, baseline=baseline, criteria=NASTY)))
+    assert set(triggers(made)) == {"schedule", "workflow_dispatch"}
+    job = made["jobs"]["drift"]
+    assert (made["permissions"], job["permissions"]) == ({}, rights)
+    assert job.get("environment") == (ENVIRONMENT if app else None)
+    asked = step(made, "drift", "Ask the judge again")
+    assert as_github_reads(asked["env"]["CRITERIA"]) == NASTY
+    assert asked["run"].splitlines()[-1] == 'rankgate judge drift --criteria="$CRITERIA"'
+    assert asked["env"]["RANKGATE_JUDGE_KEY"] == "${{ secrets.RANKGATE_JUDGE_KEY }}"
+    assert "CRITERIA" not in drift_text(replace(JOB, judged=True))
 
 
 def test_a_job_that_asks_the_judge_outlives_that() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rankgate.cli.judge import STORE, ask_job, cost_text, end_of, refuse_committed, warnings_of
+from rankgate.cli.judge import STORE, ask_job, end_of, refuse_committed, warnings_of
+from rankgate.cli.judge_end import cost_text
 from rankgate.criteria import Criteria
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input, shown

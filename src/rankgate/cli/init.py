@@ -20,6 +20,8 @@ from rankgate.errors import bad_input, redacted
 from rankgate.files.git import run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
+from rankgate.forges.workflows.drift import PATH as DRIFT
+from rankgate.forges.workflows.drift import drift_text
 from rankgate.forges.workflows.gate import PATH as GATE
 from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_commands
@@ -36,7 +38,7 @@ from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
 ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
-_TEXTS = {GATE: gate_text, REPORT: report_text}
+_TEXTS = {GATE: gate_text, REPORT: report_text, DRIFT: drift_text}
 _HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
 _GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
 _REQUIREMENTS = ("requirements.txt", "pyproject.toml")
@@ -65,7 +67,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--judge-endpoint", metavar="URL", help=endpoint)
     to = f"where the criteria go (default: {CRITERIA}); without --gold, where they are"
     options.add_argument("--to", metavar="FILE", help=to)
-    options.add_argument("--github", action="store_true", help="write both workflows, also the one for forks")
+    github = "write both workflows, also the one for forks, and with a judge one that looks weekly whether it drifts"
+    options.add_argument("--github", action="store_true", help=github)
     action = "the action as the workflows use it, best by the hash of a commit (default: this version's tag)"
     options.add_argument("--action", metavar="OWNER/NAME@REF", help=action)
     app = "the id of your own GitHub App: it posts the check, from the second workflow alone (goes with --github)"
@@ -81,11 +84,12 @@ def run(arguments: argparse.Namespace) -> int:
     workflows = _workflows(arguments)
     if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
         raise bad_input("init writes paths into the criteria; name the gold set with --gold FILE (not standard input)")
+    judge = _judge_block(arguments)
+    job = _job(arguments) if workflows else None
+    workflows += [DRIFT] if arguments.github and job and job.judged else []
     for path in (*([arguments.to or CRITERIA] if gold else []), *workflows):
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
-    judge = _judge_block(arguments)
-    job = _job(arguments) if workflows else None
     if gold:
         _write_criteria(gold, run_file, arguments.to or CRITERIA, judge)
     if job:

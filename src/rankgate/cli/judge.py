@@ -18,6 +18,8 @@ from rankgate.base_ref.judge import ToJudge, judging_at
 from rankgate.baselines.stores import store_in
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
+from rankgate.cli.judge_checks import CHECKS, add_checks
+from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
 from rankgate.cli.judge_labels import add_actions, run_action
 from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
 from rankgate.cli.output import say
@@ -26,11 +28,12 @@ from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, Opener, gold_of, runs_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
-from rankgate.errors import Problem, RankgateError, bad_input, redacted
+from rankgate.errors import Problem, bad_input, redacted
 from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.runner import add_summary
+from rankgate.gates.noise import judges_share
 from rankgate.judge.calibrate import OF_SAMPLE, labelled_answer
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (
@@ -49,34 +52,18 @@ from rankgate.judge.job import (
 from rankgate.judge.judging import WORKERS
 from rankgate.judge.label_files import read_sample
 from rankgate.judge.model import Record, Slot
-from rankgate.judge.plan import Plan
+from rankgate.judge.plan import Plan, judged
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
-from rankgate.model.answers import Unjudged, UnjudgedKind, Want
+from rankgate.model.answers import UnjudgedKind, Want
 from rankgate.model.values import Need
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.source import STDIN
 from rankgate.renderers.escape import code
 
 STORE = ".rankgate/verdicts.sqlite"
-_NAMELESS = "a model without a name"
-_ADDRESS = "it has no chat completions or no model {model!r}; correct it (it often ends in /v1) or that."
-# Why judging ended early (a status, its hundreds, or a kind): the setting at fault, and what to do.
-_ADVICE: dict[int | UnjudgedKind, tuple[str, str]] = {
-    **dict.fromkeys((401, 403), (KEY_VARIABLE, "the endpoint answered {status}: it does not take it for {model!r}.")),
-    **dict.fromkeys((404, 405, 410), ("judge.endpoint", "answered {status}: " + _ADDRESS)),
-    402: ("judge.endpoint", "answered 402: it wants to be paid first."),
-    429: ("judge.endpoint", "answered 429 again and again; wait, or ask less at once with --workers."),
-    3: ("judge.endpoint", "answered {status}: it leads elsewhere, which is not followed; name that address."),
-    4: ("judge.parameters", "the endpoint answered {status}; correct these, `structured` or the model, {model!r}."),
-    5: ("judge.endpoint", "answered {status} again and again; wait until it works."),
-    UnjudgedKind.BUDGET: ("judge.budget", "is reached, after {cost} in all; raise it."),
-    UnjudgedKind.UNREACHABLE: ("judge.endpoint", "cannot be reached; correct it, or start what answers there."),
-    UnjudgedKind.ENVELOPE: ("judge.endpoint", "is no OpenAI-compatible API; correct it (it often ends in /v1)."),
-}
-_NO_USE = ("judge.model", "{model!r} gave no answer of use to a first question: one {word}.")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -97,6 +84,8 @@ def parser() -> argparse.ArgumentParser:
         "rankgate judge sample                        # let people check the judge; see `judge sample --help`",
         "rankgate judge label sample.jsonl --by ana",
         "rankgate judge calibrate sample.jsonl        # then gates may count on it",
+        "rankgate judge drift                         # does the judge still say what it said?",
+        "rankgate judge compare run.verdicts.jsonl new.verdicts.jsonl",
     )
     add_criteria(options)
     add_gold(options, parts=True)
@@ -124,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
     output = "the verdicts on both runs, for check (default: beside the run, run.verdicts.jsonl for run.jsonl)"
     options.add_argument("-o", "--output", metavar="FILE", help=output)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    add_actions(options, DESCRIPTION)
+    add_checks(add_actions(options, DESCRIPTION))
     return options
 
 
@@ -134,7 +123,8 @@ def run(arguments: argparse.Namespace, endpoint: Endpoint | None = None) -> int:
     `endpoint` is asked in place of the one that the criteria name, which the judge's identity goes by.
     """
     if arguments.action:
-        return calibrate(arguments) if arguments.action == "calibrate" else run_action(arguments)
+        actions = {**CHECKS, "calibrate": calibrate}
+        return actions.get(arguments.action, run_action)(arguments)
     refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline")))
     if arguments.untrusted_run and not arguments.store:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
@@ -187,7 +177,7 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     if arguments.format == "json":
         say(_json(job, names, planned, outcome, output))
     elif outcome:
-        say([*_outcome_lines(job, outcome), f"verdicts: {redacted(output)}"])
+        say([*_outcome_lines(job, outcome), *_noise_lines(job, outcome, names), f"verdicts: {redacted(output)}"])
     if outcome and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         add_summary(summary, "".join(f"- {code(line, 300)}\n" for line in (first, *_outcome_lines(job, outcome))))
     return end_of(outcome, criteria, ".fork_calls" if arguments.fork else "") if outcome else 0
@@ -271,7 +261,7 @@ def ask_job(job: Job, planned: Planned, store: Store, workers: int, endpoint: En
 def end_of(outcome: Outcome, criteria: Criteria, budget: str) -> int:
     """Say what a reader of the verdicts should know; then the exit code, or what was in the way."""
     if len(outcome.models) > 1:
-        models = " and ".join(sorted(model or _NAMELESS for model in outcome.models))
+        models = " and ".join(sorted(model or NAMELESS for model in outcome.models))
         text = f"these verdicts are by {models}: what answers as {outcome.judge.model!r} changed, and values with it"
         problem = Problem(f"{text}; name a dated model, by which all is judged again", criteria.name, key="judge.model")
         sys.stderr.write(f"warning: {problem}\n")
@@ -279,30 +269,14 @@ def end_of(outcome: Outcome, criteria: Criteria, budget: str) -> int:
         sys.stderr.write("interrupted; the same command goes on\n")
         return 130
     if outcome.stopped:
-        raise _stop(outcome, outcome.stopped, criteria, budget)
+        own = budget if outcome.at == RUN else ".baseline_calls"
+        kept = "What was answered is kept; the same command goes on"
+        raise stopped_by(outcome.stopped, outcome.judge.model, outcome.spent, criteria, kept, own)
     if outcome.failed:
         reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in outcome.failed.items())
         text = f"{count_text(sum(outcome.failed.values()), 'call')} failed ({reasons}); the same command asks again"
         raise bad_input(text, file=criteria.name, key="judge.endpoint")
     return 0
-
-
-def _stop(outcome: Outcome, stopped: Unjudged, criteria: Criteria, budget: str) -> RankgateError:
-    status = stopped.number if stopped.kind is UnjudgedKind.HTTP_STATUS else None
-    reasons = (status, status // 100) if status else (stopped.kind,)
-    key, text = next((_ADVICE[each] for each in reasons if each in _ADVICE), _NO_USE)
-    if key == KEY_VARIABLE and not os.environ.get(KEY_VARIABLE):
-        text = "is not set, and the endpoint answered {status}; set it to the key."
-    own = budget if outcome.at == RUN else ".baseline_calls"
-    where = f"{key}{own}" if stopped.kind is UnjudgedKind.BUDGET else key
-    word, cost = UNJUDGED_WORDS[stopped.kind], cost_text(outcome.spent)
-    advice = text.format(status=status, model=outcome.judge.model, word=word, cost=cost)
-    return bad_input(f"{advice} What was answered is kept; the same command goes on", file=criteria.name, key=where)
-
-
-def cost_text(spent: Spent) -> str:
-    """`1,240 calls, 0.8 M tokens`."""
-    return f"{count_text(spent.calls, 'call')}, {tokens_text(spent.tokens)}"
 
 
 def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
@@ -355,8 +329,24 @@ def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
         rest = f", {missing.total():,} not ({reasons})" if reasons else ""
         judged = f"{len(run.answers) - missing.total():,} judged{rest}"
         yield f"{_of(name)}{count_text(len(run.answers), 'answer')}: {judged}"
-    by = ", ".join(f"{model or _NAMELESS} ({count:,})" for model, count in outcome.models.most_common())
+    by = ", ".join(f"{model or NAMELESS} ({count:,})" for model, count in outcome.models.most_common())
     yield f"{cost_text(outcome.spent)}{f'; verdicts by {by}' if by else ''}"
+
+
+def _noise_lines(job: Job, outcome: Outcome, names: list[str]) -> Iterator[str]:
+    """Of each metric how much of what answers differ by is the judge's own noise, as its repeats show."""
+    known, repeats = {**job.kept, **outcome.records}, range(job.block.repeats)
+    metrics = [metric for name in names if len(repeats) > 1 for metric in parse_metrics(name)]
+    for metric in (metric for metric in metrics if isinstance(metric, JudgedMetric)):
+        values: list[list[float]] = []
+        for answer in job.run.answers:
+            found = [judged(answer, outcome.judge, job.wants, known, repeat) for repeat in repeats]
+            row = [value for each in found if not metric.unjudged(each) and (value := metric.value(each)) is not None]
+            values += [row] if len(row) == len(repeats) else []
+        if share := judges_share(values):
+            now, alone = (f"{part:.0%}" for part in share)
+            noise = f"{now} of the variance over answers is the judge's own noise; without repeats it would be {alone}"
+            yield f"{metric.name}: {noise}"
 
 
 def _json(job: Job, metrics: list[str], planned: Planned, outcome: Outcome | None, output: str) -> str:

@@ -18,6 +18,7 @@ from rankgate.cli.output import say
 from rankgate.cli.screen import show_pages
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, gold_of, runs_of
+from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
@@ -65,9 +66,11 @@ _KEYS = {
 }
 
 
-def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
+def add_actions(
+    options: argparse.ArgumentParser, calibration: str
+) -> argparse._SubParsersAction[argparse.ArgumentParser]:
     """The sub-commands; what both they and the command take may stand before or after their name."""
-    about = "sample, label, calibrate: let people check the judge"
+    about = "sample, label, calibrate, drift, compare: is the judge right?"
     actions = options.add_subparsers(dest="action", metavar="ACTION", help=about)
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     sample = add("sample", description=_SAMPLE, argument_default=argparse.SUPPRESS)
@@ -93,6 +96,7 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     label.add_argument("-o", "--output", metavar="FILE", help="the labels (default: sample.labels.jsonl)")
     label.add_argument("--export", metavar="FILE", help="write a sheet to label, CSV, and ask nothing")
     label.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet")
+    return actions
 
 
 def run_action(arguments: argparse.Namespace) -> int:
@@ -112,12 +116,11 @@ class Judged(NamedTuple):
     known: dict[Slot, Record]
 
 
-def judged_of(arguments: argparse.Namespace, *, paired: bool, beside: str | None = None) -> Judged:
-    """What the options name; `beside` is a further file of verdicts, if it is there."""
+def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold, Inputs]:
+    """The criteria, the judge, the gold set, and what names the run, the baseline and the verdicts."""
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
     block, files = judge_in(criteria), [file_of(arguments, flag) for flag in ("gold", "run", "baseline")]
     refuse_two_stdins(*files)
-    gold = gold_of(files[0], criteria, arguments.gold_part)
     inputs = Inputs(
         date=today(),
         run=files[1],
@@ -126,6 +129,12 @@ def judged_of(arguments: argparse.Namespace, *, paired: bool, beside: str | None
         verdicts=arguments.verdicts,
         open_store=cache(open_store),
     )
+    return criteria, block, gold_of(files[0], criteria, arguments.gold_part), inputs
+
+
+def judged_of(arguments: argparse.Namespace, *, paired: bool, beside: str | None = None) -> Judged:
+    """What the options name; `beside` is a further file of verdicts, if it is there."""
+    criteria, block, gold, inputs = named_by(arguments)
     candidate, *stored, _ = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
     require_answers(run)

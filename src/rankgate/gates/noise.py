@@ -86,3 +86,23 @@ def lower_fifth(freedom: int) -> float:
     """What chi-squared with so many degrees of freedom, at least 2, falls below in a fifth of all samples."""
     part = 2 / (9 * freedom)  # Wilson & Hilferty 1931: 0.3 % too high at 7, less above
     return _LOWER_FIFTH.get(freedom, freedom * (1 - part - _FIFTH * math.sqrt(part)) ** 3)
+
+
+def judges_share(values: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """The part of a metric's variance over answers that is its judge's noise: with the repeats, and with one alone.
+
+    `values` has the m >= 2 repeats of each answer. W, the mean variance within an answer, makes W / m of V, the
+    variance of their means; so these are W / m / V and W / (V - W / m + W), 1 at most. None for fewer than two answers,
+    and where all values are the same.
+    """
+    if len(values) <= 1:
+        return None
+    within = sum(map(_variance, values)) / len(values)
+    noise = within / len(values[0])
+    rest = max(_variance([sum(each) / len(each) for each in values]) - noise, 0.0)
+    return (noise / (rest + noise), within / (rest + within)) if rest + noise > 0 else None
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
