@@ -71,8 +71,8 @@ def verdicts_in(out: str) -> list[str]:
 
 def test_it_shows_the_three_verdicts_and_exits_0(once: tuple[str, Path]) -> None:
     out, _ = once
-    assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "FAIL"]
-    assert re.findall(r"^\(exit code (\d)\)$", out, re.MULTILINE) == ["0", "0", "1", "1"]
+    assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "WARN"]
+    assert re.findall(r"^\(exit code (\d)\)$", out, re.MULTILINE) == ["0", "0", "1", "0"]
     assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == ["1", "2", "3", "4", "5"]
 
 
@@ -91,14 +91,14 @@ def test_it_leaves_everything_to_explore(once: tuple[str, Path]) -> None:
     [run] = [name for name in left if name.startswith("baseline/run-")]
     assert set(left) == FILES | {run}
     verdicts = {name: json.loads(left[f"out/{name}/report.json"])["verdict"] for name in RUNS}
-    assert verdicts == {"accepted": "warn", "harmless": "pass", "harmful": "fail", "generator": "fail"}
+    assert verdicts == {"accepted": "warn", "harmless": "pass", "harmful": "fail", "generator": "warn"}
     assert left["out/harmful/comment.md"].decode().startswith("**❌ FAIL. ")
 
 
 def test_it_says_what_it_did_in_an_empty_directory_that_was_named(elsewhere: Path, capsys: Capture) -> None:
     Path("some/where").mkdir(parents=True)
     out = demo(capsys, "some/where")
-    assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "FAIL"]
+    assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "WARN"]
     assert "  $ cd some/where\n" in out
     assert set(files_in("some/where")) >= FILES
     assert Path("rankgate-demo").exists() is False
@@ -199,10 +199,10 @@ def gates_of(demo_folder: Path, run: str) -> dict[str, Any]:
     return {gate["name"]: gate for gate in report["gates"]}
 
 
-def test_the_worse_generator_fails_by_its_answers_alone(once: tuple[str, Path]) -> None:
+def test_of_the_worse_generator_the_answers_alone_warn(once: tuple[str, Path]) -> None:
     gates = gates_of(once[1], "generator")
     assert {name: gate["verdict"] for name, gate in gates.items() if gate["verdict"] != "pass"} == {
-        "faithfulness": "fail"
+        "faithfulness": "warn"
     }
     assert gates_of(once[1], "harmful")["retrieval_recall_at_5"]["verdict"] == "fail"
     assert gates_of(once[1], "harmful")["faithfulness"]["verdict"] != "fail"
@@ -263,4 +263,4 @@ def test_neither_a_proxy_nor_a_key_of_the_user_is_used(monkeypatch: pytest.Monke
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.setenv("RANKGATE_JUDGE_KEY", "not a key: no header can hold it")
-    assert verdicts_in(demo(capsys)) == ["WARN", "PASS", "FAIL", "FAIL"]
+    assert verdicts_in(demo(capsys)) == ["WARN", "PASS", "FAIL", "WARN"]

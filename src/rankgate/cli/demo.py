@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "demo",
         "Judge the embedded example, a help centre in three languages: a first check (warn), a harmless change\n"
-        "(pass), and harmful ones of the search and of the generator (fail). The verdicts on answers are labels by\n"
+        "(pass), and harmful ones of the search (fail) and of the generator (warn). The verdicts on answers are labels by\n"
         "hand, which a server on this machine replays: no model is called, and no key is needed. Leaves all files in\n"
         "a directory, with the commands to repeat each step. Exits 0.",
         "rankgate demo",
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"  $ cd {shlex.quote(shown)}\n"
         "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
         "  $ rankgate explain --misses --run runs/harmful.jsonl # what it lost, and what that has in common\n"
-        "  $ rankgate check --run runs/generator.jsonl          # exits 1\n"
+        "  $ rankgate check --run runs/generator.jsonl          # warns: nobody has checked the judge\n"
         "  $ rankgate explain q-en-003 --run runs/generator.jsonl\n"
         "  $ rankgate judge --dry-run --run runs/generator.jsonl\n"
         "  $ rankgate validate --run runs/harmless.jsonl\n"
