@@ -12,7 +12,7 @@ from tests.renderers.page import Page
 
 from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
-from rankgate.criteria.judge_block import Budget, JudgeBlock
+from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
 from rankgate.criteria.model import Age, GoldFile, MatchRule, RunFile, RunMap
 from rankgate.criteria.parts import Part, keys_of
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
@@ -378,6 +378,7 @@ def test_more_answers_without_a_verdict_are_weaker(mild: str, strict: str) -> No
 GATE = "name: mrr, threshold: 0.5"
 RULE = "by: lang, threshold: 0.5"
 JUDGE = "endpoint: 'http://host/v1', model: m"
+CHECKED = "calibration: {file: c.json"
 EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "gates"): (ONE, "gates: [{name: map, threshold: 0.5}]\n"),
     (Criteria, "inputs"): (ONE, f"inputs: {{gold: g}}\n{ONE}"),
@@ -405,7 +406,12 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
             ("context_tokens", 100),
             ("max_unjudged", 0.02),
             ("allow_unjudged", "warn"),
+            ("calibration", "{file: c.json}"),
         )
+    },
+    **{
+        (CalibrationFile, key): (f"judge: {{{JUDGE}, {CHECKED}}}}}\n{ONE}", f"judge: {{{JUDGE}, {other}}}}}\n{ONE}")
+        for key, other in (("file", CHECKED.replace("c.json", "d.json")), ("max_days", f"{CHECKED}, max_days: 90"))
     },
     **{
         (Budget, key): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}, budget: {{{key}: 1}}}}\n{ONE}")
@@ -493,7 +499,7 @@ def own_keys_of(kind: type[Part]) -> set[tuple[type[Part], str]]:
 
 
 def test_the_table_has_every_key_of_the_criteria() -> None:
-    named = [*vars(model).values(), Budget]
+    named = [*vars(model).values(), Budget, CalibrationFile]
     known = [each for each in named if isinstance(each, type) and issubclass(each, Part)]
     parts = set(known) - {Part, RunMap}  # a map is compared as a whole
     assert set(EVERY_KEY) == {key for part in parts for key in own_keys_of(part)}
@@ -512,6 +518,7 @@ def test_no_key_is_changed_without_being_named(before: str, after: str) -> None:
 
 def test_the_page_on_the_base_names_every_key() -> None:
     within = {BaselinePolicy: "baseline.", Age: "baseline.max_age.", JudgeBlock: "judge.", Budget: "judge.budget."}
+    within[CalibrationFile] = "judge.calibration."
     keys = {within.get(kind, "") + key for kind, key in EVERY_KEY}
     assert {key for key in keys if f"`{key}`" not in PAGE} == set()
 

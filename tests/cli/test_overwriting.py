@@ -96,6 +96,11 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["judge", "sample", "--gold", "other.jsonl", "-o", "other.jsonl"], "-o", "--gold"),
         (["judge", "--gold", "other.jsonl", "sample", "-o", "other.jsonl"], "-o", "--gold"),
     ],
+    ("judge calibrate", "output"): [
+        (["judge", "calibrate", "s.jsonl", "-o", "s.jsonl"], "-o", "SAMPLE"),
+        (["judge", "calibrate", "s.jsonl", "l.jsonl", "-o", "l.jsonl"], "-o", "--labels"),
+        (["judge", "calibrate", "s.jsonl", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
+    ],
     ("judge label", "output"): [(["judge", "label", "s.jsonl", "--by", "a", "-o", "s.jsonl"], "-o", "SAMPLE")],
     ("judge label", "export"): [
         (["judge", "label", "s.jsonl", "--by", "a", "--export", "s.jsonl"], "--export", "SAMPLE"),

@@ -62,9 +62,9 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "demo",
         "Judge the embedded example, a help centre in three languages: a first check (warn), a harmless change\n"
-        "(pass), and harmful ones of the search (fail) and of the generator (warn). The verdicts on answers are labels by\n"
-        "hand, which a server on this machine replays: no model is called, and no key is needed. Leaves all files in\n"
-        "a directory, with the commands to repeat each step. Exits 0.",
+        "(pass), and harmful ones of the search (fail) and of the generator (warn). The verdicts on answers are\n"
+        "labels by hand, which a server on this machine replays: no model is called, and no key is needed. Leaves all\n"
+        "files in a directory, with the commands to repeat each step. Exits 0.",
         "rankgate demo",
         "rankgate demo my-directory",
     )

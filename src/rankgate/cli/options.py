@@ -23,6 +23,7 @@ _PLACES = {
     "b": "B",
     "sample": "SAMPLE",
     "sheet": "--import",
+    "claims_of": "--sample",
 }
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
 MAX_WORKERS = 256  # more is a slip of the finger
