@@ -52,7 +52,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         ("metrics.faithfulness.slope.value", float("nan")),
         ("metrics.faithfulness.slope.n", -1),
         ("metrics.faithfulness.sensitivity.high", 1.2),
-        ("metrics.faithfulness.rarer", 150),
+        ("metrics.faithfulness.rarer", 5_000),
         ("metrics.faithfulness.labels", -5),
         ("metrics.faithfulness.kappa", 3),
         ("metrics.faithfulness.value.error", -0.1),
