@@ -212,7 +212,7 @@ def test_a_useless_judge_only_warns(server: HashJudge, capsys: Capture) -> None:
     label("sample.jsonl", "sample.labels.jsonl", "ana")
     out, _ = printed(capsys, "calibrate", "sample.jsonl")
     assert "faithfulness: warns at most; the judge cannot tell right from wrong, and may see as little as 0%" in out
-    assert "More labels will not do: mend the rule of labelling, or change the judge" in out
+    assert "More labels will not help: fix the rule of labelling, or change the judge" in out
     write_lines("run.jsonl", [line(n, drop=0.5) for n in range(COUNT)])
     assert main(["judge"]) == 0
     assert main(["check"]) == 0

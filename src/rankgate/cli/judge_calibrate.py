@@ -255,8 +255,10 @@ def _effect(found: MetricCalibration, needed: int | None) -> str:
         text = f"floors count, drops warn at most; the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed"
     else:
         text = f"warns at most; the judge cannot tell right from wrong, and may see {low}"
+    if not found.rarer:
+        return f"{text}; none of these has it, so draw a larger sample"
     if needed is None:
-        return f"{text}. More labels will not do: mend the rule of labelling, or change the judge"
+        return f"{text}. More labels will not help: fix the rule of labelling, or change the judge"
     return f"{text}. About {needed:,} labelled answers would do"
 
 

@@ -32,8 +32,13 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     judges = list(dict.fromkeys(gate.judge for gate in report.gates if gate.judge))
     lines = [f"Judge {spell(each.id)} ({spell(each.model)}){_checked(judged)}." for each in judges]
     lines += _in_people_s_units(judged)
-    reasons = dict.fromkeys(advisory_text(gate) for gate in judged if gate.standing)
-    lines += [f"Advisory: {each}; until then its gates cannot block." for each in reasons if each]
+    advisory: dict[tuple[str, bool], list[str]] = {}
+    for gate in judged:
+        if gate.standing and (why := advisory_text(gate)):
+            advisory.setdefault((why, gate.standing.counts), []).append(gate.name)
+    for (why, counts), names in advisory.items():
+        what = "drops there do" if counts else "they do" if names[1:] else "it does"
+        lines.append(f"Advisory for {', '.join(map(spell, names))}: {why}; until then {what} not block.")
     baseline = report.provenance.baseline
     was = baseline.lineage.judge if isinstance(baseline, BaselineSource) and baseline.lineage else None
     if was and judges and was.id != judges[0].id:
