@@ -145,8 +145,8 @@ def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
             yield asked
         return
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
-    golds = [gold_of(gold, criteria, arguments.gold_part)]
-    yield ToJudge(criteria, judge_in(criteria), golds, criteria.metrics(), run or criteria.inputs.run)
+    block, golds = judge_in(criteria), [gold_of(gold, criteria, arguments.gold_part)]
+    yield ToJudge(criteria, block, golds, criteria.metrics(), run or criteria.inputs.run)
 
 
 def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | None) -> int:
