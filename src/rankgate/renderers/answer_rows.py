@@ -36,8 +36,8 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     for gate in judged:
         if gate.standing and (why := advisory_text(gate)):
             advisory.setdefault((why, gate.standing.counts), []).append(gate.name)
-    for (why, counts), names in advisory.items():
-        what = "drops there do" if counts else "they do" if names[1:] else "it does"
+    for (why, floors_count), names in advisory.items():
+        what = "drops there do" if floors_count else "they do" if names[1:] else "it does"
         lines.append(f"Advisory for {', '.join(map(spell, names))}: {why}; until then {what} not block.")
     baseline = report.provenance.baseline
     was = baseline.lineage.judge if isinstance(baseline, BaselineSource) and baseline.lineage else None
