@@ -34,6 +34,8 @@ VERSIONS = (
     "tests/test_scenarios.py",
 )
 
+SLOWEST = {"test_two_commands.py", "test_uvx.py", "test_peers.py", "test_demo.py"}
+
 # Nothing depends on how busy the machine is: no example has a deadline, and none is too slow to be made.
 settings.register_profile(
     "rankgate",
@@ -55,6 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.full)
         if item.path.relative_to(ROOT).as_posix().startswith(VERSIONS):
             item.add_marker(pytest.mark.versions)
+    items.sort(key=lambda item: item.path.name not in SLOWEST)  # else the other workers wait for them at the end
     if config.getoption("--all"):
         return
     named = {str(Path(word.partition("::")[0]).resolve()) for word in config.args}
