@@ -251,8 +251,8 @@ def test_a_command_that_reads_no_verdicts_says_which_does(project: Project) -> N
     assert message in project.capsys.readouterr().err
 
 
-def validated(project: Project) -> list[str]:
-    assert main(["validate", "--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]) == 0
+def validated(project: Project, code: int = 0) -> list[str]:
+    assert main(["validate", "--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]) == code
     return project.capsys.readouterr().out.splitlines()
 
 
@@ -275,22 +275,27 @@ def test_validate_says_what_judging_costs_and_what_it_can_show(project: Project)
 
 
 @pytest.mark.parametrize(
-    ("replaced", "named"),
+    ("replaced", "named", "code"),
     [
-        pytest.param(("", ""), False, id="answered_rate blocks as well"),
-        pytest.param(("regression_max: 0.05}", "regression_max: 0.05, severity: warning}"), True, id="or only warns"),
-        pytest.param(("  - {name: answered_rate, regression_max: 0.05}\n", ""), True, id="or is not there"),
-        pytest.param(("regression_max: 0.05}", "max_lost_queries: 9}"), True, id="or limits no share"),
+        pytest.param(("", ""), False, 0, id="answered_rate blocks as well"),
+        pytest.param(
+            ("regression_max: 0.05}", "regression_max: 0.05, severity: warning}"), True, 2, id="or only warns"
+        ),
+        pytest.param(("  - {name: answered_rate, regression_max: 0.05}\n", ""), True, 2, id="or is not there"),
+        pytest.param(("regression_max: 0.05}", "max_lost_queries: 9}"), True, 0, id="or limits no share"),
     ],
 )
 def test_a_gate_that_refusals_raise_does_not_block_alone(
-    replaced: tuple[str, str], project: Project, *, named: bool
+    replaced: tuple[str, str], code: int, project: Project, *, named: bool
 ) -> None:
     project.run("run.jsonl", right)
     project.judge("run.jsonl", "base.jsonl")
     project.gates(replaced=replaced)
     text = "look at: gate 'faithfulness' counts answers that assert something, and so rises with refusals; add a gate"
-    assert any(line.startswith(text) for line in validated(project)) is named
+    lines = validated(project, code)
+    assert any(line.startswith(text) for line in lines) is named
+    problem = "problem: ship-criteria.yaml:5: gate faithfulness: faithfulness leaves out answers that assert nothing"
+    assert any(line.startswith(problem) for line in lines) is (code == 2)
 
 
 def test_a_judged_run_is_read_with_what_the_other_gates_need(
@@ -306,6 +311,6 @@ def test_a_judged_run_is_read_with_what_the_other_gates_need(
     item = {"chunk_id": "c", "doc_id": "d", "text": "x"}
     line = {"query_id": "q", "topk": [item], "answer": "", "latency_ms": {"total": 50}}
     Path("run.jsonl").write_text(json.dumps(line))
-    assert main(["check", "--gold", "gold.jsonl", "--run", "run.jsonl", "-o", "r.json"]) == 1, capsys.readouterr()
+    assert main(["check", "--gold", "gold.jsonl", "--run", "run.jsonl", "-o", "r.json"]) == 0, capsys.readouterr()
     found = {gate["name"]: gate["value"] for gate in json.loads(Path("r.json").read_text())["gates"]}
     assert sorted(found.values()) == [0.0, 1.0, 50.0], found

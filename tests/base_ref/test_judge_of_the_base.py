@@ -78,4 +78,6 @@ def test_a_gate_on_answers_that_nobody_judged_does_not_let_a_change_pass(judged:
     lines = (judged / "run.jsonl").read_text().splitlines()
     (judged / "run.jsonl").write_text("".join(line[:-1] + ', "answer": "Yes."}\n' for line in lines))
     report = judge()
-    assert report.verdict is Verdict.NOT_JUDGED
+    assert report.verdict is not Verdict.PASS
+    found = [each.verdict for each in report.gates if each.metric == "answered_rate" and each.segment is None]
+    assert set(found) == {Verdict.WARN}, "nobody has checked this judge, so that its gates only warn"

@@ -13,6 +13,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
 from tests.forges.scripted import InstantClock
+from tests.judge.calibrated import always, calibrated
 from tests.judge.hash_judge import KEY, HashJudge, judging, status
 from tests.repositories import commit, git
 
@@ -24,7 +25,12 @@ from rankgate.judge.store import read_verdicts
 
 COUNT = 5
 CRITERIA = """\
-judge: {{endpoint: '{}', model: hash-2026-01-01, structured: json_schema}}
+judge:
+  endpoint: '{}'
+  model: hash-2026-01-01
+  structured: json_schema
+  calibration: {{file: calibration.json, max_days: 99999}}
+evidence: estimate
 gates:
   - {{name: recall@1, threshold: 0.9}}
   - {{name: faithfulness, threshold: 0.9, severity: error}}
@@ -56,6 +62,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HashJudge
     )
     with judging() as found:
         Path("ship-criteria.yaml").write_text(CRITERIA.format(found.address))
+        calibrated("ship-criteria.yaml", always(1.0, COUNT), "calibration.json")
         commit()
         git("switch", "--quiet", "--create", "change")
         Path("ship-criteria.yaml").write_text(CRITERIA.format(found.address).replace("hash-2026", "easy-2026"))

@@ -46,7 +46,7 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_lists_of_a_file_are_there_each_time_they_are_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["x", "a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
-    found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
+    found = scored(GOLD, read_run(str(file)), PLAN, lambda **_: read_run(str(file)))
     assert found.scores.values == {"recall@5": [1.0]}
     assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS]
 
@@ -54,7 +54,7 @@ def test_the_lists_of_a_file_are_there_each_time_they_are_asked_for(tmp_path: Pa
 def test_the_lists_of_few_ids_outlive_their_file(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["x", "a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
-    found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
+    found = scored(GOLD, read_run(str(file)), PLAN, lambda **_: read_run(str(file)))
     file.unlink()
     assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS]
 
@@ -74,7 +74,7 @@ def test_lists_read_again_are_those_that_were_scored_whatever_lines_are_odd(
     monkeypatch.setattr(side, "MAX_KEPT", most)
     file, line = tmp_path / "run.jsonl", '{"query_id": "%s", "retrieved": ["x", "a"]}\n'
     file.write_text(line % "q1" + odd + "\n" + line % "q3")
-    found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
+    found = scored(GOLD, read_run(str(file)), PLAN, lambda **_: read_run(str(file)))
     wanted = [Ranking("q1", ["x", "a"]), Ranking("q2", ids, duplicates), Ranking("q3", ["x", "a"])]
     assert list(found.lists()) == list(read_run(str(file)).rankings) == wanted
 
@@ -83,7 +83,7 @@ def test_lists_read_again_are_those_that_were_scored_whatever_lines_are_odd(
 def test_a_file_that_has_become_wrong_since_it_was_scored_is_named(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n')
-    found = scored(GOLD, read_run(str(file)), PLAN, lambda: read_run(str(file)))
+    found = scored(GOLD, read_run(str(file)), PLAN, lambda **_: read_run(str(file)))
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": 3}\n')
     lists = iter(found.lists())
     assert next(lists) == Ranking("q1", ["a"])
@@ -94,7 +94,7 @@ def test_a_file_that_has_become_wrong_since_it_was_scored_is_named(tmp_path: Pat
 def stored(lists: list[Ranking]) -> Callable[[], Run]:
     packed = pack(lists, source="run")
     record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-01")
-    return lambda: unpack(record, lambda: packed.data, frozenset(), name="baseline")
+    return lambda **_: unpack(record, lambda: packed.data, frozenset(), name="baseline")
 
 
 @pytest.mark.usefixtures("most_kept")
@@ -129,4 +129,4 @@ def test_too_much_for_memory_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_run_that_is_there_no_more_has_no_lists(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n')
-    assert list(scored(GOLD, read_run(str(file)), PLAN, lambda: None).lists()) == []
+    assert list(scored(GOLD, read_run(str(file)), PLAN, lambda **_: None).lists()) == []
