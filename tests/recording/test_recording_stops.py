@@ -23,7 +23,9 @@ sys.exit(main())
 """
 # Notes each call; the fourth question hangs until there is a file `go`.
 SEARCH = """\
-import asyncio, os, time
+import asyncio, logging, os, time
+
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine takes over 0.1 s for a step, which it would note
 
 def note(question):
     with open("calls.txt", "a") as calls:
