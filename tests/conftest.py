@@ -34,7 +34,7 @@ VERSIONS = (
     "tests/test_scenarios.py",
 )
 
-SLOWEST = {"test_two_commands.py", "test_uvx.py", "test_peers.py", "test_demo.py"}
+SLOWEST = {"test_two_commands.py", "test_uvx.py", "test_peers.py", "test_demo.py", "test_init.py"}
 
 # Nothing depends on how busy the machine is: no example has a deadline, and none is too slow to be made.
 settings.register_profile(
@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not BEYOND_PYTHON.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.full)
-        if item.path.relative_to(ROOT).as_posix().startswith(VERSIONS):
+        if item.path.relative_to(ROOT).as_posix().startswith(VERSIONS) and item.path.name not in SLOWEST:
             item.add_marker(pytest.mark.versions)
     items.sort(key=lambda item: item.path.name not in SLOWEST)  # else the other workers wait for them at the end
     if config.getoption("--all"):
