@@ -24,7 +24,7 @@ BEYOND_PYTHON = {"browser", "node_modules", "s3_address"}
 # Where our dependencies do the work, so that their lowest versions may show: marked `versions`, in either lane.
 VERSIONS = (
     "tests/baselines/test_objects.py",
-    "tests/cli/",
+    *(f"tests/cli/test_{name}" for name in ("check", "explain", "judge", "render", "schema", "score.", "validate")),
     "tests/criteria/",
     "tests/explaining/",
     "tests/forges/test_client",
