@@ -95,7 +95,7 @@ class JudgeBlock(Part):
         default=0.01,
         description="Share of the questions, and at least one unless it is 0, whose answers may lack a verdict.",
     )
-    allow_unjudged: Literal["warn"] | None = Field(
+    allow_unjudged: Annotated[Literal["warn"], WithJsonSchema({"const": "warn", "type": "string"})] | None = Field(
         default=None,
         description="What more than that means if nobody has asked the judge. warn: a warning. "
         "Absent: a gate that could block is not judged.",
