@@ -40,9 +40,18 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> str:
         """One document, with whatever stood beside the samples."""
+        return f"{_json(self._whole(), indent=2)}\n"
+
+    def as_yaml(self) -> str:
+        """The same as YAML."""
+        import yaml  # noqa: PLC0415 -- paid only for YAML
+
+        text: str = yaml.safe_dump(json.loads(_json(self._whole())), allow_unicode=True, sort_keys=False, width=120)
+        return text  # of values that occur once each, so that there is no alias
+
+    def _whole(self) -> Any:
         samples = list(self.samples.values())
-        value = samples if self.beside is None else {**self.beside, "samples": samples}
-        return f"{_json(value, indent=2)}\n"
+        return samples if self.beside is None else {**self.beside, "samples": samples}
 
 
 def read_documents(path: str, gold: Gold) -> GoldDocuments:
@@ -87,7 +96,7 @@ def written(sample: Sample) -> Written:
 def written_span(span: Span, gain: float = 1) -> Written:
     """A span as `expected_output` lists it."""
     text = {} if span.text is None else {"text": span.text}
-    return {"doc": span.doc, "start": span.start, "end": span.end, **text, **({} if gain == 1 else {"gain": gain})}
+    return {"doc": span.doc, "start": span.start, "end": span.end, **text, **({} if gain == 1 else {"gain": plain_number(gain)})}
 
 
 def _json(value: object, indent: int | None = None) -> str:
