@@ -16,9 +16,9 @@ from rankgate.cli.output import say
 from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, named_run
 from rankgate.criteria.judge_block import KEY_VARIABLE
-from rankgate.errors import RankgateError, bad_input, on_one_line, redacted, shown
+from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
-from rankgate.labelling.anchor import Known, anchor
+from rankgate.labelling.anchor import anchor
 from rankgate.labelling.gold_documents import GoldDocuments, read_documents
 from rankgate.labelling.labels import Merge, compare_labels
 from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, pool
@@ -28,11 +28,13 @@ from rankgate.model.values import Gold, Item, Need
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.corpus import read_corpus, source_texts
+from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 
 STDOUT = "-"
 MAX_PROBLEMS = 1000  # conflicts between labellers are a list to work through
 _NAMED = 3
+Done = tuple[str, str, Sequence[Problem]]  # what is written, what is said of it, and what went wrong nevertheless
 
 _POOL = """\
 Write the first results of all runs for every gold query, one line per query and document:
@@ -108,7 +110,6 @@ def _add_anchor(options: argparse.ArgumentParser) -> None:
     corpus = "the documents: a directory, or a file of Markdown, HTML, text or JSONL"
     options.add_argument("--corpus", metavar="DIR", nargs="+", required=True, help=corpus)
     options.add_argument("--run", metavar="RUN", help="a run whose items state text or offsets")
-    options.add_argument("--run-format", metavar="NAME", help="of RUN; else told from the content")
     options.add_argument("--chunks", metavar="FILE", help="the chunks as JSONL: {id, text, doc_id}")
     options.add_argument("--passages", action="store_true", help="the gold's ids are texts, as match: text has them")
     _add_output(options, "the new gold set: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
@@ -119,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     done = {"pool": _pool, "merge": _merge, "anchor": _anchor}[arguments.action](arguments)
     if isinstance(done, int):
         return done
-    text, summary, *problems = done
+    text, summary, problems = done
     if arguments.output == STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: this is data
@@ -151,7 +152,7 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
     return suffix
 
 
-def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
+def _pool(arguments: argparse.Namespace) -> Done | int:
     """The pool as text, and what is in it; an exit code where a judge labelled nothing."""
     _refuse_options(arguments)
     gold_file = file_of(arguments, "gold")
@@ -189,7 +190,7 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
         lines.append("nothing is left to label")
     elif named and STDOUT not in (arguments.output, named.path):
         lines += [merging, f"  $ {_merge_command(named.path, arguments)}"]
-    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in lines)
+    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in lines), ()
 
 
 def _refuse_options(arguments: argparse.Namespace) -> None:
@@ -254,7 +255,7 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
+def _merge(arguments: argparse.Namespace) -> Done:
     """The new gold set as text, and what was added."""
     refuse_two_stdins(*map(InputFile, arguments.labelled))
     gold, suffix = _gold_twice(arguments, ".jsonl", ".json")
@@ -264,9 +265,24 @@ def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
     if log.problems or merge.problems:
         raise RankgateError([*log.problems, *merge.problems])
     documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
-    return _written(
-        documents, suffix, _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
-    )
+    summary = _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
+    return *_written(documents, suffix, summary), ()
+
+
+def _anchor(arguments: argparse.Namespace) -> Done:
+    """The gold set with spans as text, how many samples have none, and what could not be found."""
+    gold, suffix = _gold_twice(arguments, ".jsonl", ".yaml", ".json")
+    corpus = {each.id: each.text for path in arguments.corpus for each in source_texts(path)}
+    texts = read_corpus(arguments.chunks) if arguments.chunks else ()
+    chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
+    run = arguments.run and named_run(InputFile(arguments.run), frozenset({Need.OFFSETS}), open_store=open_store)
+    for ranking in run.rankings if run else ():
+        chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
+    written = read_documents(arguments.gold, gold)
+    documents, problems = anchor(gold, written, corpus, chunks, passages=arguments.passages)
+    left = len({problem.message.partition(": ")[0] for problem in problems})
+    summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
+    return *_written(documents, suffix, summary), problems
 
 
 def _gold_twice(arguments: argparse.Namespace, *suffixes: str) -> tuple[Gold, str]:
@@ -274,30 +290,11 @@ def _gold_twice(arguments: argparse.Namespace, *suffixes: str) -> tuple[Gold, st
     if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
         raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
     suffix = _output_suffix(arguments, dict.fromkeys(suffixes), "a gold set")
-    return gold_of(file_of(arguments, "gold"), None), suffix
-
-
-def _anchor(arguments: argparse.Namespace) -> tuple[object, ...]:
-    """The gold set with spans as text, how many samples have them, and what could not be found."""
-    gold, suffix = _gold_twice(arguments, ".jsonl", ".yaml", ".yml", ".json")
-    corpus = {each.id: each.text for path in arguments.corpus for each in source_texts(path)}
-    chunks = (
-        {each.id: Item(each.doc_id, text=each.text) for each in read_corpus(arguments.chunks)}
-        if arguments.chunks
-        else {}
-    )
-    if arguments.run:
-        file = InputFile(arguments.run, arguments.run_format)
-        for ranking in named_run(file, frozenset({Need.OFFSETS}), open_store=open_store).rankings:
-            chunks |= zip(ranking.ids, ranking.details.items or () if ranking.details else (), strict=False)
-    documents, problems = anchor(gold, read_documents(arguments.gold, gold), Known(corpus, chunks, arguments.passages))
-    left = len({problem.line or problem.message for problem in problems})
-    summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
-    return *_written(documents, suffix, summary), *problems
+    return read_gold(arguments.gold, arguments.gold_format, scored=arguments.action == "merge"), suffix
 
 
 def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
-    """The text of a gold set in the form of a suffix, and what it lost."""
+    """A gold set in the form of a suffix, and what is said of it, with what that form loses."""
     if suffix != ".jsonl":
         return documents.as_json() if suffix == ".json" else documents.as_yaml(), summary
     if documents.beside:

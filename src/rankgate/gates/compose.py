@@ -139,9 +139,8 @@ def compose(
 
 
 def _unplaced(side: ScoredRun) -> str:
-    scores = side.scores
-    count = f"{scores.unplaced:,} of {count_text(scores.items, 'item')} of {side.run.name} state no offsets"
-    return f"{count}; passages are searched in their texts, where they have any"
+    among = f"{side.scores.unplaced:,} of {count_text(side.scores.items, 'item')} of {side.run.name}"
+    return f"{among} state no offsets; passages are searched in their texts, where they have any"
 
 
 def with_details(

@@ -40,18 +40,16 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> str:
         """One document, with whatever stood beside the samples."""
-        return f"{_json(self._whole(), indent=2)}\n"
+        samples = list(self.samples.values())
+        value = samples if self.beside is None else {**self.beside, "samples": samples}
+        return f"{_json(value, indent=2)}\n"
 
     def as_yaml(self) -> str:
         """The same as YAML."""
         import yaml  # noqa: PLC0415 -- paid only for YAML
 
-        text: str = yaml.safe_dump(json.loads(_json(self._whole())), allow_unicode=True, sort_keys=False, width=120)
-        return text  # of values that occur once each, so that there is no alias
-
-    def _whole(self) -> Any:
-        samples = list(self.samples.values())
-        return samples if self.beside is None else {**self.beside, "samples": samples}
+        value = json.loads(self.as_json())  # each of it once, so that there is no alias
+        return str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=120))
 
 
 def read_documents(path: str, gold: Gold) -> GoldDocuments:
@@ -81,13 +79,12 @@ def written(sample: Sample) -> Written:
     }
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}
     spans = [written_span(sample.spans[each], gain) for each, gain in gains.items() if each in sample.spans]
-    value = {
+    value: Written = {
         "id": sample.query_id,
         "input": None if sample.question is None else {"question": sample.question},
-        "expected_output": spans or (list(gains) if set(gains.values()) <= {1} else gains),
+        "expected_output": spans or ([*gains] if set(gains.values()) <= {1} else gains),
         "judge_labels": {doc: plain_number(gain) for doc, gain in sample.judge_gains.items()} or None,
-        "negatives": [written_span(sample.spans[each]) if each in sample.spans else each for each in sample.negatives]
-        or None,
+        "negatives": list(sample.negatives) or None,
         "metadata": {key: value for key, value in metadata.items() if value is not None} or None,
     }
     return {key: each for key, each in value.items() if each is not None}
@@ -96,7 +93,13 @@ def written(sample: Sample) -> Written:
 def written_span(span: Span, gain: float = 1) -> Written:
     """A span as `expected_output` lists it."""
     text = {} if span.text is None else {"text": span.text}
-    return {"doc": span.doc, "start": span.start, "end": span.end, **text, **({} if gain == 1 else {"gain": plain_number(gain)})}
+    return {
+        "doc": span.doc,
+        "start": span.start,
+        "end": span.end,
+        **text,
+        **({} if gain == 1 else {"gain": plain_number(gain)}),
+    }
 
 
 def _json(value: object, indent: int | None = None) -> str:

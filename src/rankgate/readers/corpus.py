@@ -76,9 +76,6 @@ def source_texts(path: str) -> Iterator[SourceText]:
                 yield _of_file(source.text(), name)
         except RankgateError as error:
             log.problems = [*dict.fromkeys([*log.problems, *error.problems])]
-        if name in seen:
-            log.add(Problem(f"the id {shown(name)} stands in {seen[name]} already", str(file)))
-        seen[name] = name
     log.raise_if_any()
 
 
