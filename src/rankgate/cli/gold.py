@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,10 +50,10 @@ label that the gold has already changes nothing. Labels that contradict the gold
 queries that the gold lacks, are listed, and then nothing is written. All else in the gold stays as it is
 written, except the comments of YAML. Qrels become samples."""
 _ANCHOR = """\
-Turn chunk ids, or answers that metadata.answer quotes, into spans of documents, which any chunking can be
-judged by (match: span). What stands once in its document becomes a span; all else is listed with its line,
-its sample stays as it is, and the exit code is 2. Spans that are there already are checked. The id of a
-document is its path below DIR, or its _id in JSONL. The text of a chunk is that of RUN or of CHUNKS."""
+Turn chunk ids, or answers that metadata.answer quotes, into spans of documents, by which any chunking can be
+judged (match: span). What stands once in its document becomes a span; of all else the line is named, the
+sample stays as it is, and the exit code is 2. Spans that are there already are checked. The id of a document
+is its path below DIR, or its id in JSONL."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -295,8 +296,12 @@ def _gold_twice(arguments: argparse.Namespace, *suffixes: str) -> tuple[Gold, st
 
 def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
     """A gold set in the form of a suffix, and what is said of it, with what that form loses."""
-    if suffix != ".jsonl":
-        return documents.as_json() if suffix == ".json" else documents.as_yaml(), summary
+    if suffix == ".yaml":
+        import yaml
+
+        return yaml.safe_dump(json.loads(documents.as_json()), allow_unicode=True, sort_keys=False, width=120), summary
+    if suffix == ".json":
+        return documents.as_json(), summary
     if documents.beside:
         lost = ", ".join(documents.beside)
         summary += f"  left out, because JSONL holds samples only: {lost} (-o FILE.json keeps it)\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import repeat
 
 from msgspec.structs import replace
 
@@ -50,7 +51,7 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     """
     how = plan.how
     by_ids = any(metric.needs <= _OF_LISTS for metric in plan.metrics)  # reads nothing beside lists and judgments
-    if how.by is By.TEXT or candidate.unplaced or not by_ids or _finds_enough(gold, candidate):
+    if how.by is By.TEXT or not by_ids or _finds_enough(gold, candidate):
         return
     lists = [outline for outline in candidate.outlines.values() if outline.ranks]
     if not lists:
@@ -101,8 +102,9 @@ def _names(rankings: Iterable[Ranking], how: Matching) -> set[str]:
     names: set[str] = set()
     for ranking in rankings:
         items = ranking.details.items if ranking.details else None
-        stated = [item.doc_id for item in items] if items else [None] * len(ranking.ids)
         names.update(
-            document_of(item_id, doc, how.separator) for item_id, doc in zip(ranking.ids, stated, strict=False)
+            document_of(item_id, item.doc_id if item else None, how.separator)
+            for item_id, item in zip(ranking.ids, items or repeat(None), strict=False)
+            if how.by is By.DOC or (item and item.start is not None)
         )
     return names

@@ -21,12 +21,8 @@ def anchor(
 ) -> tuple[GoldDocuments, list[Problem]]:
     """The samples with spans in place of ids; one of which anything is not found once stays as it is, and is listed.
 
-    Args:
-        gold: the samples; spans that they have already are compared with the corpus.
-        written: the same as they were written.
-        corpus: texts of documents by id.
-        chunks: texts or offsets of chunks by id.
-        passages: the gold's ids are texts themselves, as `match: text` has them.
+    `corpus` has documents by id, `chunks` texts or offsets by id. Spans that are there already are compared with the
+    corpus. With `passages` the gold's ids are texts themselves, as `match: text` has them.
     """
     samples, lines, problems = dict(written.samples), dict(written.lines), list[Problem]()
     for query_id, sample in gold.samples.items():
@@ -92,6 +88,7 @@ def _once(texts: Iterable[str], doc: str, corpus: Mapping[str, str], *, borders:
             raise ValueError(f"stands more than once ({where}); quote more of it, {_BY_HAND}")
         spans += found
     if not spans:
-        place = shown(doc) if doc in corpus else "the corpus"
-        raise ValueError(f"stands nowhere in {place}; quote it as it stands there, {_BY_HAND}")
+        raise ValueError(
+            f"stands nowhere in {shown(doc) if doc in corpus else 'the corpus'}; quote it exactly, {_BY_HAND}"
+        )
     return spans

@@ -44,13 +44,6 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
         value = samples if self.beside is None else {**self.beside, "samples": samples}
         return f"{_json(value, indent=2)}\n"
 
-    def as_yaml(self) -> str:
-        """The same as YAML."""
-        import yaml  # noqa: PLC0415 -- paid only for YAML
-
-        value = json.loads(self.as_json())  # each of it once, so that there is no alias
-        return str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=120))
-
 
 def read_documents(path: str, gold: Gold) -> GoldDocuments:
     """The samples of a gold set as they were written in the file at `path`, from which it was read without a problem.

@@ -50,12 +50,12 @@ def _apart(words: str, pattern: str) -> str:
 def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int, int]]:
     """Where words stand in a text, as code points; neither white space nor the kind of quotes and dashes counts.
 
-    With `borders` not within a longer word, as in `stands_in`.
+    With `borders` not within a longer word, as in `stands_in`, and case does not count either.
     """
     wanted = _alike(words).split()
     pattern = r"\s+".join(map(re.escape, wanted))
     pattern = _apart("".join(wanted), pattern) if borders and wanted else pattern
-    yield from (found.span() for found in re.finditer(pattern, _alike(text)) if wanted)
+    yield from (found.span() for found in re.finditer(pattern, _alike(text), re.IGNORECASE * borders) if wanted)
 
 
 def words(text: str) -> list[str]:
