@@ -108,8 +108,7 @@ def _add_merge(options: argparse.ArgumentParser) -> None:
 def _add_anchor(options: argparse.ArgumentParser) -> None:
     options.add_argument("gold", metavar="GOLD", help="the gold set")
     options.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
-    corpus = "the documents: a directory, or a file of Markdown, HTML, text or JSONL"
-    options.add_argument("--corpus", metavar="DIR", nargs="+", required=True, help=corpus)
+    options.add_argument("--corpus", metavar="DIR", nargs="+", required=True, help="folders or files of documents")
     options.add_argument("--run", metavar="RUN", help="a run whose items state text or offsets")
     options.add_argument("--chunks", metavar="FILE", help="the chunks as JSONL: {id, text, doc_id}")
     options.add_argument("--passages", action="store_true", help="the gold's ids are texts, as match: text has them")
@@ -281,7 +280,7 @@ def _anchor(arguments: argparse.Namespace) -> Done:
         chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
     written = read_documents(arguments.gold, gold)
     documents, problems = anchor(gold, written, corpus, chunks, passages=arguments.passages)
-    left = len({problem.message.partition(": ")[0] for problem in problems})
+    left = sum(documents.samples[each] is sample for each, sample in written.samples.items())
     summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
     return *_written(documents, suffix, summary), problems
 
@@ -297,9 +296,9 @@ def _gold_twice(arguments: argparse.Namespace, *suffixes: str) -> tuple[Gold, st
 def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
     """A gold set in the form of a suffix, and what is said of it, with what that form loses."""
     if suffix == ".yaml":
-        import yaml
+        from rankgate.readers.yaml_text import dump_yaml
 
-        return yaml.safe_dump(json.loads(documents.as_json()), allow_unicode=True, sort_keys=False, width=120), summary
+        return dump_yaml(json.loads(documents.as_json())), summary
     if suffix == ".json":
         return documents.as_json(), summary
     if documents.beside:

@@ -27,8 +27,8 @@ def anchor(
     samples, lines, problems = dict(written.samples), dict(written.lines), list[Problem]()
     for query_id, sample in gold.samples.items():
         spans: dict[str, dict[str, object]] = {}
-        wrong = ["has judge_labels or negatives, which name documents by id; take them out"] * bool(
-            sample.judge_gains or {*sample.negatives} - sample.spans.keys()
+        wrong = ["has judge_labels or negatives, which are ids; take them out"] * bool(
+            sample.judge_gains or sample.negatives
         )
         quotes = [""] if sample.answers and not sample.gains and not sample.no_answer else []
         for each in (*sample.gains, *quotes):

@@ -130,7 +130,6 @@ class Tally:
 
 # What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.
 _ITEM_KEYS = {Need.TEXTS: "text", Need.VERSIONS: "version", Need.ITEM_SCORES: "score"}
-MAX_PROBLEMS = 20  # samples that are named
 STATED = (*_ITEM_KEYS, Need.OFFSETS, Need.ANSWER, *LINE_KEYS)
 
 
@@ -248,7 +247,7 @@ def _require_kind(gold: Gold, how: Matching) -> None:
             message = f"sample {shown(sample.query_id)} names {shown(stray)} {wrong}"
             problems.append(Problem(message, gold.name, sample.line))
     if problems:
-        raise RankgateError(problems[:MAX_PROBLEMS])
+        raise RankgateError(problems[:20])
 
 
 def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:

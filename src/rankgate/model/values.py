@@ -251,7 +251,7 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """What the run says of an item beyond its id, as far as asked; `version` is an ISO day, `end` is there with `start`."""
+    """What the run says of an item beyond its id, as far as asked; `version` is an ISO day, `end` goes with `start`."""
 
     doc_id: str | None = None
     version: str | None = None

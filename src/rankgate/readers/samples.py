@@ -268,8 +268,8 @@ def _span(entry: dict[Any, Any], at: str) -> tuple[Span, float]:
         keys = ", ".join(_WrittenSpan.__struct_fields__)
         raise _SampleError(f"expected a span with {keys}: {spoken(error)}", at) from error
     if written.end <= written.start:
-        what = f"the span starts at {written.start} and ends at {written.end}"
-        raise _SampleError(f"{what}; count code points of the document's text, the end exclusive", f"{at}.end")
+        what = f"the span starts at {written.start} and ends, exclusive, at {written.end}; give a later end"
+        raise _SampleError(what, f"{at}.end")
     span = Span(str(written.doc), written.start, written.end, written.text)
     return span, check_gain(span.id, written.gain)
 

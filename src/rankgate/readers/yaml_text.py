@@ -38,6 +38,11 @@ class YamlDocument(msgspec.Struct, frozen=True):
         return self.lines.get(path)
 
 
+def dump_yaml(value: Any) -> str:
+    """YAML of what JSON holds, each part of it once, so that there are no aliases, and in its order."""
+    return str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=120))
+
+
 def load_yaml(text: str, name: str) -> YamlDocument:
     """Load one YAML document.
 
