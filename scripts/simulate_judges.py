@@ -390,8 +390,8 @@ def of_labels(chance: Chance, judge: Judge, least: int, labels: int = LABELS) ->
 
 def counts(checked: Quality) -> bool:
     """Whether a drop may block by what labels say of the judge."""
-    slope = Rate(checked.slope.value, *checked.slope.ci, checked.slope.n) if checked.slope else None
     unused: dict[str, Any] = {"sensitivity": None, "specificity": None, "kappa": None, "value": None}
+    slope = checked.slope and Rate(*checked.slope)
     known = MetricCalibration(labels=checked.n, rarer=checked.rarer, slope=slope, **unused)
     return known.state(drop=True) is JudgeState.CALIBRATED
 

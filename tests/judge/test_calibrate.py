@@ -162,10 +162,10 @@ def test_weights_make_up_for_strata() -> None:
     assert found is not None
     assert expected.slope is not None
     assert expected.sensitivity is not None
-    assert found[0].slope is not None
-    assert found[0].sensitivity is not None
-    assert found[0].slope.value == pytest.approx(expected.slope.value)
-    assert found[0].sensitivity.value == pytest.approx(expected.sensitivity.value)
+    assert found.slope is not None
+    assert found.sensitivity is not None
+    assert found.slope.value == pytest.approx(expected.slope.value)
+    assert found.sensitivity.value == pytest.approx(expected.sensitivity.value)
 
 
 def test_a_fully_labelled_run_has_peoples_value_whatever_the_judge_says() -> None:
@@ -176,9 +176,9 @@ def test_a_fully_labelled_run_has_peoples_value_whatever_the_judge_says() -> Non
     }
     found = metric_calibration(FAITHFULNESS, drawn, values_of(known), set(), known)
     assert found is not None
-    assert found[0].value is not None
-    assert found[0].value.value == pytest.approx(40 / 60)
-    assert (found[0].labels, found[0].rarer) == (60, 20)
+    assert found.value is not None
+    assert found.value.value == pytest.approx(40 / 60)
+    assert (found.labels, found.rarer) == (60, 20)
 
 
 def test_empty_answers_need_nobody() -> None:
@@ -187,9 +187,9 @@ def test_empty_answers_need_nobody() -> None:
     values = dict.fromkeys(known, 1.0) | {f"q{n}": 0.0 for n in range(30, 60)}
     found = metric_calibration(ANSWERED, drawn, values, {f"q{n}" for n in range(30, 60)}, known)
     assert found is not None
-    assert found[0].value is not None
-    assert found[0].value.value == pytest.approx(0.5)
-    assert found[0].labels == 30
+    assert found.value is not None
+    assert found.value.value == pytest.approx(0.5)
+    assert found.labels == 30
     assert metric_calibration(ABSTAINED, drawn, {}, set(), known) is None
 
 

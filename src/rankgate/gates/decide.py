@@ -97,6 +97,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
         delta_ci=pairs.ci if pairs else None,
         delta_raw=seen.raw_pairs.delta if pairs and seen.raw_pairs and _differ(pairs, seen.raw_pairs) else None,
         standing=people.standing if people else None,
+        assumption=people.assumes(gate, value=seen.raw is not own) if people and (pairs or own) else None,
         exact=pairs.exact if pairs else None,
         regression_max=gate.regression_max,
         evidence=gate.evidence,

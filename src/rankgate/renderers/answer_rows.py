@@ -34,7 +34,7 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     lines += _in_people_s_units(judged)
     advisory: dict[tuple[str, bool], list[str]] = {}
     for gate in judged:
-        if gate.standing and (why := advisory_text(gate)):
+        if gate.standing and (why := advisory_text(gate.metric, gate.standing)):
             advisory.setdefault((why, gate.standing.counts), []).append(gate.name)
     for (why, floors_count), names in advisory.items():
         what = "drops there do" if floors_count else "they do" if names[1:] else "it does"
