@@ -34,7 +34,6 @@ from rankgate.judge.calibrate import (
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.job import Answers
 from rankgate.judge.label_files import Label, Labels, Place, design_beside, read_design, read_labels, read_sample
-from rankgate.judge.model import Judge
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.sample import WANTS, Design, Item, Kind, item_of, pair_key
@@ -106,11 +105,17 @@ def calibrate(arguments: argparse.Namespace) -> int:
     whole: dict[str, Any] = {"answers": len(items), "labelled": len(words)}
     named = found.criteria.judge and found.criteria.judge.calibration
     output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
-    known, pair = _known(output, found.judge), pair_key(sides[0].keys, sides[1].keys if found.before else {})
+    known, pair = None, pair_key(sides[0].keys, sides[1].keys if found.before else {})
+    with suppress(RankgateError):  # what cannot be read is written again
+        known = read_calibration(named.file if named else output)
+    known = known if known and known.judge == found.judge.id else None
     if found.before:
         changes = _changes(design, sides)
         lines += _change_lines(changes)
-        whole["changes"] = [_change_json(*each) for each in changes.items()]
+        whole["changes"] = [
+            {"metric": name, **asdict(each), "people": each.people.value, "ci": each.people.bounds()}
+            for name, each in changes.items()
+        ]
         calibration = replace(known, changes={**known.changes, pair: changes}) if known and changes else None
     else:
         calibration = _calibration(found, design, sides[0], people, agreed)
@@ -133,14 +138,6 @@ def calibrate(arguments: argparse.Namespace) -> int:
     whole["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
     say(as_json(whole) if arguments.format == "json" else [*lines, *_disagreement_lines(differing)])
     return 0
-
-
-def _known(path: str, judge: Judge) -> Calibration | None:
-    """What is written there of the same judge; what cannot be read is written again."""
-    with suppress(RankgateError):
-        found = read_calibration(path)
-        return found if found and found.judge == judge.id else None
-    return None
 
 
 def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
@@ -269,11 +266,6 @@ def _changes(design: Design, sides: Sequence[_Side]) -> dict[str, LabelledChange
         for metric in METRICS
     }
     return {name: each for name, each in found.items() if each}
-
-
-def _change_json(name: str, found: LabelledChange) -> dict[str, Any]:
-    shown = {"people": found.people.value, "ci": found.people.bounds(), "judge": found.judge}
-    return {"metric": name, **shown, "labelled": found.people.n, "pairs": found.pairs}
 
 
 def _change_lines(changes: Mapping[str, LabelledChange]) -> Iterator[Block]:

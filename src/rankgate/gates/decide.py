@@ -207,7 +207,7 @@ def _detectable(
     gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None, people: People | None
 ) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
-    slope = people.slope if people else 1.0
+    slope = people.standing.sees if people else 1.0
     counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:

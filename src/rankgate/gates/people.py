@@ -80,7 +80,7 @@ class People(NamedTuple):
         value, change = pairs.value + moved, None
         if self.assumes(gate):
             alike = people_change(pairs.delta, pairs.ci or (None, None), self._slope)
-            change = _labelled(gate, self.change, pairs, self.slope) if self.change else alike
+            change = _labelled(gate, self.change, pairs, self.standing.sees) if self.change else alike
         if change is None or change.value is None:
             return replace(pairs, value=value, baseline=pairs.baseline + moved) if moved else pairs
         return replace(pairs, value=value, baseline=value - change.value, ci=pairs.ci and change.ci)
@@ -94,12 +94,6 @@ class People(NamedTuple):
     @property
     def _slope(self) -> Measured | None:
         return Measured(*astuple(self.standing.slope)) if self.standing.slope else None
-
-    @property
-    def slope(self) -> float:
-        """J where drops are converted by it, else 1."""
-        rate = self.standing.slope if self.standing.drop is JudgeState.CALIBRATED else None
-        return rate.value if rate else 1.0
 
     @property
     def of_segments(self) -> People:

@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ from rankgate.model.answers import (
     Want,
 )
 from rankgate.model.calibration import LabelledChange, MetricCalibration
-from rankgate.statistics.calibration import Measured, Quality, kappa, quality
+from rankgate.statistics.calibration import Quality, kappa, quality
 from rankgate.statistics.prediction_powered import (
     MIN_LABELS,
     Labelled,
@@ -170,8 +170,10 @@ def metric_calibration(
 
 
 def _metric_calibration(found: Quality, value: Powered | None, values: Mapping[str, float]) -> MetricCalibration:
-    known = {key: Rate(*each) if isinstance(each, Measured) else each for key, each in found._asdict().items()}
-    return MetricCalibration(labels=known.pop("n"), **known, value=value, values=dict(sorted(values.items())))
+    shares = {"sensitivity": found.sensitivity, "specificity": found.specificity, "slope": found.slope}
+    rates: dict[str, Any] = {key: each and Rate(*each) for key, each in shares.items()}
+    own = dict(sorted(values.items()))
+    return MetricCalibration(labels=found.n, rarer=found.rarer, kappa=found.kappa, **rates, value=value, values=own)
 
 
 def segment_calibrations(

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-# Of the states of a judge: labelled answers, those with the rarer verdict, and two lower bounds of J.
-MIN_ANSWERS, MIN_RARER, CANNOT_TELL, SEES_LITTLE = 100, 30, 0.1, 0.4
+# For a drop to count: labelled answers, those with the rarer verdict, and what the lower bound of J exceeds.
+MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4
 LABELLED = ("faithfulness", "unfaithful_rate", "answered_rate", "abstained_rate")  # the metrics that labels are of
 
 
@@ -159,6 +159,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     def counts(self) -> bool:
         """Whether anything that the judge says may block."""
         return JudgeState.CALIBRATED in (self.floor, self.drop)
+
+    @property
+    def sees(self) -> float:
+        """J where drops are converted by it, else 1."""
+        return self.slope.value if self.slope and self.drop is JudgeState.CALIBRATED else 1.0
 
     def labels_needed(self) -> int | None:
         """About how many labels make drops count; None where J <= 0.4 or a class is missing: more labels do not."""

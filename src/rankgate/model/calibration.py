@@ -6,20 +6,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rankgate.model.answers import (
-    CANNOT_TELL,
-    MIN_ANSWERS,
-    MIN_RARER,
-    SEES_LITTLE,
-    JudgeMark,
-    JudgeState,
-    Lack,
-    Rate,
-    Standing,
-)
+from rankgate.model.answers import MIN_ANSWERS, MIN_RARER, SEES_LITTLE, JudgeMark, JudgeState, Lack, Rate, Standing
 from rankgate.statistics.prediction_powered import Powered
 
 CALIBRATION_VERSION = 1
+CANNOT_TELL = 0.1  # of the lower bound of J
 
 
 class LabelledChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -109,13 +109,10 @@ def labels_text(name: str, standing: Standing) -> str:
     if not (why := advisory_text(name, standing)):
         return "floors and drops may block"
     may = "floors may block, drops warn at most" if standing.counts else "warns at most"
-    if standing.lack:
-        return f"{may}; {why}"
-    if not standing.rarer:
-        return f"{may}; {why}; draw a larger sample"
-    needed = standing.labels_needed()
-    more = "More labels will not help: fix the rule of labelling, or change the judge"
-    return f"{may}; {why}. {more if needed is None else f'About {needed:,} labelled answers would do'}"
+    needed, more = standing.labels_needed(), "More labels will not help: fix the rule of labelling, or change the judge"
+    more = f"About {needed:,} labelled answers would do" if needed else more
+    more = more if standing.rarer else "Draw a larger sample"
+    return f"{may}; {why}" + ("" if standing.lack else f". {more}")
 
 
 def unjudged_text(gate: GateResult) -> str:
