@@ -16,8 +16,9 @@ from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
-from rankgate.model.answers import Want
-from rankgate.model.reasons import labels_text
+from rankgate.model.answers import LABELLED, Lack, Want
+from rankgate.model.calibration import without_labels
+from rankgate.model.reasons import advisory_text, labels_text
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample
@@ -91,6 +92,9 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
         if isinstance(metric.cutoff, int) and 0 < longest < metric.cutoff:
             facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
         facts += _ceiling(gate, gold.samples, criteria.default_k)
+        if gate.blocks and isinstance(metric, JudgedMetric) and metric.name not in LABELLED:
+            why = advisory_text(metric.name, without_labels(Lack.METRIC))
+            facts.append(f"gate {shown(gate.name)} never blocks: {why}")
     blocking = [gate for gate in criteria.gates if gate.blocks]
     limits_refusals = any(
         isinstance(gate.metric, AnsweredRate) and (gate.threshold is not None or gate.regression_max is not None)
@@ -121,7 +125,7 @@ def judged_facts(
             continue
         standing = (result and result.standing) or people[metric.name].standing
         found, see = result and result.detectable, partial(detectable, gate, slope=standing.sees)
-        facts.append(f"gate {shown(gate.name)} {labels_text(metric.name, standing)}")
+        facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, standing)}")
         samples = [sample for sample in gold.samples.values() if metric.counts(sample)]
         samples = samples if samples or metric.gold_keys else [*gold.samples.values()]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
