@@ -242,6 +242,21 @@ def test_unfinished_labels_do_not_count(server: HashJudge, capsys: Capture) -> N
 
 
 @pytest.mark.usefixtures("server")
+def test_options_count_before_and_after_the_name(capsys: Capture) -> None:
+    known = ("--verdicts", "run.verdicts.jsonl", "--run", "base.jsonl", "-o", "c.json", "--format", "json")
+    files = ("calibrate", "sample.jsonl")
+    shown = []
+    for words in ((*files, *known), ("calibrate", *known, "sample.jsonl"), (*known[4:], *files, *known[:4])):
+        shown.append(json.loads(printed(capsys, *words)[0]))
+        Path("c.json").unlink()
+    assert shown[0] == shown[1] == shown[2]
+    assert shown[0]["output"] == "c.json"
+    printed(capsys, "-o", "s.jsonl", "--gold-part", "whole", "sample")
+    assert Path("s.jsonl").read_bytes() == Path("sample.jsonl").read_bytes()
+    printed(capsys, "-o", "l.jsonl", "label", "s.jsonl", "--by", "ben", "--import", "none.csv", code=2)
+
+
+@pytest.mark.usefixtures("server")
 def test_labels_of_one_class(capsys: Capture) -> None:
     for item in read_sample("sample.jsonl"):
         labels = [label_of(item, 0, "asserts" if item.claims else "abstained", "eve")]
@@ -305,6 +320,41 @@ class TestChanged:
         assert main(["judge", "sample", "--changed", "-o", "changed.jsonl", "--n", "80"]) == 0
         label("changed.jsonl", "changed.labels.jsonl", "ana")
         return json.loads(printed(capsys, "calibrate", "changed.jsonl", "--format", "json")[0])["changes"]
+
+    def gate(self) -> Any:
+        main(["check", "-o", "report.json"])
+        return json.loads(Path("report.json").read_text("utf-8"))["gates"][0]
+
+    @pytest.mark.usefixtures("server")
+    def test_gates_go_by_labels_of_exactly_these_runs(self, capsys: Capture) -> None:
+        """Not after another answer; labels of either sample may be written again; another judge has none."""
+        printed(capsys, "calibrate", "sample.jsonl")
+        alone = Path("calibration.json").read_bytes()
+        [found] = [each for each in self.changed(0.6, capsys) if each["metric"] == "faithfulness"]
+        written = Path("calibration.json").read_bytes()
+        gate = self.gate()
+        assert (gate["verdict"], gate["assumption"]) == ("fail", "labelled")
+        assert (gate["delta"], gate["delta_ci"]) == (pytest.approx(found["people"]), pytest.approx(found["ci"]))
+        assert gate["delta_raw"] == pytest.approx(found["judge"])
+        assert gate["n_pairs"] == found["pairs"] == 285
+        capsys.readouterr()
+        main(["check"])
+        assert "the change in faithfulness by people's labels of what changed" in " ".join(
+            capsys.readouterr().out.split()
+        )
+        printed(capsys, "calibrate", "sample.jsonl", "--run", "base.jsonl", "--verdicts", "run.verdicts.jsonl")
+        again = Path("calibration.json").read_bytes()
+        assert again.replace(b'"run": "base', b'"run": "run') == written
+        printed(capsys, "calibrate", "changed.jsonl", "-o", "other.json")
+        assert Path("other.json").read_bytes() == again
+        lines = Path("run.jsonl").read_text("utf-8").replace("Satz 0 von 1.", "Satz 9 von 1.")
+        Path("run.jsonl").write_text(lines, "utf-8")
+        assert main(["judge"]) == 0
+        assert self.gate()["assumption"] == "alike"
+        Path("calibration.json").write_bytes(alone.replace(b'"judge": "', b'"judge": "0', 1))
+        self.changed(0.6, capsys)
+        assert Path("calibration.json").read_bytes() != written
+        assert "Not written: calibration.json has no calibration" in printed(capsys, "calibrate", "changed.jsonl")[0]
 
     @pytest.mark.usefixtures("server")
     def test_a_drop_by_people_and_by_the_judge(self, capsys: Capture) -> None:
