@@ -82,7 +82,7 @@ def stage_finding(stage: Stage, numbers: Mapping[str, Any]) -> str:
 def advisory_text(name: str, standing: Standing | None) -> str:
     """Why what a judge says of a metric only warns; empty where all that it says counts."""
     standing = standing or Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK)
-    slope, calibrated = standing.slope, ", ".join(LABELLED)
+    slope, calibrated = standing.slope, f"{', '.join(LABELLED[:-1])} and {LABELLED[-1]}"
     low = f"as little as {max(slope.low, 0.0):.0%} of a difference in {name}" if slope else f"nothing in {name}"
     texts = {
         Lack.FILE: "no person has checked this judge; labels on 200 answers would do (`rankgate judge sample`)",

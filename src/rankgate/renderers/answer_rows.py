@@ -80,8 +80,9 @@ def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:
         if gate.assumption == "labelled" or delta is not None or told != value_text(gate.value or 0.0, gate.unit):
             own.append(f"{gate.metric} {told}" + (f" ({delta_text(delta, gate.unit)})" if delta is not None else ""))
     labelled = ", ".join(gate.metric for gate in gates if gate.assumption == "labelled")
+    alike = "as if it erred alike on both runs" if any(gate.assumption == "alike" for gate in gates) else ""
     by = [f"the change in {labelled} by people's labels of what changed"] if labelled else []
-    by += ["as if it erred alike on both runs"] if any(gate.assumption == "alike" for gate in gates) else []
+    by += [f"the rest {alike}" if labelled else alike] if alike else []
     units = ", ".join(["the gates are in people's units", *by])
     return [f"The judge's own values: {', '.join(own)}; {units}."] if own else []
 
