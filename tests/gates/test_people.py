@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -225,7 +226,7 @@ def judged_run(values: list[float], texts: list[str], *, clusters: tuple[str, ..
 
 def answered(query: str, key: str) -> MatchedQuery:
     said = AnswerVerdicts(query_id=query, context=(), citations=(), no_answer=False, key=key)
-    known = {"hits": (), "found": (), "ideal": (), "retrieved": 0, "k": 5}
+    known: dict[str, Any] = {"hits": (), "found": (), "ideal": (), "retrieved": 0, "k": 5}
     return MatchedQuery(query_id=query, **known, details=Details(verdicts=(said,)))
 
 

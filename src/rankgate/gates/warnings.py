@@ -144,7 +144,7 @@ def judged_facts(
         asked = count_text(seen[0].queries, "question")
         needed = [rounded(each.queries_needed) for each in seen if each.queries_needed and not seen[-1].sees]
         would = "do" if safe else f"detect {size_text(2 * (gate.regression_max or 0.0), unit)}"
-        more = f"; about {' to '.join(dict.fromkeys(needed))} would {would}" if needed else ""
+        more = f"; about {' to '.join(dict.fromkeys(needed))} questions would {would}" if needed else ""
         facts.append(f"gate {shown(gate.name)}: with {asked}, {caught} ({limit}; {spread}){more}")
     return facts
 
