@@ -115,6 +115,14 @@ def test_coverage_is_that_of_sets(gold: list[Placed], items: list[Placed], cover
         "mrr",
         "f@5",
         "weighted_recall@3",
+        "capped_recall@2",
+        "rbp",
+        "rprec",
+        "bpref",
+        "err@3",
+        "recall_auc",
+        "ap(of=retrieved)@3",
+        "precision(judged_only=true)@3",
         "ndcg(gain=exponential)",
     ):
         found = value(query, name)
