@@ -159,3 +159,13 @@ def test_other_commands_read_spans(call: list[str], work: Path, capsys: pytest.C
     printed = capsys.readouterr()
     assert code == 0, printed
     assert "occur in no ranking" not in printed.out
+
+
+def test_a_baseline_without_texts_is_refused_by_text_too(work: Path) -> None:
+    (work / "ship-criteria.yaml").write_text((work / "ship-criteria.yaml").read_text().replace("span", "text", 1))
+    (work / "gold.yaml").write_text("- {id: q1, expected_output: [Refunds are paid]}\n")
+    change(work / "run.jsonl", lambda item: item.update(text="Refunds"))
+    code, report = check()
+    assert code == 2
+    assert report["problems"][0]["file"] == "accepted.jsonl"
+    assert "`match: text` reads `text`" in report["problems"][0]["message"]

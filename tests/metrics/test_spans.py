@@ -52,6 +52,9 @@ A, B = Span("d", 100, 200, "Refunds are paid within 30 days."), Span("d", 220, 2
         pytest.param([Item(text="Our refunds  are paid within 30 days. Bye")], [(1, A.id)], [], id="text holds it"),
         pytest.param([Item(text="not\u00adhing; refunds are PAID within")], [], [], id="text holds a part and more"),
         pytest.param([Item(text="Refunds are paid"), Item(text="within 30 days")], [(1, A.id)], [2], id="parts"),
+        pytest.param(
+            [Item(text="Refunds are paid within 30 days, says …")], [(1, A.id)], [], id="but its last full stop"
+        ),
         pytest.param([Item(text="ays")], [], [], id="no part of a word"),
         pytest.param([Item(doc_id="e", text="Refunds are paid within 30 days.")], [], [], id="text of another one"),
         pytest.param([Item()], [], [], id="neither offsets nor text"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from rankgate.labelling.gold_documents import written
 from rankgate.model.values import Need, Sample, Span
 from rankgate.readers.formats import fingerprint_of, read_gold, read_run
 from rankgate.readers.mapping import FieldMap
+from rankgate.readers.results import written_line
 from rankgate.readers.samples import judgments, spans_of
 
 SPAN: dict[str, Any] = {"doc": "handbook", "start": 1042, "end": 1311, "text": "Refunds are paid…"}
@@ -144,3 +146,12 @@ def test_offsets_of_tables_and_maps(tmp_path: Path) -> None:
         query_id="q", items="hits", chunk_id="_id", text="body", start="meta.start_index", doc_id="meta.file"
     )
     assert items_of(tmp_path / "run.json", map=fields) == [("d", 4, 7, None)]
+
+
+def test_offsets_of_what_a_retriever_returns(tmp_path: Path) -> None:
+    document = SimpleNamespace(id="a", page_content="abc", metadata={"start_index": 4, "source": object()})
+    node = SimpleNamespace(node_id="b", start_char_idx=7, end_char_idx=9, ref_doc_id="d", metadata={"page": 1})
+    for name, result in (("langchain", document), ("llama", SimpleNamespace(node=node, node_id="b", score=0.5))):
+        (tmp_path / name).write_text(json.dumps(written_line("q1", [result])))
+    assert items_of(tmp_path / "langchain") == [(None, 4, 7, None)]
+    assert items_of(tmp_path / "llama") == [("d", 7, 9, None)]

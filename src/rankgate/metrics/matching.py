@@ -54,7 +54,7 @@ _READS = {By.CHUNK: frozenset[Need](), By.DOC: frozenset({Need.DOCS}), By.TEXT: 
 _READS[By.SPAN] = frozenset({Need.OFFSETS})
 BY_CHUNK = Matching()
 
-_CHUNK = By.CHUNK  # on the hot path even this look-up shows
+_CHUNK, _SPAN = By.CHUNK, By.SPAN  # on the hot path even this look-up shows
 _FEW = 8  # judged documents: beyond, an index of the list costs less than searching it
 
 
@@ -80,8 +80,8 @@ def match(
     `baseline_ids` is the baseline's list for the same query.
     """
     ids = ranking.ids if depth is None else ranking.ids[:depth]
-    documents = ids if how.by in (_CHUNK, By.SPAN) else _documents(sample, ids, ranking.details, how)
-    covering = _covering(sample, ids, ranking.details, how) if how.by is By.SPAN else None
+    documents = ids if how.by is _CHUNK or how.by is _SPAN else _documents(sample, ids, ranking.details, how)
+    covering = _covering(sample, ids, ranking.details, how) if how.by is _SPAN else None
     place: Callable[[str], int] = documents.index
     if covering is not None:
         place = {span: ranks[0] - 1 for span, ranks in covering.items()}.__getitem__
@@ -193,7 +193,7 @@ def _part(span: Span, item_id: str, item: Item, separator: str) -> tuple[int, in
         return None
     from rankgate.metrics.texts import folded, stands_in  # noqa: PLC0415 -- as above
 
-    passage, text = folded(span.text), folded(item.text)
+    passage, text = folded(span.text.rstrip("….")), folded(item.text)
     if stands_in(passage, text):
         return span.start, span.end
     if not stands_in(text, passage):
