@@ -23,8 +23,8 @@ from pydantic_core import PydanticKnownError
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
-from rankgate.errors import bad_input, shown
-from rankgate.metrics.base import Metric, widest_change
+from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.metrics.base import Metric, is_mean, widest_change
 from rankgate.metrics.matching import DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
@@ -100,6 +100,15 @@ def _noise(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     yield from _size(value, metric)
 
 
+def _weight(value: str, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    if value == "none":
+        return
+    if Need.VERDICTS in metric.needs:
+        yield (), f"{metric.name} is judged by a model, which is calibrated without weights; say `weight: none`"
+    elif not is_mean(metric):
+        yield (), f"{metric.name} is no mean, and has no weighted value; say `weight: none`"
+
+
 def _segments(rules: "tuple[SegmentRule, ...]", metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     for index, rule in enumerate(rules):
         limits: list[tuple[KeyPath, SegmentRule | Limits]] = [((index,), rule)]
@@ -139,6 +148,7 @@ Text = Annotated[str, Field(min_length=1)]
 AllowedDrop = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
+Weight = Literal["traffic", "none"]
 Severity = Literal["error", "warning"]
 WrittenEvidence = Annotated[Evidence, Strict(strict=False)]  # as its value
 PlacedPath = Annotated[str, AfterValidator(_placed), Field(description="Path of the file, relative to this one.")]
@@ -288,6 +298,10 @@ class Gate(Part):
     noise: Annotated[AllowedDrop, _by_metric(_noise)] = optional(
         "What whole runs move by themselves, as `rankgate noise` prints it; widens intervals.", 0.0
     )
+    weight: Annotated[Weight, _by_metric(_weight)] = optional(
+        "traffic: queries count by their `metadata.weight`. none: all the same. The file's own `weight` where absent.",
+        "none",
+    )
     segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = optional(
         "Limits on the queries that share a tag; a list for several keys.", ()
     )
@@ -385,6 +399,10 @@ class Criteria(Part):
         Evidence.ESTIMATE,
     )
     confidence: Confidence = optional("Confidence of the intervals, such as 0.95.", CONFIDENCE)
+    weight: Weight = optional(
+        "How queries count in gates that say nothing else. traffic: by their `metadata.weight`. none: all the same.",
+        "none",
+    )
     holdout: Annotated[float, Field(gt=0, lt=1)] = optional(
         "Share of the queries that is private, which only `rankgate baseline accept` judges.", 0.0
     )
@@ -443,6 +461,7 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
     criteria = validated(document, Criteria, name, at or path, _problems_between(document.value))
     _require_judge(criteria, document, name)
+    _refuse_unweightable(criteria, document, name)
     lines = (document.line(("gates", index)) for index in range(len(criteria.gates)))
     gates = tuple(_completed(gate, criteria, line) for gate, line in zip(criteria.gates, lines, strict=True))
     return criteria.model_copy(update={"name": name, "gates": gates})
@@ -456,10 +475,24 @@ def _require_judge(criteria: Criteria, document: YamlDocument, name: str) -> Non
             raise bad_input(text, file=name, line=document.line(("gates", index)), key=f"gates[{index}].name")
 
 
+def _refuse_unweightable(criteria: Criteria, document: YamlDocument, name: str) -> None:
+    """What the whole file says of weights has to be possible for each gate that says nothing else."""
+    problems = [
+        Problem(text, name, document.line(("gates", index)), f"gates[{index}].weight")
+        for index, gate in enumerate(criteria.gates)
+        if "weight" not in gate.model_fields_set
+        for _, text in _weight(criteria.weight, gate.metric)
+    ]
+    if problems:
+        raise RankgateError(problems)
+
+
 def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
     """A gate with what the file says for all of them, the direction that it gives its metric, and its line."""
     known: dict[str, Any] = {"line": line}
-    known |= {key: getattr(criteria, key) for key in ("evidence", "confidence") if key not in gate.model_fields_set}
+    known |= {
+        key: getattr(criteria, key) for key in ("evidence", "confidence", "weight") if key not in gate.model_fields_set
+    }
     if criteria.judge and Need.VERDICTS in gate.metric.needs:
         allowed = criteria.judge.allow_unjudged is not None
         if "evidence" not in {*gate.model_fields_set, *criteria.model_fields_set}:

@@ -106,7 +106,8 @@ def compose(
         gates=results,
         metrics={metric.name: _candidate_value(metric, candidate.scores, results) for metric in metrics},
         baseline_metrics={
-            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores) for metric in metrics
+            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores, like=results)
+            for metric in metrics
         }
         if baseline
         else {},
@@ -197,13 +198,21 @@ def internal_error(error: BaseException) -> Problem:
 
 
 def _value(
-    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult] = ()
+    metric: Metric,
+    column: Sequence[float | None],
+    scores: Scores,
+    results: Sequence[GateResult] = (),
+    like: Sequence[GateResult] = (),
 ) -> MetricValue:
-    """A column's value; as one of these gates has it, if any does, for its interval would come out the same again."""
-    whole = (gate for gate in results if gate.segment is None and gate.confidence == CONFIDENCE)
-    gate = next((gate for gate in whole if gate.metric == metric.name), None)
+    """A column's value; as one of these gates has it, if any does, for its interval would come out the same again.
+
+    Queries count as in the metric's first gate, of these or of those that it is to be `like`.
+    """
+    whole = [gate for gate in (*results, *like) if gate.segment is None and gate.metric == metric.name]
+    gate = next((gate for gate in whole if results and gate.confidence == CONFIDENCE), None)
     if gate is None:
-        found = estimate(column, metric, clusters=scores.clusters, ends=attainable(metric, scores, column))
+        weights = scores.weights if whole and whole[0].weighting else ()
+        found = estimate(column, metric, scores.clusters, weights, ends=attainable(metric, scores, column))
         value, ci, n, spread = (found.value, found.ci, found.n, found.distribution) if found else (None, None, 0, None)
     else:
         value, ci, n = gate.value, gate.ci, gate.n

@@ -22,6 +22,7 @@ from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.ranges import RunFile
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row
+from rankgate.readers.samples import with_traffic
 from rankgate.readers.source import Source, open_source
 
 
@@ -100,7 +101,7 @@ def read_gold(path: str, format: str | None = None, *, most_problems: int | None
             count = f"{len(samples)} sample{plural}, none of which" if samples else "no sample, so none"
             message = f"the gold set has {count} names a relevant document; nothing could be scored"
             raise bad_input(message, file=source.name)
-        return Gold(samples=samples, name=source.name, format=name)
+        return Gold(samples=with_traffic(samples), name=source.name, format=name)
 
 
 def read_run(
