@@ -24,7 +24,7 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
 from rankgate.errors import Problem, RankgateError, bad_input, shown
-from rankgate.metrics.base import Metric, is_mean, widest_change
+from rankgate.metrics.base import Metric, widest_change
 from rankgate.metrics.matching import DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
@@ -101,11 +101,10 @@ def _noise(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _weight(value: str, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
-    if value == "none":
-        return
-    if Need.VERDICTS in metric.needs:
+    of_package = not getattr(metric, "metric", metric).aggregate.__module__.startswith("rankgate.metrics.")
+    if value == "traffic" and Need.VERDICTS in metric.needs:
         yield (), f"{metric.name} is judged by a model, which is calibrated without weights; say `weight: none`"
-    elif not is_mean(metric):
+    elif value == "traffic" and (metric.at_quantile is not None or of_package):
         yield (), f"{metric.name} is no mean, and has no weighted value; say `weight: none`"
 
 
@@ -460,29 +459,23 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
     criteria = validated(document, Criteria, name, at or path, _problems_between(document.value))
-    _require_judge(criteria, document, name)
-    _refuse_unweightable(criteria, document, name)
+    _refuse_misfits(criteria, document, name)
     lines = (document.line(("gates", index)) for index in range(len(criteria.gates)))
     gates = tuple(_completed(gate, criteria, line) for gate, line in zip(criteria.gates, lines, strict=True))
     return criteria.model_copy(update={"name": name, "gates": gates})
 
 
-def _require_judge(criteria: Criteria, document: YamlDocument, name: str) -> None:
-    """A metric by a judge's verdicts needs to know whose."""
+def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> None:
+    """What the file says for all gates has to fit each: a judge where one is needed, weights where they can count."""
+    problems: list[Problem] = []
     for index, gate in enumerate(criteria.gates):
+        inherited = () if "weight" in gate.model_fields_set else _weight(criteria.weight, gate.metric)
+        texts = [("weight", text) for _, text in inherited]
         if criteria.judge is None and Need.VERDICTS in gate.metric.needs:
-            text = f"{gate.metric.name} is judged by a model; say which one: judge: {{endpoint: …, model: …}}"
-            raise bad_input(text, file=name, line=document.line(("gates", index)), key=f"gates[{index}].name")
-
-
-def _refuse_unweightable(criteria: Criteria, document: YamlDocument, name: str) -> None:
-    """What the whole file says of weights has to be possible for each gate that says nothing else."""
-    problems = [
-        Problem(text, name, document.line(("gates", index)), f"gates[{index}].weight")
-        for index, gate in enumerate(criteria.gates)
-        if "weight" not in gate.model_fields_set
-        for _, text in _weight(criteria.weight, gate.metric)
-    ]
+            judge = f"{gate.metric.name} is judged by a model; say which one: judge: {{endpoint: …, model: …}}"
+            texts.append(("name", judge))
+        line = document.line(("gates", index))
+        problems += [Problem(text, name, line, f"gates[{index}].{key}") for key, text in texts]
     if problems:
         raise RankgateError(problems)
 

@@ -106,7 +106,7 @@ def compose(
         gates=results,
         metrics={metric.name: _candidate_value(metric, candidate.scores, results) for metric in metrics},
         baseline_metrics={
-            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores, like=results)
+            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores, results, own=False)
             for metric in metrics
         }
         if baseline
@@ -198,20 +198,18 @@ def internal_error(error: BaseException) -> Problem:
 
 
 def _value(
-    metric: Metric,
-    column: Sequence[float | None],
-    scores: Scores,
-    results: Sequence[GateResult] = (),
-    like: Sequence[GateResult] = (),
+    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult], *, own: bool
 ) -> MetricValue:
-    """A column's value; as one of these gates has it, if any does, for its interval would come out the same again.
+    """A column's value; queries count as in the metric's first gate.
 
-    Queries count as in the metric's first gate, of these or of those that it is to be `like`.
+    If the gates are of the column's own run, as one of them has it: its interval would come out the same again.
     """
-    whole = [gate for gate in (*results, *like) if gate.segment is None and gate.metric == metric.name]
-    gate = next((gate for gate in whole if results and gate.confidence == CONFIDENCE), None)
+    whole = [gate for gate in results if gate.segment is None and gate.metric == metric.name]
+    weighted = bool(whole and whole[0].weighting)
+    alike = (gate for gate in whole if own and gate.confidence == CONFIDENCE and bool(gate.weighting) is weighted)
+    gate = next(alike, None)
     if gate is None:
-        weights = scores.weights if whole and whole[0].weighting else ()
+        weights = scores.weights if weighted else ()
         found = estimate(column, metric, scores.clusters, weights, ends=attainable(metric, scores, column))
         value, ci, n, spread = (found.value, found.ci, found.n, found.distribution) if found else (None, None, 0, None)
     else:
@@ -226,12 +224,13 @@ def _value(
         direction=metric.direction,
         meaning=metric.meaning,
         distribution=spread,
+        weighted=weighted,
     )
 
 
 def _candidate_value(metric: Metric, scores: Scores, results: Sequence[GateResult]) -> MetricValue:
     missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
-    value = _value(metric, scores.values[metric.name], scores, results)
+    value = _value(metric, scores.values[metric.name], scores, results, own=True)
     return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 

@@ -162,12 +162,6 @@ def widest_change(metric: Metric) -> float | None:
     return None if metric.low is None or metric.high is None else metric.high - metric.low
 
 
-def is_mean(metric: Metric) -> bool:
-    """Whether a run's value is the mean over its queries, and neither a quantile nor what a package makes of them."""
-    own = getattr(metric, "metric", metric)  # what `views` ask of another list
-    return metric.at_quantile is None and type(own).aggregate.__module__.startswith("rankgate.metrics.")
-
-
 def spelled(stem: str, parameters: Mapping[str, str], suffix: str, alone: str | None = None) -> str:
     """The canonical spelling of a metric; the parameter that may stand alone does."""
     inside = ",".join(value if key == alone else f"{key}={value}" for key, value in parameters.items())

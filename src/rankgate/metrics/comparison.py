@@ -116,8 +116,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
 
     `clusters` are their labels, `weights` what they count, unless that is the same for all, `ends` what `attainable`
-    gives for them, and `noise` what `rankgate noise` does. `same` tells whether all their scored lists are equal, and is
-    asked only where no value changed.
+    gives for them, and `noise` what `rankgate noise` does. `same` tells whether all their scored lists are equal, and
+    is asked only where no value changed.
     """
 
     metric: Metric
@@ -152,11 +152,6 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         return weighted_mean(values, self.weights) if self.weights else self.metric.aggregate(values)
 
     @property
-    def _labels(self) -> Sequence[Hashable]:
-        """What is drawn together: clusters, or single queries."""
-        return self.clusters or range(len(self.new))
-
-    @property
     def changes(self) -> list[float]:
         """Query by query."""
         return list(map(operator.sub, self.new, self.old))
@@ -181,14 +176,13 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             bound = unchanged_bound(count, reach, confidence)
             found = (0.0 - bound, bound) if count >= fewest else None
         elif self.clusters or self.weights:
-            found = clustered_mean_interval(
-                changes, self._labels, low=-reach, high=reach, confidence=confidence, weights=self.weights
-            )
+            draws, weights = (changes, self.clusters), self.weights
+            found = clustered_mean_interval(*draws, low=-reach, high=reach, confidence=confidence, weights=weights)
         else:
             found = difference_interval(changes, widest=self.ends or widest, confidence=confidence)
         if found is None or not self.noise:
             return found
-        mean, z = self._change, normal_quantile((1 - confidence) / 2)
+        mean, z = weighted_mean(changes, self.weights), normal_quantile((1 - confidence) / 2)
         most = math.inf if widest is None else widest
         low, high = (math.hypot(mean - bound, math.sqrt(2) * z * self.noise) for bound in found)
         return max(mean - low, -most), min(mean + high, most)
@@ -211,7 +205,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             return None
         p, least = found
         if self.noise:
-            mean = self._change
+            mean = weighted_mean(self.changes, self.weights)
             p = max(p, math.erfc((-mean if side == "below" else mean) / (2 * self.noise)) / 2)
         return Exact(p, least)
 
@@ -226,8 +220,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if self.metric.at_quantile is not None or self.noise:
             return level_at(self.proven)
         if self.clusters or self.weights:
-            changes, labels = self.changes, self._labels
-            found = clustered_mean_level(changes, labels, 0.0, side=side, low=-reach, high=reach, weights=self.weights)
+            draws, weights = (self.changes, self.clusters, 0.0), self.weights
+            found = clustered_mean_level(*draws, side=side, low=-reach, high=reach, weights=weights)
         else:
             found = difference_level(self.changes, side=side, widest=self.ends or reach)
         exact = self.exact(None)
@@ -236,25 +230,20 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     def _flipped(self) -> Sequence[Hashable]:
         """What the exact test flips together: clusters; where a few weights leave no interval, all light ones at once.
 
-        Any groups of queries will do, as long as no change decides which: a sum of symmetric changes is symmetric.
+        Any groups will do that the changes did not make: a sum of symmetric changes is symmetric.
         """
         if not self.weights or self._effective >= MIN_EFFECTIVE:
             return self.clusters
-        labels = self._labels
-        heavy = sorted((-total, str(label), label) for label, total in summed(self.weights, labels).items())
-        alone = {label for _, _, label in heavy[: MOST - 1]}
-        return [label if label in alone else None for label in labels]
+        sizes, labels = summed(self.weights, self.clusters), self.clusters or range(len(self.new))
+        heavy = set(sorted(sizes, key=lambda label: (-sizes[label], label))[: MOST - 1])
+        return [label if label in heavy else None for label in labels]
 
     @property
     def _effective(self) -> float:
         """How many queries, or clusters, of equal weight there are."""
         if not self.weights:
             return len(set(self.clusters)) or len(self.new)
-        return effective_number(summed(self.weights, self._labels).values())
-
-    @property
-    def _change(self) -> float:
-        return weighted_mean(self.changes, self.weights or [1.0] * len(self.new))
+        return effective_number(summed(self.weights, self.clusters).values())
 
     @property
     def _finite(self) -> bool:

@@ -21,6 +21,7 @@ MAX_WITH_ENDS = 150  # scored queries; with more, rare wins that a sample misses
 _SHORT = 0.2  # of the queries: where no more cannot reach the end of the range, the range is taken
 MIN_ALIKE = 10  # equal values without a range
 T = TypeVar("T")
+Floats = Sequence[float]
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,10 +126,9 @@ def interval(
 ) -> Interval | None:
     """The interval of a metric's value: of the mean, of a share where all are 0 or 1, or of the quantile that it takes.
 
-    `weights` are not all the same; with them, and with clusters, the metric's range counts and `ends` do not.
-
-    None where a value is not finite, as a faulty metric of a package could make it, and where a few values without a
-    range are all the same, which says nothing of any other.
+    With `weights`, not all the same, and with clusters the metric's range counts and not `ends`. None where a value is
+    not finite, as a faulty metric of a package could make it, and where a few values without a range are all the same,
+    which says nothing of any other.
     """
     if not all(map(math.isfinite, defined)):
         return None
@@ -137,33 +137,31 @@ def interval(
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)
     if clusters or weights:
-        labels, high = clusters or range(len(defined)), metric.high
-        return clustered_mean_interval(
-            defined, labels, low=metric.low, high=high, confidence=confidence, weights=weights
-        )
+        low, high = metric.low, metric.high
+        return clustered_mean_interval(defined, clusters, low=low, high=high, confidence=confidence, weights=weights)
     if _counts(defined, metric, ends):
         return share_interval(int(sum(defined)), len(defined), confidence=confidence)
     return mean_interval(defined, low=metric.low, high=ends or metric.high, confidence=confidence)
 
 
 def level(
-    defined: Sequence[float],
+    values: Floats,
     metric: Metric,
     value: float,
     side: Side,
     clusters: Sequence[str],
-    ends: Sequence[float],
-    weights: Sequence[float] = (),
+    ends: Floats,
+    weights: Floats = (),
 ) -> float | None:
     """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
     if metric.at_quantile is not None:
-        return level_at(lambda each: beyond(interval(defined, metric, confidence=1 - 2 * each), value, side))
+        return level_at(lambda each: beyond(interval(values, metric, confidence=1 - 2 * each), value, side))
     if clusters or weights:
-        labels, low, high = clusters or range(len(defined)), metric.low, metric.high
-        return clustered_mean_level(defined, labels, value, side=side, low=low, high=high, weights=weights)
-    if _counts(defined, metric, ends):
-        return share_level(int(sum(defined)), len(defined), value, side=side)
-    return mean_level(defined, value, side=side, low=metric.low, high=ends or metric.high)
+        low, high = metric.low, metric.high
+        return clustered_mean_level(values, clusters, value, side=side, low=low, high=high, weights=weights)
+    if _counts(values, metric, ends):
+        return share_level(int(sum(values)), len(values), value, side=side)
+    return mean_level(values, value, side=side, low=metric.low, high=ends or metric.high)
 
 
 def beyond(ci: Interval | None, value: float, side: Side) -> bool:

@@ -179,7 +179,7 @@ class JudgedValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric's value for a run; `undefined` queries are left out of it.
+    """A metric's value for a run, `weighted` as its first gate is; `undefined` queries are left out of it.
 
     `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it. Where the
     metric reads what lines state, `missing` of the undefined are those whose line does not state it.
@@ -194,6 +194,7 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction
     meaning: str
     distribution: Distribution | None = None
+    weighted: bool = False
     with_judge: JudgedValue | None = None
 
 

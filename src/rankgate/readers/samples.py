@@ -215,15 +215,13 @@ def with_traffic(samples: dict[str, Sample]) -> dict[str, Sample]:
     weights = {query_id: sample.weight for query_id, sample in samples.items() if sample.weight is not None}
     if not weights or len(weights) < len(samples):
         return samples
-    total, before, tags = math.fsum(weights.values()), 0.0, dict[str, str]()
+    tagged, total, before = samples.copy(), math.fsum(weights.values()), 0.0
     for query_id in sorted(weights, key=lambda each: (-weights[each], each)):
-        thirds = 3 * before / total + _SAME  # so that rounding sends no query over
-        tags[query_id] = f"{TRAFFIC}:{'head' if thirds < 1 else 'torso' if thirds < 2 else 'tail'}"  # noqa: PLR2004
+        thirds, own = 3 * before / total + _SAME, samples[query_id].tags  # so that rounding sends no query over
+        part = "head" if thirds < 1 else "torso" if thirds < 2 else "tail"  # noqa: PLR2004
+        tagged[query_id] = msgspec.structs.replace(samples[query_id], tags=(*own, f"{TRAFFIC}:{part}"))
         before += weights[query_id]
-    return {
-        query_id: msgspec.structs.replace(sample, tags=(*sample.tags, tags[query_id]))
-        for query_id, sample in samples.items()
-    }
+    return tagged
 
 
 def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ user asks. With one of average size, very unequal clusters miss up to 6 % on one
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from operator import mul
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ def clustered_mean_interval(
 
     A query that belongs to none is a cluster of its own: give it a label of its own. None stands for the observed
     extreme, as in ``mean_interval``. Paired differences lie between minus and plus what the metric allows. ``weights``
-    are positive, one a value; without any all are 1. Their unit does not matter.
+    are positive, one a value, in any unit; without any all are 1. Without ``clusters`` each query is one.
 
     Returns:
         Lower and upper bound, around the mean; None for fewer than 10 clusters, and where weights are so unequal that
@@ -86,21 +86,20 @@ def clustered_mean_level(
     return upper_level(*_residuals(sums, end, value), 0.0)
 
 
-def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """The mean of values that count w times: sum w x / sum w."""
-    return math.fsum(map(mul, values, weights)) / math.fsum(weights)
+def weighted_mean(values: Sequence[float], weights: Sequence[float] = ()) -> float:
+    """The mean of values that count w times, or all the same: sum w x / sum w."""
+    return math.fsum(map(mul, values, weights)) / math.fsum(weights) if weights else math.fsum(values) / len(values)
 
 
-def effective_number(weights: Iterable[float]) -> float:
-    """(sum w)^2 / sum w^2: of how many equal weights a mean has as little noise (Kish 1965); 0 for none."""
-    known = list(weights)
-    return math.fsum(known) ** 2 / math.fsum(map(mul, known, known)) if known else 0.0
+def effective_number(weights: Collection[float]) -> float:
+    """(sum w)^2 / sum w^2: of how many equal weights a mean has as much noise (Kish 1965)."""
+    return math.fsum(weights) ** 2 / math.fsum(map(mul, weights, weights))
 
 
 def summed(values: Sequence[float], clusters: Sequence[Hashable]) -> dict[Hashable, float]:
-    """The sum of the values of each cluster."""
-    if isinstance(clusters, range):  # as fast as single queries should be
-        return dict(zip(clusters, values, strict=True))
+    """The sum of the values of each cluster; without clusters, those of single queries."""
+    if not clusters:
+        return dict(enumerate(values))
     members: dict[Hashable, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
         members.setdefault(cluster, []).append(value)
@@ -119,8 +118,7 @@ def _sums(values: Sequence[float], clusters: Sequence[Hashable], weights: Sequen
 
 
 def _too_few(sums: Sequence[_Cluster], weights: Sequence[float]) -> bool:
-    unequal = bool(weights) and effective_number(size for _, size in sums) < MIN_EFFECTIVE
-    return len(sums) < MIN_CLUSTERS or unequal
+    return len(sums) < MIN_CLUSTERS or (bool(weights) and effective_number([n for _, n in sums]) < MIN_EFFECTIVE)
 
 
 def _mirrored(sums: Sequence[_Cluster]) -> list[_Cluster]:

@@ -62,14 +62,13 @@ def planning_spread(
     neither. A weight counts as if it were that many queries of one cluster.
     """
     known = differences or [0.0] * (len(clusters) or len(weights) or queries)
-    labels, unit = clusters or range(len(known)), math.fsum(weights) / len(known)
+    unit = math.fsum(weights) / len(known)
     counts = [weight / unit for weight in weights] or [1.0] * len(known)  # of mean 1
-    moves = summed(list(map(abs, known)), labels)
-    sizes = summed(counts, labels).values()
+    moves, sizes = summed(list(map(abs, known)), clusters), summed(counts, clusters).values()
     size, count = math.fsum([each * each for each in sizes]) / len(known), len(sizes)
     moved = len(moves) - [*moves.values()].count(0)
     if moved >= _ENOUGH_CHANGED:
-        sums = summed(list(map(mul, known, counts)), labels).values()
+        sums = summed(list(map(mul, known, counts)), clusters).values()
         mean = math.fsum(sums) / len(known)
         squares = math.fsum([(total - mean * each) ** 2 for total, each in zip(sums, sizes, strict=True)])
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)

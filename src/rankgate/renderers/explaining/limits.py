@@ -21,7 +21,7 @@ from rankgate.model.wording import (
     value_text,
 )
 from rankgate.renderers.escape import listed, safe
-from rankgate.renderers.phrases import exact_proof
+from rankgate.renderers.phrases import exact_proof, weights_texts
 
 MAX_NAMED = 10
 _MAX_DECIMALS = 9
@@ -59,6 +59,7 @@ def value_lines(found: GateExplained) -> list[str]:
     if found.quantile is not None:
         how = f"the {100 * found.quantile:g}% quantile {over}: as many are at or below it"
     lines = [f"Now {value_text(gate.value, gate.unit, decimals)}: {how}."]
+    lines += [f"By traffic; {weights_texts(gate)[0]}.", weights_texts(gate)[1]] if gate.weighting else []
     lacking, worst = count_text(found.absent, "question"), "at the metric's worst value"
     if found.absent and found.lost is None:
         lines.append(f"At most {lacking} that the run lacks, counted {worst}.")
