@@ -8,7 +8,7 @@ clusters of one query each it is the interval of ``rankgate.statistics.saddlepoi
 
 What is appended before each bound is one more cluster, all at the far end of what is possible and as large as the one
 in which the average query finds itself: sum n_c^2 / sum n_c; of weighted queries, as heavy as the one that the average
-user asks. With one of average size, very unequal clusters miss up to 6 % on one side, and unequal weights up to 10 %.
+user asks. With one of average size, very unequal clusters miss up to 6 % on one side, and unequal weights up to 7 %.
 """
 
 import math
