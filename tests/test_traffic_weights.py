@@ -96,12 +96,13 @@ def test_both_values_stand_in_every_report(
     write(tmp_path, monkeypatch, HEAD, 1, gate_of(more="}\n- {name: mrr, weight: none, threshold: 0"))
     checked()
     said = "By traffic: recall@5 75.0% (99.0% unweighted, change −1.0 pp). The heaviest question has 25.0% of the "
-    said += "traffic; the 100 tell as much as 7.8 of equal weight."
+    said += "traffic; the effective number of questions is 7.8 of 100."
     for text in (capsys.readouterr().out, *(Path(f).read_text() for f in ("comment.md", "page.html"))):
         assert said.replace("recall@5", "") in " ".join(text.split()).replace("recall@5", "").replace("`", "")
     assert "with too few queries of like weight to tell it from noise" in Path("comment.md").read_text()
     main(["explain", "recall@5", "--date", "2026-01-31"])
-    assert "By traffic; 99.0% unweighted, change −1.0 pp." in capsys.readouterr().out
+    explained = " ".join(capsys.readouterr().out.split())
+    assert "Now 75.0%: the mean by traffic over 100 questions. 99.0% unweighted, change −1.0 pp. The" in explained
 
 
 def test_segments_by_traffic_need_no_tags_and_the_gold_set_is_told_apart_by_its_weights(
@@ -246,8 +247,8 @@ def test_validate_names_who_decides_alone_and_what_the_weights_leave(
         assert ("'q0', 'q1' can decide alone: one question moves it by up to 25.0 pp (3.0 pp allowed)" in said) == (
             name == "head"
         )
-        tell = "7.8 of equal weight; from 10 on there is an interval" if name == "head" else "96.4 of equal weight"
-        assert f"by traffic 100 questions tell as much as {tell}" in said
+        effective = "7.8 of 100; from 10 on there is an interval" if name == "head" else "96.4 of 100\n"
+        assert f"by traffic the effective number of questions is {effective}" in said
 
 
 def test_what_was_recorded_by_traffic_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,21 +54,20 @@ def test_a_whole_weight_is_as_many_copies_that_are_drawn_together(
     weights = copies[: len(values)]
     repeated = [value for value, count in zip(values, weights, strict=True) for _ in range(count)]
     labels = [row for row, count in enumerate(weights) for _ in range(count)]
-    bounds = {"low": -1.0, "high": 1.0}
-    weighted = clustered_mean_interval(values, (), **bounds, confidence=confidence, weights=weights)
     if effective_number(weights) >= 10:
-        assert weighted == pytest.approx(
-            clustered_mean_interval(repeated, labels, **bounds, confidence=confidence), abs=1e-9
-        )
-        level = clustered_mean_level(values, (), 0.1, side="below", **bounds, weights=weights)
-        assert level == pytest.approx(clustered_mean_level(repeated, labels, 0.1, side="below", **bounds), rel=1e-6)
+        weighted = clustered_mean_interval(values, (), low=-1, high=1, confidence=confidence, weights=weights)
+        copied = clustered_mean_interval(repeated, labels, low=-1, high=1, confidence=confidence)
+        assert weighted == pytest.approx(copied, abs=1e-9)
+        level = clustered_mean_level(values, (), 0.1, side="below", low=-1, high=1, weights=weights)
+        again = clustered_mean_level(repeated, labels, 0.1, side="below", low=-1, high=1)
+        assert level == pytest.approx(again, rel=1e-6)
     spread = planning_spread(values, planned=0.3, weights=weights)
-    copied = planning_spread(repeated, labels, planned=0.3)
+    spread_of_copies = planning_spread(repeated, labels, planned=0.3)
     assert spread is not None
-    assert copied is not None
+    assert spread_of_copies is not None
     assert spread.cluster == pytest.approx(len(values) / effective_number(weights))
-    if not (spread.assumed or copied.assumed):  # the same error of the mean, of as many queries as there are
-        assert spread.value / math.sqrt(len(values)) == pytest.approx(copied.value / math.sqrt(len(repeated)))
+    if not (spread.assumed or spread_of_copies.assumed):  # the same error of the mean, of as many queries as there are
+        assert spread.value / math.sqrt(len(values)) == pytest.approx(spread_of_copies.value / math.sqrt(len(repeated)))
 
 
 @given(CHANGES, st.integers(0, 10_000), st.floats(1e-3, 1e3))

@@ -232,10 +232,7 @@ def _judged_alike(was: Sample, now: Sample) -> bool:
 
 
 def _other(sample: Sample, was: Sample | None = None) -> Sample:
-    """What a verdict can depend on beside the judgments; of the tags those that the query had before.
-
-    Tags that come from weights change with those of other queries, which are named themselves.
-    """
+    """What a verdict can depend on beside the judgments; of the tags those that the query had before, by hand."""
     by_weight = f"{TRAFFIC}:" if sample.weight is not None else ()
     tags = [tag for tag in sample.tags if (was is None or tag in was.tags) and not tag.startswith(by_weight)]
     return replace(sample, gains={}, judge_gains={}, weight=None, line=None, tags=tuple(sorted(tags)))

@@ -53,11 +53,7 @@ def _position(sample: Sample) -> float:
 
 
 def refuse_unweighted(gates: Sequence[Gate], gold: Gold, name: str) -> None:  # noqa: ARG001 - as `refuse_unknown_musts`
-    """Where a gate counts by traffic, every query needs a weight: without one it would count for nothing.
-
-    Raises:
-        RankgateError: how many of the gold set have none, with the first of them and the first such gate.
-    """
+    """Raise a `RankgateError` where a gate counts by traffic and queries have no weight, with the first of each."""
     lacking, gate = gold.unweighted, next((gate for gate in gates if gate.weight == "traffic"), None)
     if gate and lacking:
         none = f"{len(lacking):,} of {count_text(len(gold.all_samples), 'query', 'queries')} have no weight"

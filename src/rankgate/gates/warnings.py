@@ -205,7 +205,7 @@ def _by_traffic(gate: Gate, samples: Sequence[Sample]) -> list[str]:
         return []
     name, effective, total = f"gate {shown(gate.name)}", effective_number(weights), math.fsum(weights)
     enough = "" if effective >= MIN_EFFECTIVE else f"; from {MIN_EFFECTIVE:g} on there is an interval"
-    few = f"{name}: by traffic {count_text(len(weights), 'question')} tell as much as {effective:.1f} of equal weight"
+    few = f"{name}: by traffic the effective number of questions is {effective:,.1f} of {len(weights):,}"
     limit, widest = gate.regression_max, widest_change(gate.metric) or 0.0
     alone = [] if limit is None else [each for each in weights if each / total * widest > limit + TOLERANCE]
     if limit is None or not alone:

@@ -290,7 +290,7 @@ def weights_texts(gate: GateResult) -> tuple[str, str]:
         return "", ""
     change = "" if found.delta is None else f", change {delta_text(found.delta, gate.unit, _decimals(gate))}"
     heaviest = f"The heaviest question has {found.heaviest:.1%} of the traffic"
-    uneven = f"{heaviest}; the {gate.n:,} tell as much as {found.effective:,.1f} of equal weight."
+    uneven = f"{heaviest}; the effective number of questions is {found.effective:,.1f} of {gate.n:,}."
     return f"{_value(found.value, gate)} unweighted{change}", uneven
 
 
