@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from rankgate.cli import main
-from rankgate.criteria import load_criteria
+from rankgate.criteria import Gate, load_criteria
 from rankgate.errors import Problem, RankgateError
+from rankgate.metrics.sets import Recall
 from rankgate.readers.formats import fingerprint_of, read_gold
 
 GATE = "- {name: recall@5, regression_max: 0.03"
@@ -226,6 +229,19 @@ def test_criteria_that_ask_for_what_cannot_be(text: str, expected: list[tuple[in
     for found, (line, key, said) in zip(problems_of(tmp_path, text), expected, strict=True):
         assert (found[0], (found[1] or "").rpartition(".")[2]) == (line, key)
         assert said in found[2]
+
+
+class Median(Recall, frozen=True, kw_only=True):
+    """As a package could bring one."""
+
+    def aggregate(self, values: Sequence[float]) -> float:
+        return median(values)
+
+
+def test_a_metric_that_a_package_aggregates_is_no_mean() -> None:
+    assert Gate(name="g", metric=Recall(), threshold=0.5, weight="traffic").weight == "traffic"
+    with pytest.raises(ValidationError, match="is no mean"):
+        Gate(name="g", metric=Median(), threshold=0.5, weight="traffic")
 
 
 def test_a_gate_may_say_otherwise_than_its_file(tmp_path: Path) -> None:
