@@ -103,6 +103,15 @@ def test_both_values_stand_in_every_report(capsys: pytest.CaptureFixture[str]) -
     assert "Now 75.0%: the mean by traffic over 100 questions. 99.0% unweighted, change −1.0 pp. The" in explained
 
 
+@pytest.mark.parametrize(("row", "verdict"), [(0, "not_judged"), (5, "pass")])
+def test_a_heavy_question_without_a_value_is_not_left_out_like_a_light_one(row: int, verdict: str) -> None:
+    write(HEAD, 0, "weight: traffic\ngates:\n- {name: score(x), direction: higher, threshold: 0.5}\n")
+    lines = [{"query_id": f"q{each}", "topk": ["a"], "scores": {"x": 0.9}} for each in range(100)]
+    lines[row]["scores"] = {}
+    Path("run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert checked()["verdict"] == verdict
+
+
 def test_segments_by_traffic_need_no_tags_and_the_gold_set_is_told_apart_by_its_weights() -> None:
     weights = [float(10 * (row < 10) + 2 * (row < 40) + 1) for row in range(100)]
     more = ", segments: {by: traffic, min_queries: 5, regression_max: 0.05, only: {head: {regression_max: 0.5}}}"

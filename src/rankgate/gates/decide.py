@@ -178,7 +178,7 @@ def _ruled(
     metric, values, own, pairs, gap = gate.metric, candidate.values[gate.metric.name], seen.own, seen.pairs, seen.gap
     of_judge = Need.VERDICTS in metric.needs
     scored = len(gap.missing) + sum(value is not None for value in values) if of_judge else len(values)
-    lacking = _missing(gate, gap, scored, pairs)
+    lacking = _missing(gate, gap, scored, pairs, candidate.weights)
     ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and seen.finite and baseline is None and Need.BASELINE in metric.needs:
@@ -289,7 +289,7 @@ def _drop(
     """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
     metric, values = gate.metric, candidate.values[gate.metric.name]
     found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap, people)
-    if not too_many(gap.one_sided, len(values)) or not metric.needs & LINE_KEYS.keys():
+    if not too_many(gap.one_sided, len(values), weights=candidate.weights) or not metric.needs & LINE_KEYS.keys():
         return found, reason
     columns = at_worst(metric, (values, old_values), set(gap.one_sided))
     others = paired(metric, *columns, clusters=candidate.clusters, weights=candidate.weights, noise=gate.noise)
@@ -335,12 +335,13 @@ def _rule(gate: Gate, pairs: Comparison) -> Finding:
     return rule_on_drop(gate.evidence, pairs.delta, pairs.ci, *limit, pairs.exact, gate.confidence)
 
 
-def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[Reason]:
+def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None, weights: Sequence[float]) -> list[Reason]:
     """Why a gate cannot be judged: on a side that it looks at, too many queries lack the value."""
     drops = pairs is not None and gate.regression_max is not None
     sources: dict[Literal["run", "baseline"], Sequence[int]]
     sources = {"run": gap.missing, "baseline": gap.missing_before if drops else []}
-    lacking = [(source, len(rows)) for source, rows in sources.items() if too_many(rows, among, gate.max_unjudged)]
+    unjudged = ((source, rows) for source, rows in sources.items() if too_many(rows, among, gate.max_unjudged, weights))
+    lacking = [(source, len(rows)) for source, rows in unjudged]
     kind = ReasonKind.NO_VERDICT if Need.VERDICTS in gate.metric.needs else ReasonKind.MISSING
     return [Reason(kind, count=count, among=among, source=source) for source, count in lacking]
 

@@ -47,9 +47,14 @@ class Gaps(NamedTuple):
     other_judge: list[int]
 
 
-def too_many(rows: Sequence[int], among: int, share: float = FEW) -> bool:
-    """Whether so many of the queries are more than this share, and more than one, unless the share is 0."""
-    return len(rows) > (max(share * among, 1) if share else 0)
+def too_many(rows: Sequence[int], among: int, share: float = FEW, weights: Sequence[float] = ()) -> bool:
+    """Whether so many of the queries are more than this share, and more than one, unless the share is 0.
+
+    With weights, too, whether they have more of the traffic than the share, and than one query on average.
+    """
+    average = math.fsum(weights) / len(weights) if weights else 1.0
+    count = max(len(rows), math.fsum(weights[row] for row in rows) / average if weights else 0)
+    return count > (max(share * among, 1) if share else 0)
 
 
 def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
