@@ -70,6 +70,14 @@ def part_notes(gold: Gold) -> list[str]:
     return [f"Not judged here: {which} of {asked}; `rankgate baseline accept` judges all."] if gold.left_out else []
 
 
+def stray_scores(candidate: ScoredRun, gold: Gold) -> list[str]:
+    """How many queries have scores of `inputs.scores` and no line in the run; nothing where none does."""
+    scores = candidate.scores
+    known = ({*scores.query_ids} - {*scores.missing}) | {*scores.unknown_queries, *gold.left_out}
+    stray = count_text(len(candidate.run.scored - known), "query of inputs.scores is", "queries of inputs.scores are")
+    return [f"{stray} absent from the run; `rankgate validate` names them."] if candidate.run.scored - known else []
+
+
 def gold_note(changes: GoldChanges) -> str:
     """What became of the gold set since the baseline was accepted, in one sentence."""
     named = {"added": changes.added, "removed": changes.removed, "relabelled": changes.relabelled}

@@ -25,7 +25,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     None and 0 when they are whole. `gold` is the gold set of that time, where it is known, and `lineage` says which
     accepted run it is. `judge` is who judged its answers. `file` is there
     where parts of it can be read quickly, and by several processes; `share_read`
-    says how much of its `rankings` have been read, from 0 to 1, where that is known.
+    says how much of its `rankings` have been read, from 0 to 1, where that is known. `scored` are the queries of the
+    file whose scores were joined to it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     judge: JudgeMark | None = None
     file: RunFile | StoredRun | None = None
     share_read: Callable[[], float] | None = None
+    scored: frozenset[str] = frozenset()
 
 
 class ProblemLog:

@@ -1,0 +1,79 @@
+"""Numbers of another tool, one row a query, joined to the rankings of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from rankgate.errors import Problem, shown
+from rankgate.model.values import Details, Ranking
+from rankgate.readers.base import ProblemLog, Run, finite_number, id_of
+from rankgate.readers.judgments import records_of
+from rankgate.readers.mapping import QUERY, usual_names
+from rankgate.readers.source import open_source
+
+_JUDGE = "judge"  # the column that says who gave the numbers
+_Numbers = dict[str, float | None]
+
+
+def read_scores(path: str) -> dict[str, tuple[_Numbers, str | None]]:
+    """Numbers by query and name, and who gave them, from CSV, TSV, JSONL, a JSON list or Parquet.
+
+    A column is one of numbers if nothing else stands in it; empty, null or NaN is what its tool left undefined.
+
+    Raises:
+        RankgateError: no column names the query, or a query stands twice, with each line.
+    """
+    log, rows, texts, key = ProblemLog(), dict[str, dict[str, Any]](), set[str](), ""
+    with open_source(path) as source, records_of(source, log) as records:
+        for place, record in records:
+            key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
+            try:
+                query_id = id_of(record.get(key), "the query")
+                if query_id in rows:
+                    raise ValueError(f"query {shown(query_id)} stands twice; keep one row of it")
+            except ValueError as error:
+                log.note(place, error)
+                continue
+            rows[query_id] = {name: _number(cell) for name, cell in record.items()} | {_JUDGE: record.get(_JUDGE)}
+            texts.update(name for name, number in rows[query_id].items() if number is ...)
+    log.raise_if_any()
+    texts |= {key, _JUDGE}
+    return {
+        query_id: ({name: number for name, number in row.items() if name not in texts}, row[_JUDGE] or None)
+        for query_id, row in rows.items()
+    }
+
+
+def _number(cell: Any) -> Any:
+    """A number, None where it is undefined, and `...` for anything else."""
+    text = "" if cell is None else str(cell).strip().casefold()
+    number = None if isinstance(cell, bool) else finite_number(text)
+    return None if text in {"", "nan", "null", "none"} else ... if number is None else number
+
+
+def with_scores(run: Run, path: str) -> Run:
+    """The run with the numbers of a file joined to its rankings, which are read as they are asked for.
+
+    Raises:
+        RankgateError: as for `read_scores`; while reading: a line states a number that the file has otherwise.
+    """
+    scores = read_scores(path)
+
+    def rankings() -> Iterator[Ranking]:
+        log = ProblemLog()
+        for ranking in run.rankings:
+            numbers, judge = scores.get(ranking.query_id, ({}, None))
+            details = ranking.details or Details()
+            own: Mapping[str, float | None] = details.scores or {}
+            for name in (name for name in numbers if name in own and own[name] != numbers[name]):
+                both = f"{shown(name)} is {own[name]} here and {numbers[name]} in {path}; keep one"
+                log.add(Problem(f"query {shown(ranking.query_id)}: {both}", run.name))
+            judges = {**(dict.fromkeys(numbers, judge) if judge else {}), **(details.judges or {})} or None
+            joined = replace(details, scores={**numbers, **own}, judges=judges)
+            yield replace(ranking, details=joined) if numbers else ranking
+        log.raise_if_any()
+
+    return replace(run, rankings=rankings(), file=None, scored=frozenset(scores))
