@@ -683,7 +683,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}inputs:\n  gold: 5\n",
-            ["4: inputs.gold: expected text or a mapping with path and format, found 5"],
+            ["4: inputs.gold: expected text or a mapping with path, format and map, found 5"],
             id="an input as a number",
         ),
         pytest.param(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff
+from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, run_of
 from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale

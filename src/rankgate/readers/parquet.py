@@ -136,7 +136,7 @@ def open_parts(path: str) -> Iterator[Source]:
     if "://" in path:
         cloud, root = cloud_at(path, _ADDRESS)
         try:
-            tops = sorted(cloud.glob(root)) if glob.has_magic(root) else [root]
+            tops = sorted(cloud.glob(root)) if "*" in root else [root]
             infos = {(top, each): info for top in tops for each, info in cloud.find(top, detail=True).items()}
             sizes = {each: int(info.get("size") or cloud.size(each[1]) or 0) for each, info in infos.items()}
         except Exception as error:  # noqa: BLE001 -- every store has its own errors

@@ -81,7 +81,7 @@ class Source(msgspec.Struct, frozen=True):
 
 def is_spread(path: str) -> bool:
     """Whether a path names a folder, a pattern or an address, and no single file here."""
-    return Path(path).is_dir() or (not os.path.lexists(path) and ("://" in path or any(sign in path for sign in "*?[")))
+    return Path(path).is_dir() or (not os.path.lexists(path) and ("://" in path or any(sign in path for sign in "*?")))
 
 
 def parts_of(path: str) -> list[str]:
