@@ -21,7 +21,7 @@ from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.source import STDIN
+from rankgate.readers.source import STDIN, shown_path
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
@@ -122,7 +122,7 @@ def run_of(
         return with_scores(run, scores)
     if scores is not None:
         message = "is not read with --untrusted-run; state the scores in the run's lines"
-        raise bad_input(message, file=scores, key="inputs.scores")
+        raise bad_input(message, file=shown_path(scores), key="inputs.scores")
     from rankgate.readers.untrusted import read_untrusted_run  # noqa: PLC0415 -- as above
 
     if file.map is not None or file.format not in {None, "jsonl"}:

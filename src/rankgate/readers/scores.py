@@ -12,7 +12,7 @@ from rankgate.model.values import Details, Ranking
 from rankgate.readers.base import ProblemLog, Run, finite_number, id_of
 from rankgate.readers.judgments import records_of
 from rankgate.readers.mapping import QUERY, usual_names
-from rankgate.readers.source import open_source
+from rankgate.readers.source import open_source, shown_path
 
 _JUDGE = "judge"  # the column that says who gave the numbers
 _Numbers = dict[str, float | None]
@@ -69,7 +69,7 @@ def with_scores(run: Run, path: str) -> Run:
             details = ranking.details or Details()
             own: Mapping[str, float | None] = details.scores or {}
             for name in (name for name in numbers if name in own and own[name] != numbers[name]):
-                both = f"{shown(name)} is {own[name]} here and {numbers[name]} in {path}; keep one"
+                both = f"{shown(name)} is {own[name]} here and {numbers[name]} in {shown_path(path)}; keep one"
                 log.add(Problem(f"query {shown(ranking.query_id)}: {both}", run.name))
             judges = {**(dict.fromkeys(numbers, judge) if judge else {}), **(details.judges or {})} or None
             joined = replace(details, scores={**numbers, **own}, judges=judges)
