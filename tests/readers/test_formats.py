@@ -256,7 +256,12 @@ NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape a
         pytest.param("hello world\n", "'hello world'", NOTHING_LIKE_IT, id="prose"),
         pytest.param(RUNS["csv"], "'qid,docid,score'", "that looks like a run as a table", id="a run as a table"),
         pytest.param("# 3 1\nq d 1\n", "'# 3 1'", MSMARCO, id="a run of MS MARCO after a comment"),
-        pytest.param("question,answer\nWhy?,So.\n", "'question,answer'", f"{NOTHING_LIKE_IT} (found: 'question', 'answer')", id="CSV"),
+        pytest.param(
+            "question,answer\nWhy?,So.\n",
+            "'question,answer'",
+            f"{NOTHING_LIKE_IT} (found: 'question', 'answer')",
+            id="CSV",
+        ),
         pytest.param(RUNS["trec"], "'q Q0 a 1 0.5 tag'", "that looks like a TREC run", id="a TREC run"),
         pytest.param(RUNS["jsonl"], f"'{LINE}'", "that looks like a run", id="a JSONL run"),
         pytest.param(

@@ -451,7 +451,10 @@ def test_a_distance_says_which_end_is_best(suffix: str, order: str, best: list[s
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("{query_id: q, chunk_id: d, score: s}", "unknown key (known: query_id, records, question, items, chunk_id, gain)"),
+        (
+            "{query_id: q, chunk_id: d, score: s}",
+            "unknown key (known: query_id, records, question, items, chunk_id, gain)",
+        ),
         ("{query_id: q, gain: g}", "is missing: without `items` each row is one judgment, and this is its document"),
     ],
 )

@@ -114,32 +114,40 @@ LISTS = (
         pytest.param(
             "qid,docid\nq,a\n",
             [
-                "run:1: no usual name for what orders (found: 'qid', 'docid'); name them with `map: {query_id: qid, "
-                "chunk_id: docid, score: COLUMN}` under inputs.run, beside `path`"
+                (
+                    "run:1: no usual name for what orders (found: 'qid', 'docid'); name them with `map: {query_id: qid, "
+                    "chunk_id: docid, score: COLUMN}` under inputs.run, beside `path`"
+                )
             ],
             id="no order",
         ),
         pytest.param(
             "qid,document,score\nq,a,1\n",
             [
-                "run:1: no usual name for the document's id (found: 'qid', 'document', 'score'); name them with `map: "
-                "{query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
+                (
+                    "run:1: no usual name for the document's id (found: 'qid', 'document', 'score'); name them with `map: "
+                    "{query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
+                )
             ],
             id="no document",
         ),
         pytest.param(
             "qid,query_id,docid,score\nq,q,a,1\n",
             [
-                "run:1: 'qid' and 'query_id' could both be the query (found: 'qid', 'query_id', 'docid', 'score'); name "
-                "them with `map: {query_id: COLUMN, chunk_id: docid, score: score}` under inputs.run, beside `path`"
+                (
+                    "run:1: 'qid' and 'query_id' could both be the query (found: 'qid', 'query_id', 'docid', 'score'); name "
+                    "them with `map: {query_id: COLUMN, chunk_id: docid, score: score}` under inputs.run, beside `path`"
+                )
             ],
             id="two queries",
         ),
         pytest.param(
             "qid,id,doc_id,score\nq,1,a,1\n",
             [
-                "run:1: 'id' and 'doc_id' could both be the document's id (found: 'qid', 'id', 'doc_id', 'score'); name "
-                "them with `map: {query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
+                (
+                    "run:1: 'id' and 'doc_id' could both be the document's id (found: 'qid', 'id', 'doc_id', 'score'); name "
+                    "them with `map: {query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
+                )
             ],
             id="two documents",
         ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
+from typing import Any
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.readers.base import ProblemLog
@@ -35,7 +37,7 @@ class Table:
             twice = next(name for name in names if names.count(name) > 1)
             raise bad_input(f"two columns are called {shown(twice)}; keep one", file=self.name, line=self.line)
 
-    def records(self, fields: FieldMap | None = None) -> Iterator[tuple[Problem, dict[str, str]]]:
+    def records(self, fields: FieldMap | None = None) -> Iterator[tuple[Problem, dict[str, Any]]]:
         """Rows with their places, by the columns' names as a map spells them; case and blanks around do not matter.
 
         A row has as many cells as the header, or one, as Quepid writes a query without ratings; others are noted. A
@@ -52,7 +54,7 @@ class Table:
         count, listed = len(columns), on_one_line(", ".join(self.columns))
         for number, cells in self._records():
             if len(cells) == count or (len(cells) == 1 and "score" not in names and "rank" not in names):
-                yield Problem("", self.name, number), dict(zip(columns, cells, strict=False))
+                yield Problem("", self.name, number), dict(zip_longest(columns, cells))
             else:
                 message = f"expected {count} cells ({listed}), found {len(cells)}: {shown(cells)}"
                 self.log.add(Problem(message, self.name, number))

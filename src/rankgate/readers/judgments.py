@@ -116,8 +116,6 @@ def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[An
     text, query = finder.optional("question", record), f"query {shown(query_id)}"
     question = text if isinstance(text, str) and text else None
     if finder.fields.items is None:
-        if len(record) == 1:  # a row of one cell
-            return query_id, question, []
         return query_id, question, [_listed(record, finder, query)]
     listed = unpacked(finder.required("items", record, query))
     if isinstance(listed, Mapping):  # of gains by id, or as Quepid writes it for RRE, of ids by gain

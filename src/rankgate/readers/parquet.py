@@ -132,30 +132,34 @@ def open_parts(path: str) -> Iterator[Source]:
     Raises:
         RankgateError: there are none, a log says which of them count (Delta, Iceberg, Hudi), or they cannot be reached.
     """
-    name, cloud = shown_path(path), None
+    name, cloud, root = shown_path(path), None, path
+    many = any(sign in path for sign in "*?") and not Path(path).is_dir()
     if "://" in path:
         cloud, root = cloud_at(path, _ADDRESS)
         try:
-            tops = sorted(cloud.glob(root)) if "*" in root else [root]
-            infos = {(top, each): info for top in tops for each, info in cloud.find(top, detail=True).items()}
-            sizes = {each: int(info.get("size") or cloud.size(each[1]) or 0) for each, info in infos.items()}
+            infos = {
+                each: info
+                for top in (cloud.glob(root) if many else [root])
+                for each, info in cloud.find(top, detail=True).items()
+            }
+            sizes = {each: int(info.get("size") or cloud.size(each) or 0) for each, info in infos.items()}
         except Exception as error:  # noqa: BLE001 -- every store has its own errors
             raise bad_input(cloud_reason(error), file=name) from None
     else:
-        tops = [path] if Path(path).is_dir() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 -- or absolute
-        within = {top: [Path(top)] if Path(top).is_file() else sorted(Path(top).rglob("*")) for top in tops}
-        sizes = {(top, str(each)): each.stat().st_size for top in tops for each in within[top] if each.is_file()}
-    # A folder that is named hides nothing by its own name.
-    below = {each: each.removeprefix(top if tops == [path] else top.rpartition("/")[0]) for top, each in sizes}
+        tops = [Path(top) for top in (glob.glob(path, recursive=True) if many else [path])]  # noqa: PTH207 -- or absolute
+        files = {each for top in tops for each in (top, *top.rglob("*")) if each.is_file()}
+        sizes = {str(each): each.stat().st_size for each in files}
+    stem = re.split(r"[*?]", root)[0].rpartition("/")[0] if many else root  # what is named hides nothing
+    below = {each: each.removeprefix(os.path.normpath(stem) if stem else "") for each in sorted(sizes)}
     if log := next((each for each in below.values() if _LOG.search(each)), None):
         said = f"is a table whose log ({log.lstrip('/')}) says which of its files count"
         raise bad_input(f"{said}; let the tool that keeps it write its rows as plain Parquet", file=name)
-    rows = {each: size for (_, each), size in sizes.items() if not _HIDDEN.search(below[each])}
+    rows = [each for each in below if not _HIDDEN.search(below[each])]
     named = [each for each in rows if each.endswith(".parquet")]
     named = named or [each for each in rows if cloud or Path(each).read_bytes()[: len(MAGIC)] == MAGIC]
     if not named:
         raise bad_input("holds no Parquet file; a folder, a pattern or an address is read as Parquet alone", file=name)
-    parts = {cloud.unstrip_protocol(each) if cloud else _pattern(each): rows[each] for each in named}
+    parts = {cloud.unstrip_protocol(each) if cloud else _pattern(each): sizes[each] for each in named}
     stream = io.BufferedReader(io.BytesIO())  # type: ignore[arg-type]
     yield Source(name, stream, MAGIC, share_read=lambda: 0.0, parts=parts, cloud=cloud)
 
@@ -280,7 +284,7 @@ def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
             continue
         if kind.partition("(")[0] not in kinds:
             log.add(Problem(f"the column {shown(name)} is of type {kind}; {expected}", file.name))
-        columns[key] = f"CAST({expression} AS {read_as})"
+        columns[key] = f"{'-' if key == 'score' and fields.sign < 0 else ''}CAST({expression} AS {read_as})"
     log.raise_if_any()
     return columns
 
