@@ -13,7 +13,7 @@ from tests.renderers.page import Page
 from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
-from rankgate.criteria.model import Age, GoldFile, GoldMap, MatchRule, RunFile, RunMap
+from rankgate.criteria.model import Age, GoldFile, GoldMap, MatchRule, RunMap
 from rankgate.criteria.parts import Part, keys_of
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
 from rankgate.model.report import Provenance, Report
@@ -431,10 +431,6 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (GoldFile, "map"): (
         f"inputs: {{gold: {{path: x}}}}\n{ONE}",
         f"inputs: {{gold: {{path: x, map: {{query_id: q, items: i}}}}}}\n{ONE}",
-    ),
-    (RunFile, "map"): (
-        f"inputs: {{baseline: {{path: x}}}}\n{ONE}",
-        f"inputs: {{baseline: {{path: x, map: {{query_id: q, items: i}}}}}}\n{ONE}",
     ),
     (Criteria, "holdout"): (f"holdout: 0.2\n{ONE}", f"holdout: 0.3\n{ONE}"),
     (BaselinePolicy, "accept"): (ONE, f"baseline: {{accept: green}}\n{ONE}"),

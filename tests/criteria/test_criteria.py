@@ -1031,3 +1031,15 @@ def test_whatever_is_written_loads_or_is_refused_clearly(written: Any) -> None:
         criteria = load(json.dumps(written))
         assert criteria.gates
         assert all(gate.threshold is not None or gate.regression_max is not None for gate in criteria.gates)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("metrics: {retrieval: {default_k: 5}}\n", "metrics: unknown key; what is within it stands by itself, in its place: default_k: 5"),
+        ("settings: {confidence: 0.9, evidence: estimate}\n", "settings: unknown key; what is within it stands by itself, in its place: confidence: 0.9, evidence: 'estimate'"),
+    ],
+)  # fmt: skip
+def test_known_keys_within_an_unknown_one_are_named(written: str, said: str) -> None:
+    (found,) = refusal(gate("threshold: 1\n") + written)
+    assert found.partition(": ")[2] == said
