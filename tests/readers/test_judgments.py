@@ -113,8 +113,8 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
         "gold:3: q1: conflicting judgment: 'd1' has gain 3 above and 2 here",
         "gold:4: q1: the gain 'E' is not a finite number",
         "gold:5: q1: the gain 'nan' is not a finite number",
-        "gold:6: q1: the id of the document is empty",
-        "gold:7: the id of the query is empty",
+        "gold:6: q1: the document: expected an id, found ''",
+        "gold:7: the query: expected an id, found ''",
         "gold:8: q1: the gain of 'd5' is 2000; gains lie between -1000 and 1000",
         "gold:9: expected 3 cells (query, docid, rating), found 2: ['q1', 'd6']",
         "gold:10: q1: the gain 'true' is not a finite number",
@@ -141,7 +141,8 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
             "query,docid\nq,d\n",
             [
                 (
-                    "gold:2: no usual name for the rating (found: 'query', 'docid'); name them with `map: {query_id: query, "
+                    "gold:2: no usual name for the rating (found: 'query', 'docid'); name them with `map: "
+                    "{query_id: query, "
                     "chunk_id: docid, gain: COLUMN}` under inputs.gold, beside `path`"
                 )
             ],
@@ -151,7 +152,8 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
             "query,docid,rating,grade\nq,d,1,1\n",
             [
                 (
-                    "gold:2: 'rating' and 'grade' could both be the rating (found: 'query', 'docid', 'rating', 'grade'); name "
+                    "gold:2: 'rating' and 'grade' could both be the rating (found: 'query', 'docid', "
+                    "'rating', 'grade'); name "
                     "them with `map: {query_id: query, chunk_id: docid, gain: COLUMN}` under inputs.gold, beside `path`"
                 )
             ],
@@ -176,7 +178,8 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
             lines({"query": "q", "ratings": [{"docId": "d", "stars": 1}]}),
             [
                 (
-                    "gold:1: no usual name for the rating (found: 'docId', 'stars'); name them with `map: {chunk_id: docId, "
+                    "gold:1: no usual name for the rating (found: 'docId', 'stars'); name them with `map: "
+                    "{chunk_id: docId, "
                     "gain: COLUMN}` under inputs.gold, beside `path`"
                 )
             ],
@@ -216,7 +219,7 @@ def test_judgments_are_no_run() -> None:
         ),
     ],
 )
-def test_a_map(content: str, fields: dict[str, str], expected: Gains) -> None:
+def test_a_map(content: str, fields: dict[str, Any], expected: Gains) -> None:
     assert gains(content, FieldMap(**fields)) == expected
 
 

@@ -34,9 +34,11 @@ RUN = {
     "id": "7f3a",
     "run_type": "retriever",
     "inputs": {"query": "Why?"},
-    "outputs": {"documents": [{"page_content": "Two.", "metadata": {"id": "d2"}}, {"page_content": "", "metadata": {"id": 1}}]},
+    "outputs": {
+        "documents": [{"page_content": "Two.", "metadata": {"id": "d2"}}, {"page_content": "", "metadata": {"id": 1}}]
+    },
     "reference_example_id": "e-1",
-}  # fmt: skip
+}
 SPAN = {
     "context.span_id": "5c1f",
     "attributes.input.value": "Why?",

@@ -115,7 +115,8 @@ LISTS = (
             "qid,docid\nq,a\n",
             [
                 (
-                    "run:1: no usual name for what orders (found: 'qid', 'docid'); name them with `map: {query_id: qid, "
+                    "run:1: no usual name for what orders (found: 'qid', 'docid'); name them with `map: "
+                    "{query_id: qid, "
                     "chunk_id: docid, score: COLUMN}` under inputs.run, beside `path`"
                 )
             ],
@@ -125,7 +126,8 @@ LISTS = (
             "qid,document,score\nq,a,1\n",
             [
                 (
-                    "run:1: no usual name for the document's id (found: 'qid', 'document', 'score'); name them with `map: "
+                    "run:1: no usual name for the document's id (found: 'qid', 'document', 'score'); name "
+                    "them with `map: "
                     "{query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
                 )
             ],
@@ -135,7 +137,8 @@ LISTS = (
             "qid,query_id,docid,score\nq,q,a,1\n",
             [
                 (
-                    "run:1: 'qid' and 'query_id' could both be the query (found: 'qid', 'query_id', 'docid', 'score'); name "
+                    "run:1: 'qid' and 'query_id' could both be the query (found: 'qid', 'query_id', 'docid', "
+                    "'score'); name "
                     "them with `map: {query_id: COLUMN, chunk_id: docid, score: score}` under inputs.run, beside `path`"
                 )
             ],
@@ -145,7 +148,8 @@ LISTS = (
             "qid,id,doc_id,score\nq,1,a,1\n",
             [
                 (
-                    "run:1: 'id' and 'doc_id' could both be the document's id (found: 'qid', 'id', 'doc_id', 'score'); name "
+                    "run:1: 'id' and 'doc_id' could both be the document's id (found: 'qid', 'id', 'doc_id', "
+                    "'score'); name "
                     "them with `map: {query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
                 )
             ],

@@ -156,9 +156,7 @@ class GoldMap(Part):
     query_id: Text = Field(description="The query's id, or its text where it has none.")
     records: Text | None = optional(_RECORDS)
     question: Text | None = optional("The query's text.")
-    items: Text | None = optional(
-        "The documents of a query: ids, objects, or gains by id. Absent: each line or row is one judgment."
-    )
+    items: Text | None = optional("The documents of a query: ids, objects, or gains by id. Absent: a judgment a row.")
     chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
     gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")
 
@@ -176,9 +174,7 @@ class GoldFile(Part):
 
     path: PlacedPath
     format: str | None = optional("Name of the format; detected from the content where absent.")
-    map: Annotated[FieldMap, ReadAs(GoldMap)] | None = optional(
-        "What holds what in judgments under other names; read as JSONL, JSON, CSV or Parquet."
-    )
+    map: Annotated[FieldMap, ReadAs(GoldMap)] | None = optional("What holds what in judgments under other names.")
 
 
 class RunMap(Part):
@@ -236,9 +232,7 @@ class Inputs(Part):
     baseline: Annotated[InputFile, ReadAs(RunFile)] | None = optional(
         "A directory written by `rankgate baseline accept`, another store, or any run file."
     )
-    scores: PlacedPath | None = optional(
-        "Numbers of another tool, a row a query: CSV, JSONL, JSON or Parquet; joined to the run for score(FIELD)."
-    )
+    scores: PlacedPath | None = optional("Numbers of another tool, a row a query, joined to the run for score(FIELD).")
     waivers: Annotated[Text, AfterValidator(_beside)] = optional(
         "Waivers; without the key this file, if it is there.", WAIVERS, validate_default=True
     )

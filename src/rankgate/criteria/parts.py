@@ -199,8 +199,7 @@ def _text(root: type[Part], error: ErrorDetails) -> str:
 def _within(value: Any) -> Iterator[tuple[str, Any]]:
     """The keys that stand anywhere within a value, with theirs."""
     for key, inner in value.items() if isinstance(value, dict) else ():
-        yield key, inner
-        yield from _within(inner)
+        yield from ((key, inner), *_within(inner))
 
 
 def _expected(root: type[Part], kind: str, loc: KeyPath) -> str:

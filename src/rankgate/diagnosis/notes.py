@@ -74,8 +74,9 @@ def stray_scores(candidate: ScoredRun, gold: Gold) -> list[str]:
     """How many queries have scores of `inputs.scores` and no line in the run; nothing where none does."""
     scores = candidate.scores
     known = ({*scores.query_ids} - {*scores.missing}) | {*scores.unknown_queries, *gold.left_out}
-    stray = count_text(len(candidate.run.scored - known), "query of inputs.scores is", "queries of inputs.scores are")
-    return [f"{stray} absent from the run; `rankgate validate` names them."] if candidate.run.scored - known else []
+    stray = candidate.run.scored - known
+    count = count_text(len(stray), "query of inputs.scores is", "queries of inputs.scores are")
+    return [f"{count} absent from the run; `rankgate validate` names them."] if stray else []
 
 
 def gold_note(changes: GoldChanges) -> str:

@@ -75,9 +75,9 @@ def once(ids: list[str]) -> tuple[list[str], int]:
     return unique, len(ids) - len(unique)
 
 
-def id_of(value: object, what: str) -> str:
-    """An id as text; an integer equals its decimal digits. A ValueError that begins with `what` for all else."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
+def id_of(value: object, what: str, *, some: bool = False) -> str:
+    """An id as text, `some` for none that is empty; an integer equals its digits. A ValueError for all else."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or (some and value == ""):
         raise ValueError(f"{what}: expected an id, found {shown(value)}")
     return str(value)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.mapping import NAMES, FieldMap, MissingNameError
+from rankgate.readers.mapping import FieldMap, MissingNameError, named_in
 from rankgate.readers.recognition import plain, separator_of
 from rankgate.readers.source import Source, utf8_message
 
@@ -40,10 +40,9 @@ class Table:
     def records(self, fields: FieldMap | None = None) -> Iterator[tuple[Problem, dict[str, Any]]]:
         """Rows with their places, by the columns' names as a map spells them; case and blanks around do not matter.
 
-        A row has as many cells as the header, or one, as Quepid writes a query without ratings; others are noted. A
-        RankgateError names the columns that the map names and the header lacks.
+        A row has as many cells as the header, or one, as Quepid writes a query without ratings; others are noted.
         """
-        names = {key: name for key in NAMES if (name := getattr(fields, key, None)) is not None}
+        names = named_in(fields)
         for key, name in names.items():
             if plain(name) not in self._places:
                 error = MissingNameError(key, name, "the table", self.columns)

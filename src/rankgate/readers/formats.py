@@ -97,9 +97,7 @@ def read_gold(
     *,
     most_problems: int | None = None,
 ) -> Gold:
-    """Read a gold set; the format is detected from the content unless it is named, or a map says what holds what.
-
-    Of a folder of BEIR the judgments are read, and the questions, if they are there.
+    """Read a gold set, or a folder of BEIR; the format is detected from the content unless it, or a map, is named.
 
     Raises:
         RankgateError: unreadable or malformed, with every problem in it, or no relevant document in it at all.

@@ -62,8 +62,8 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
         samples = read_judgments(fields, chain([first], records), log)
     gains = (gain for sample in samples.values() for gain in sample.gains.values())
     if not fractions and fields.gain in named(_GAIN[1:], [fields.gain or ""]) and any(gain % 1 for gain in gains):
-        said = "that looks like a run, whose scores are no whole numbers; if they are gains"
         known = {"query_id": fields.query_id, "chunk_id": fields.chunk_id, "gain": fields.gain}
+        said = "that looks like a run, whose scores are no whole numbers; if they are gains"
         raise bad_input(f"{said}, {advice(known, 'gold')}", file=source.name)
     return samples
 
@@ -93,7 +93,7 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
         for doc, value in pairs:
             try:
                 if value is not None and value != "":
-                    _judge(gains, _id(doc, "the document"), value)
+                    _judge(gains, id_of(doc, "the document", some=True), value)
             except ValueError as error:
                 log.note(where, error)
     return samples
@@ -112,7 +112,7 @@ def _judge(gains: dict[str, float], doc: str, value: Any) -> None:
 
 def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[Any, Any]]]:
     """The query, its text, and documents with their gains as written, of a row or of an object that lists them."""
-    query_id = _id(finder.required("query_id", record, "the object"), "the query")
+    query_id = id_of(finder.required("query_id", record, "the object"), "the query", some=True)
     text, query = finder.optional("question", record), f"query {shown(query_id)}"
     question = text if isinstance(text, str) and text else None
     if finder.fields.items is None:
@@ -127,7 +127,6 @@ def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[An
 
 
 def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
-    """A document and its gain; None where nobody has judged it."""
     if not isinstance(entry, Mapping):
         return entry, 1
     if finder.names("chunk_id"):
@@ -137,20 +136,13 @@ def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
     return entry[keys["chunk_id"]], entry[keys["gain"]]
 
 
-def _id(value: object, what: str) -> str:
-    written = id_of(value, what)
-    if not written:
-        raise ValueError(f"the id of {what} is empty")
-    return written
-
-
 def _usual_fields(record: Any, place: Problem) -> FieldMap:
     """The map that the keys of a record imply; else a RankgateError."""
     names = [*record] if isinstance(record, Mapping) else []
     items = named(_LISTS, names)
     roles: dict[str, Sets] = {"query_id": (QUERY[0], {"id"}, TEXT) if items else QUERY}
     roles |= {} if items else {"chunk_id": DOC, "gain": _GAIN}
-    known = usual_names(names, roles, "gold", place)
+    known: dict[str, Any] = usual_names(names, roles, "gold", place)
     texts = named((TEXT,), names)
     return FieldMap(**known, question=texts[0] if texts else None, items=items[0] if items else None)
 

@@ -31,10 +31,7 @@ def read_mapped_json(fields: FieldMap, source: Source, needs: frozenset[Need], l
 def read_records(
     fields: FieldMap, records: Records, name: str, needs: frozenset[Need], log: ProblemLog, *, cells: bool = False
 ) -> Iterator[Ranking]:
-    """Rankings from objects of a file; a name of the map that a required value or every object lacks is an error.
-
-    With `cells` the values are texts, of which an empty one says nothing.
-    """
+    """Rankings from objects of a file, or rows of `cells`; a name of the map that they lack is an error."""
     finder = Finder(fields, needs)
     if fields.items is not None:
         yield from rankings_of(looked_up(records, _line, finder, log), needs, log)
@@ -134,7 +131,7 @@ _READ_AS = {"score": finite_number, "rank": whole_number, "latency_ms": finite_n
 
 def _unlike(value: Any, what: str, doc: str | int) -> str:
     kind = "a whole number" if what == "rank" else "a finite number"
-    header = "; if that is a header, remove the row" if value in _READ_AS else ""
+    header = "; if that is a header, remove the row" if str(value) in _READ_AS else ""
     return f"the {what} of {shown(doc)} is {shown(value)}; expected {kind}{header}"
 
 
@@ -167,8 +164,7 @@ def _plain(value: Any) -> Any:
 def json_records(source: Source, log: ProblemLog, under: str | None = None) -> Records:
     """The values of JSONL, or the entries of one JSON list, with their places; a line that is none is noted.
 
-    With `under` the file is one value, which has the list under that name, or is it where that is empty. In place of
-    a list there may be a mapping, of which each entry has its name as `key` and the rest as `value`.
+    With `under` the file is one value, with the list under that name, or `key`s with `value`s in place of a list.
     """
     if under is not None:
         whole = source_json(source)

@@ -21,10 +21,7 @@ _MAX_NAMES = 20
 
 
 class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
-    """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects.
-
-    `gain` and `question` are of gold sets, what is not of `records`, `items` and `chunk_id` of runs.
-    """
+    """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
 
     query_id: str
     records: str | None = None
@@ -42,7 +39,7 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     context: str | None = None
     context_texts: str | None = None
     abstained: str | None = None
-    gain: str | None = None
+    gain: str | None = None  # this and the next of gold sets alone
     question: str | None = None
 
     def problem(self) -> tuple[str, str] | None:
@@ -93,14 +90,20 @@ def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, plac
 
 
 def advice(known: Mapping[str, str | None], kind: str) -> str:
-    """The map to write, with COLUMN where a name is not known."""
+    """The map to write, with COLUMN where a name is not known; scores have none."""
+    if kind == "scores":
+        return "call its column query_id"
     plain = {key: name if re.fullmatch(r"\w[\w .-]*", name or "") else json.dumps(name) for key, name in known.items()}
     pairs = (f"{key}: {plain[key] if name else 'COLUMN'}" for key, name in known.items())
     return f"name them with `map: {{{', '.join(pairs)}}}` under inputs.{kind}, beside `path`"
 
 
-# What the map names in a row of the file.
-NAMES = tuple(key for key in FieldMap.__struct_fields__ if key not in ("order", "records"))
+def named_in(fields: FieldMap | None) -> dict[str, str]:
+    """What a map names in a row of the file, by its keys."""
+    stated = {} if fields is None else msgspec.structs.asdict(fields)
+    return {key: name for key, name in stated.items() if name is not None and key not in ("order", "records")}
+
+
 # What is read only where a metric needs it; the rest always.
 _NEEDED = {"text": Need.TEXTS, "doc_id": Need.DOCS, "doc_version": Need.VERSIONS, "latency_ms": Need.LATENCY}
 _NEEDED |= dict.fromkeys(ANSWER_KEYS, Need.ANSWER)
@@ -131,8 +134,7 @@ class Finder:
     def __init__(self, fields: FieldMap, needs: frozenset[Need]) -> None:
         self.fields = fields
         self.needs = needs
-        named = ((key, getattr(fields, key)) for key in NAMES if _NEEDED.get(key) in {None, *needs})
-        self._names: dict[str, str] = {key: name for key, name in named if name is not None}
+        self._names = {key: name for key, name in named_in(fields).items() if _NEEDED.get(key) in {None, *needs}}
         self._found: set[str] = set()
         self._lacking: dict[str, Problem] = {}
         self._missed: dict[str, Problem] = {}
@@ -177,10 +179,7 @@ MISSING = object()  # in place of what a record does not have; null is a value
 
 
 def look_up(record: Any, name: str) -> Any:
-    """The value under a name, dots reaching into nested objects, also those of a text that holds JSON.
-
-    `MISSING` where it is not there.
-    """
+    """The value under a name, dots reaching into objects, also those of a text that holds JSON; else `MISSING`."""
     record = unpacked(record)
     if not isinstance(record, Mapping):
         return MISSING

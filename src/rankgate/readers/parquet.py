@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import io
 import os
 import re
@@ -19,10 +18,10 @@ from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.json_text import not_finite
 from rankgate.readers.mapped import read_records
-from rankgate.readers.mapping import NAMES, FieldMap, MissingNameError
+from rankgate.readers.mapping import FieldMap, MissingNameError, named_in
 from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of
-from rankgate.readers.source import Source, cloud_at, cloud_reason, shown_path
+from rankgate.readers.source import Source, cloud_at, cloud_reason, parts_of, shown_path
 from rankgate.readers.tables import ROW_NEEDS, usual_map
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _BATCH, _THREADS = 1_000, 2
 _SLICE, _MAX_SLICES = 1_000_000, 8  # rows, at least, and slices
 _HIDDEN = re.compile(r"(?:^|/)[_.]")  # what Spark and Hive keep beside their rows
 _LOG = re.compile(r"(?:^|/)(?:_delta_log|\.hoodie)/|\.metadata\.json$")
-_ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<place>[^?#\s]+)", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?!file:|local:)(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<place>[^?#\s]+)", re.IGNORECASE)
 _IDS = msgspec.json.Decoder(list[str])
 # DuckDB's names for the types that can be what a column is for, and what the column is read as.
 _WHOLE = frozenset({*("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")})
@@ -112,7 +111,7 @@ class _File:
 
     def records(self, fields: FieldMap | None = None) -> Iterator[tuple[Problem, Any]]:
         """Rows as objects with the columns that the map reaches into; with all of them where there is no map."""
-        names = [name for key in NAMES if (name := getattr(fields, key, None)) is not None]
+        names = named_in(fields).values()
         roots = list(dict.fromkeys(name if name in self.columns else name.split(".")[0] for name in names))
         columns = [name for name in roots if name in self.columns] or list(self.columns)
         place = Problem("", self.name)
@@ -127,11 +126,7 @@ def _pattern(path: str) -> str:
 
 @contextmanager
 def open_parts(path: str) -> Iterator[Source]:
-    """The Parquet files of a folder, a pattern or an address as one source, without what Spark hides (`_…`, `.…`).
-
-    Raises:
-        RankgateError: there are none, a log says which of them count (Delta, Iceberg, Hudi), or they cannot be reached.
-    """
+    """The Parquet files of a folder, a pattern or an address as one source, without what Spark hides (`_…`, `.…`)."""
     name, cloud, root = shown_path(path), None, path
     many = any(sign in path for sign in "*?") and not Path(path).is_dir()
     if "://" in path:
@@ -146,11 +141,9 @@ def open_parts(path: str) -> Iterator[Source]:
         except Exception as error:  # noqa: BLE001 -- every store has its own errors
             raise bad_input(cloud_reason(error), file=name) from None
     else:
-        tops = [Path(top) for top in (glob.glob(path, recursive=True) if many else [path])]  # noqa: PTH207 -- or absolute
-        files = {each for top in tops for each in (top, *top.rglob("*")) if each.is_file()}
-        sizes = {str(each): each.stat().st_size for each in files}
-    stem = re.split(r"[*?]", root)[0].rpartition("/")[0] if many else root  # what is named hides nothing
-    below = {each: each.removeprefix(os.path.normpath(stem) if stem else "") for each in sorted(sizes)}
+        sizes = {each: Path(each).stat().st_size for each in parts_of(path) if Path(each).is_file()}
+    stem = re.split(r"[*?]", root)[0].rpartition("/")[0] if many else os.path.normpath(root)
+    below = {each: each.removeprefix(stem) for each in sorted(sizes)}  # what is named hides nothing
     if log := next((each for each in below.values() if _LOG.search(each)), None):
         said = f"is a table whose log ({log.lstrip('/')}) says which of its files count"
         raise bad_input(f"{said}; let the tool that keeps it write its rows as plain Parquet", file=name)
@@ -160,8 +153,7 @@ def open_parts(path: str) -> Iterator[Source]:
     if not named:
         raise bad_input("holds no Parquet file; a folder, a pattern or an address is read as Parquet alone", file=name)
     parts = {cloud.unstrip_protocol(each) if cloud else _pattern(each): sizes[each] for each in named}
-    stream = io.BufferedReader(io.BytesIO())  # type: ignore[arg-type]
-    yield Source(name, stream, MAGIC, share_read=lambda: 0.0, parts=parts, cloud=cloud)
+    yield Source(name, io.BytesIO(), MAGIC, share_read=lambda: 0.0, parts=parts, cloud=cloud)
 
 
 def _quoted(column: str) -> str:
@@ -176,7 +168,8 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
     """
     columns = _columns(file, fields, needs, log)
     query, doc, score, rank = columns["query_id"], columns["chunk_id"], columns.get("score"), columns.get("rank")
-    _refuse_scattered(file, query)
+    if len(file.folders) > 1:
+        _refuse_scattered(file, query)
     flaws = [f"{doc} IS NULL", *([f"{score} IS NULL OR NOT isfinite({score})"] if score else [])]
     flawed = " OR ".join(flaws + ([f"{rank} IS NULL"] if rank else []))
     plain = columns.keys() <= _ALWAYS and Need.ITEM_SCORES not in needs
@@ -204,8 +197,6 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
 
 def _refuse_scattered(file: _File, query: str) -> None:
     """Refuse parts of several runs: a query that has rows in two folders, as of two days or two systems."""
-    if len(file.folders) == 1:
-        return
     rows = f"SELECT {query} AS q, regexp_replace(filename, '/[^/]*$', '') AS folder FROM {file.named}"  # noqa: S608
     twice = f"SELECT q, min(folder), max(folder) FROM ({rows}) GROUP BY 1 HAVING min(folder) < max(folder) ORDER BY 1"  # noqa: S608
     for query_id, *folders in file.rows(f"{twice} LIMIT 1"):

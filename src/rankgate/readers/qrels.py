@@ -28,11 +28,7 @@ def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
 
 
 def beir_files(folder: str) -> tuple[str, str | None]:
-    """The judgments of a BEIR folder, `qrels/test.tsv` or the only split, and its `queries.jsonl`, if it is there.
-
-    Raises:
-        RankgateError: there are none, or several of which none is called test.
-    """
+    """The judgments of a BEIR folder, `qrels/test.tsv` or else the only split, and its `queries.jsonl`, if any."""
     splits = sorted(Path(folder, "qrels").glob("*.tsv"))
     chosen = [each for each in splits if each.stem == "test"] or splits
     if len(chosen) != 1:

@@ -14,35 +14,31 @@ from rankgate.readers.judgments import records_of
 from rankgate.readers.mapping import QUERY, usual_names
 from rankgate.readers.source import open_source, shown_path
 
-_JUDGE = "judge"  # the column that says who gave the numbers
-_Numbers = dict[str, float | None]
+_Row = tuple[dict[str, float | None], str | None]  # the numbers, and who gave them: the column `judge`
 
 
-def read_scores(path: str) -> dict[str, tuple[_Numbers, str | None]]:
-    """Numbers by query and name, and who gave them, from CSV, TSV, JSONL, a JSON list or Parquet.
+def read_scores(path: str) -> dict[str, _Row]:
+    """Numbers by query and name, and who gave them, of a table or rows of JSON; a RankgateError where it has no ids.
 
     A column is one of numbers if nothing else stands in it; empty, null or NaN is what its tool left undefined.
-
-    Raises:
-        RankgateError: no column names the query, or a query stands twice, with each line.
     """
     log, rows, texts, key = ProblemLog(), dict[str, dict[str, Any]](), set[str](), ""
     with open_source(path) as source, records_of(source, log) as records:
         for place, record in records:
             key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
             try:
-                query_id = id_of(record.get(key), "the query")
+                query_id = id_of(record.get(key), "the query", some=True)
                 if query_id in rows:
                     raise ValueError(f"query {shown(query_id)} stands twice; keep one row of it")
             except ValueError as error:
                 log.note(place, error)
                 continue
-            rows[query_id] = {name: _number(cell) for name, cell in record.items()} | {_JUDGE: record.get(_JUDGE)}
+            rows[query_id] = {name: _number(cell) for name, cell in record.items()} | {"judge": record.get("judge")}
             texts.update(name for name, number in rows[query_id].items() if number is ...)
     log.raise_if_any()
-    texts |= {key, _JUDGE}
+    texts |= {key, "judge"}
     return {
-        query_id: ({name: number for name, number in row.items() if name not in texts}, row[_JUDGE] or None)
+        query_id: ({name: number for name, number in row.items() if name not in texts}, row["judge"] or None)
         for query_id, row in rows.items()
     }
 
@@ -55,11 +51,7 @@ def _number(cell: Any) -> Any:
 
 
 def with_scores(run: Run, path: str) -> Run:
-    """The run with the numbers of a file joined to its rankings, which are read as they are asked for.
-
-    Raises:
-        RankgateError: as for `read_scores`; while reading: a line states a number that the file has otherwise.
-    """
+    """The run with the numbers of a file joined to its rankings; what a line states otherwise is an error."""
     scores = read_scores(path)
 
     def rankings() -> Iterator[Ranking]:

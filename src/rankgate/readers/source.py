@@ -85,9 +85,9 @@ def is_spread(path: str) -> bool:
 
 
 def parts_of(path: str) -> list[str]:
-    """A path, and what lies below a folder or fits a pattern here."""
-    found = glob.glob(path, recursive=True) if is_spread(path) and not Path(path).is_dir() else [path]  # noqa: PTH207
-    return [path, *found, *(str(each) for top in found if "://" not in top for each in Path(top).rglob("*"))]
+    """A path, and what lies below a folder, or below what fits a pattern, here."""
+    tops = [path, *(glob.glob(path, recursive=True) if is_spread(path) else ())]  # noqa: PTH207
+    return [*tops, *(str(each) for top in tops for each in Path(top).rglob("*"))]
 
 
 def shown_path(path: str) -> str:
@@ -226,12 +226,7 @@ def _open_bytes(path: str) -> io.FileIO:
 
 
 def cloud_at(url: str, address: re.Pattern[str]) -> tuple[Any, str]:
-    """The file system of fsspec that has an address, and the path there; credentials are those of its own tools.
-
-    Raises:
-        RankgateError: it is no plain address by the pattern, which has groups `scheme` and `place`; nothing is
-            installed that reads it; or it cannot be reached.
-    """
+    """The file system of fsspec that has an address of this pattern, and the path there; else a RankgateError."""
     spec, parts = redacted(url).rstrip("/"), address.fullmatch(url)
     if parts is None or "::" in url or ".." in parts["place"].split("/"):
         raise bad_input("is no plain address, as s3://bucket/folder", file=spec)
