@@ -72,8 +72,14 @@ CASES = [
 
 @pytest.mark.parametrize(("tool", "what", "fields", "content", "expected"), CASES)
 def test_a_recipe(
-    tool: str, what: str, fields: str, content: Any, expected: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    tool: str,
+    what: str,
+    fields: str,
+    content: Any,
+    expected: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     indent = None if tool in {"LangSmith", "Phoenix"} else 2  # these are one object a line
     Path("file").write_text(json.dumps(content, indent=indent) + "\n", encoding="utf-8")

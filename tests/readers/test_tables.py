@@ -321,7 +321,10 @@ def test_bad_msmarco(content: str | bytes, expected: list[str]) -> None:
 
 def test_header_of_msmarco() -> None:
     assert refusal("query doc rank\nq a 1\n", "msmarco") == [
-        "run:1: query 'query': the rank of 'doc' is 'rank'; expected a whole number; if that is a header, remove the row"
+        (
+            "run:1: query 'query': the rank of 'doc' is 'rank'; expected a whole number; if that is a header, "
+            "remove the row"
+        )
     ]
 
 
