@@ -746,3 +746,29 @@ def test_scores_come_from_the_file_that_the_base_names(repository: Path) -> None
     Path("scores.csv").symlink_to("good.csv")
     with pytest.raises(RankgateError, match=r"scores\.csv: is a symbolic link, or lies behind one"):
         judge()
+
+
+def test_a_gold_set_that_is_a_folder_of_beir_is_the_bases(repository: Path) -> None:
+    """With all that lies in it: a pull request that relabels it is judged by the base's too."""
+
+    def as_beir(docs: str) -> None:
+        Path("beir/qrels").mkdir(parents=True, exist_ok=True)
+        rows = "".join(f"{query}\t{docs}-{query}\t1\n" for query in QUERIES)
+        Path("beir/qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
+
+    def with_folder() -> None:
+        as_beir("doc")
+        replace_in("ship-criteria.yaml", "gold: gold.yaml", "gold: beir")
+
+    on_main(with_folder)
+    unchanged = judge()
+    assert (unchanged.verdict, unchanged.base and unchanged.base.queries) == (FAIL, None)
+    lines = ({"query_id": query, "topk": [f"other-{query}"]} for query in QUERIES)
+    Path("run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    as_beir("other")
+    commit()
+    found = judge()
+    assert found.verdict is FAIL
+    assert found.base is not None
+    assert found.base.queries is not None
+    assert found.base.queries.relabelled == len(QUERIES)

@@ -84,7 +84,7 @@ def test_directory(problems_of: ProblemsOf) -> None:
     """A gold set may be a folder of BEIR, and a run one of Parquet files."""
     Path("folder").mkdir()
     expected = (
-        "is a folder, and as one of BEIR it needs one file of judgments, qrels/test.tsv (found none)",
+        "is a directory, and as one of BEIR it needs one file of judgments, qrels/test.tsv (found none)",
         "holds no Parquet file; a folder, a pattern or an address is read as Parquet alone",
     )
     for name in ("folder", "folder/", "."):

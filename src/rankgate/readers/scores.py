@@ -18,10 +18,7 @@ _Row = tuple[dict[str, float | None], str | None]  # the numbers, and who gave t
 
 
 def read_scores(path: str) -> dict[str, _Row]:
-    """Numbers by query and name, and who gave them, of a table or rows of JSON; a RankgateError where it has no ids.
-
-    A column is one of numbers if nothing else stands in it; empty, null or NaN is what its tool left undefined.
-    """
+    """By query the columns that have nothing but numbers, empty cells, null and NaN: these its tool left undefined."""
     log, rows, texts, key = ProblemLog(), dict[str, dict[str, Any]](), set[str](), ""
     with open_source(path) as source, records_of(source, log) as records:
         for place, record in records:
