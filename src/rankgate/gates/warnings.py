@@ -267,7 +267,7 @@ def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[
     values = ((query_id, best_possible(metric, sample, default_k)) for query_id, sample in samples.items())
     best = {query_id: value for query_id, value in values if value is not None}
     k = metric.cutoff if isinstance(metric.cutoff, int) else None
-    capped = (query_id for query_id, value in best.items() if value < metric.high)
+    capped = (query_id for query_id, value in best.items() if value < metric.high and metric.cutoff is not Cutoff.WHOLE)
     short = [each for each in capped if len(samples[each].relevant()) > (k or samples[each].k or default_k)]
     if not best:
         return []

@@ -356,6 +356,8 @@ def _if_both(one: float | None, other: float | None) -> float | None:
 
 
 def _limit(metric: Metric, k: int) -> int | None:
+    if getattr(metric, "judged_only", False):  # what is below moves up
+        return None
     return metric.cutoff if isinstance(metric.cutoff, int) else k if metric.cutoff is Cutoff.SAMPLE else None
 
 
