@@ -678,12 +678,12 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}inputs: gold.yaml\n",
-            ["3: inputs: expected a mapping with gold, run, baseline and waivers, found the text 'gold.yaml'"],
+            ["3: inputs: expected a mapping with gold, run, baseline, scores and waivers, found the text 'gold.yaml'"],
             id="inputs as text",
         ),
         pytest.param(
             f"{ONE}inputs:\n  gold: 5\n",
-            ["4: inputs.gold: expected text or a mapping with path and format, found 5"],
+            ["4: inputs.gold: expected text or a mapping with path, format and map, found 5"],
             id="an input as a number",
         ),
         pytest.param(
@@ -1031,3 +1031,16 @@ def test_whatever_is_written_loads_or_is_refused_clearly(written: Any) -> None:
         criteria = load(json.dumps(written))
         assert criteria.gates
         assert all(gate.threshold is not None or gate.regression_max is not None for gate in criteria.gates)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("metrics: {retrieval: {default_k: 5}}", "default_k: 5"),
+        ("settings: {confidence: 0.9, evidence: estimate}", "confidence: 0.9, evidence: 'estimate'"),
+    ],
+)
+def test_known_keys_within_an_unknown_one_are_named(written: str, said: str) -> None:
+    (found,) = refusal(f"{gate('threshold: 1')}{written}\n")
+    place = f"{written.partition(':')[0]}: unknown key; what is within it stands by itself, in its place"
+    assert found.partition(": ")[2] == f"{place}: {said}"

@@ -98,6 +98,7 @@ def _keys(criteria: Criteria) -> dict[str, _Value]:
         "baseline.max_age.commits": age.commits,
         "baseline.max_age.severity": age.severity,
         **{f"inputs.{name}{key}": value for name, file in files.items() for key, value in _file(file).items()},
+        "inputs.scores": redacted(criteria.inputs.scores) if criteria.inputs.scores else None,
         "inputs.waivers": redacted(criteria.inputs.waivers) if criteria.waivers_named else None,
     }
 

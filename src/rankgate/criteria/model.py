@@ -35,6 +35,7 @@ from rankgate.readers.yaml_text import KeyPath, YamlDocument, load_yaml
 
 ANCHOR_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"  # it stands in tables and file names
 _LONGEST_RANGE = 1.0
+_RECORDS = "What holds the objects where the file is one JSON value: a list, or objects by name, which is their `key`."
 V = TypeVar("V")
 
 
@@ -158,19 +159,38 @@ Query = Annotated[
 ]
 
 
+class GoldMap(Part):
+    """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
+
+    query_id: Text = Field(description="The query's id, or its text where it has none.")
+    records: Text | None = optional(_RECORDS)
+    question: Text | None = optional("The query's text.")
+    items: Text | None = optional("The documents of a query: ids, objects, or gains by id. Absent: a judgment a row.")
+    chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
+    gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")
+
+    @model_validator(mode="after")
+    def _can_be_read_by(self) -> Self:
+        if self.items is None and self.chunk_id is None:
+            refuse([(("chunk_id",), "is missing: without `items` each row is one judgment, and this is its document")])
+        return self
+
+
 class GoldFile(Part):
-    """A file and, where the guess from its content is not wanted, its format."""
+    """A file and, where the guess from its content is not wanted, its format, or what holds what in it."""
 
     short: ClassVar = "path"
 
     path: PlacedPath
     format: str | None = optional("Name of the format; detected from the content where absent.")
+    map: Annotated[FieldMap, ReadAs(GoldMap)] | None = optional("What holds what in judgments under other names.")
 
 
 class RunMap(Part):
     """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
 
     query_id: Text = Field(description="The query's id.")
+    records: Text | None = optional(_RECORDS)
     items: Text | None = optional(
         "The list of results of a query, best first. Absent: each line or row is one result, and "
         "`score` or `rank` orders them."
@@ -221,6 +241,7 @@ class Inputs(Part):
     baseline: Annotated[InputFile, ReadAs(RunFile)] | None = optional(
         "A directory written by `rankgate baseline accept`, another store, or any run file."
     )
+    scores: PlacedPath | None = optional("Numbers of another tool, a row a query, joined to the run for score(FIELD).")
     waivers: Annotated[Text, AfterValidator(_beside)] = optional(
         "Waivers; without the key this file, if it is there.", WAIVERS, validate_default=True
     )

@@ -14,7 +14,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
-from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, untrusted_notes
+from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, stray_scores, untrusted_notes
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
@@ -97,6 +97,7 @@ def compose(
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *part_notes(gold),
+            *stray_scores(candidate, gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
             *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),

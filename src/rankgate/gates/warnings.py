@@ -57,7 +57,7 @@ def gold_facts(gold: Gold) -> list[str]:
     return facts
 
 
-def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str]:
+def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str, scored: frozenset[str] = frozenset()) -> list[str]:
     """Facts of a run under the gold set."""
     answered, known = dict.fromkeys(ranking.query_id for ranking in rankings), gold.all_samples
     missing = [query_id for query_id in gold.samples if query_id not in answered]
@@ -68,6 +68,7 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
     facts = [
         (missing, f"{count_text(len(missing), 'query is', 'queries are')} absent from {name} and would score as worst"),
         (unknown, f"{count_text(len(unknown), 'query', 'queries')} of {name} without a sample in the gold set"),
+        (sorted(scored - answered.keys()), "inputs.scores has queries that the run lacks"),
         (repeated, f"{removed} in {count_text(len(repeated), 'ranking')} of {name} would be removed"),
         (empty, f"{count_text(len(empty), 'ranking')} of {name} without a single result"),
     ]
