@@ -198,7 +198,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     the relevant ones. `spans` are the passages among all these, by the ids that stand for them there. `k` is its
     own cut-off (`metadata.k`) for metrics whose name has none. `answers` are texts of which any one answers the
     question, `claims` what a right answer must say, each once. `as_of` is the day (ISO 8601) for which it is asked,
-    `source` and `entities` what a router and an entity extractor should have found.
+    `source` and `entities` what a router and an entity extractor should have found. `weight` is its traffic, in any
+    unit; the tag `traffic:head`, `traffic:torso` or `traffic:tail` comes from it.
     """
 
     query_id: str
@@ -216,6 +217,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
     entities: tuple[str, ...] | None = None
     cluster: str | None = None
+    weight: float | None = None
     line: int | None = None
 
     def relevant(self) -> list[str]:
@@ -223,17 +225,18 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return [doc for doc, gain in self.gains.items() if gain > 0]
 
     def judgments(self) -> list[Any]:
-        """The gains and, where there are any, claims and texts of spans, as JSON can hold them, in their own order."""
+        """The gains and, where there are any, claims, weight and texts of spans, as JSON can hold them, in one order."""
         claims = [sorted((claim.text, claim.vital) for claim in self.claims)] if self.claims else []
         quoted = sorted((span.id, span.text) for span in self.spans.values() if span.text is not None)
-        return [sorted(self.gains.items()), *claims, *([quoted] if quoted else ())]
+        weight = [] if self.weight is None else [self.weight]
+        return [sorted(self.gains.items()), *claims, *weight, *([quoted] if quoted else ())]
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
-    `fingerprint` is a digest of the judgments, claims among them, whatever the format; None until somebody asks for it
-    (`fingerprint_of`).
+    `fingerprint` is a digest of the judgments, claims and weights among them, whatever the format; None until somebody
+    asks for it (`fingerprint_of`).
     `left_out` are those of the file that are not judged here: private ones, or the others of a `private` part.
     """
 
@@ -248,6 +251,11 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     def all_samples(self) -> Mapping[str, Sample]:
         """The queries of the whole file."""
         return {**self.samples, **self.left_out} if self.left_out else self.samples
+
+    @property
+    def unweighted(self) -> list[Sample]:
+        """The queries of the whole file without a weight."""
+        return [sample for sample in self.all_samples.values() if sample.weight is None]
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
@@ -402,7 +410,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none.
     `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the
     lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
-    could have stated it. `clusters` has the cluster of each query where the gold names any.
+    could have stated it. `clusters` has the cluster of each query where the gold names any, `weights` those of all
+    queries if each has one, as parts of the largest.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
@@ -419,6 +428,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     outlines: Mapping[str, Outline] = {}
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
     unstated: Mapping[Need, str] = {}
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}
