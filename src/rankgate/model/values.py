@@ -225,11 +225,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return [doc for doc, gain in self.gains.items() if gain > 0]
 
     def judgments(self) -> list[Any]:
-        """The gains and, where there are any, claims, weight and texts of spans, as JSON can hold them, in one order."""
+        """The gains and, where there are any, claims, weight, texts of spans, as JSON can hold them, in one order."""
         claims = [sorted((claim.text, claim.vital) for claim in self.claims)] if self.claims else []
         quoted = sorted((span.id, span.text) for span in self.spans.values() if span.text is not None)
-        weight = [] if self.weight is None else [self.weight]
-        return [sorted(self.gains.items()), *claims, *weight, *([quoted] if quoted else ())]
+        others = [each for each in (self.weight, quoted or None) if each is not None]
+        return [sorted(self.gains.items()), *claims, *others]
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
