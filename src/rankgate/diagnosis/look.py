@@ -156,7 +156,8 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     changes = rises[stage]
     slower, faster = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     ci = difference_interval(changes, widest=None)
-    alone = means[stage] >= ONE_STAGE * sum(means.values()) and ci is not None and ci[0] > 0
+    total = _total_rise(metric, candidate, baseline)  # other stages may have more of it
+    alone = means[stage] >= ONE_STAGE * max(sum(means.values()), total) and ci is not None and ci[0] > 0
     if not alone or at_least(slower, slower + faster, 0.5) >= LEVEL:
         return []
     added = {each: delta_text(mean, Unit.MILLISECONDS) for each, mean in means.items()}
@@ -166,6 +167,12 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     evidence: dict[str, str | int | float] = {"questions": len(changes), "slower": slower}
     evidence |= {f"{each}_ms_added": mean for each, mean in means.items()}
     return [Diagnosis(rule="latency_stage", finding=text, evidence=evidence)]
+
+
+def _total_rise(metric: Metric, candidate: Scores, baseline: Scores) -> float:
+    values = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
+    rises = [after - before for after, before in values if after is not None and before is not None]
+    return math.fsum(rises) / len(rises) if rises else 0.0
 
 
 def _times(query: MatchedQuery | None) -> Mapping[str, float]:

@@ -67,7 +67,7 @@ def written(sample: Sample) -> Written:
         "answer": list(sample.answers) or None,
         "claims": [{"text": claim.text, "vital": claim.vital} for claim in sample.claims] or None,
         "as_of": sample.as_of,
-        "source": sample.source,
+        "source": sample.source[0] if len(sample.source) == 1 else list(sample.source) or None,
         "entities": sample.entities if sample.entities is None else list(sample.entities),
     }
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}

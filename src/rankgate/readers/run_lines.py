@@ -29,6 +29,7 @@ from rankgate.readers.run_shapes import (
     ContractLine,
     LooseLine,
     SettledLine,
+    by_stage,
     fast_shapes,
     loose_shape,
     plausible,
@@ -113,7 +114,7 @@ class _Lines:
                 _refuse_twice(line, len(ids) if isinstance(parsed, ContractLine) else 0)
         except _REFUSED:
             return None
-        times = self._times(parsed) if self._times else None
+        times = by_stage(self._times(parsed)) if self._times else None
         if times and not plausible(times):
             return None
         rises = isinstance(parsed, ContractLine) and rising(parsed.topk)

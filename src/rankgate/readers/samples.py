@@ -36,7 +36,7 @@ class Metadata(msgspec.Struct):
     answer: str | list[str] | None = None
     claims: Any = None
     as_of: str | None = None
-    source: str | int | None = None
+    source: str | int | list[str | int] | None = None
     entities: list[str] | None = None
     cluster: str | int | None = None
 
@@ -141,7 +141,7 @@ def _checked(value: object, line: int | None) -> Sample:
         answers=_answers(written.expected_output, metadata.answer, name),
         claims=_claims(metadata.claims, name),
         as_of=_day(metadata.as_of, name),
-        source=None if metadata.source is None else str(metadata.source),
+        source=_sources(metadata.source, name),
         entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
         cluster=None if metadata.cluster is None else str(metadata.cluster),
         line=line,
@@ -181,6 +181,14 @@ def _day(written: str | None, name: str) -> str | None:
     if written is not None and day is None:
         raise _SampleError(f"{name}: as_of is {shown(written)}; write a date, as 2025-06-01", "metadata.as_of")
     return day
+
+
+def _sources(written: str | int | list[str | int] | None, name: str) -> tuple[str, ...]:
+    """The sources that hold the answer, each once; none where the sample does not say."""
+    if written == []:
+        raise _SampleError(f"{name}: source is an empty list; name one, or leave it out", "metadata.source")
+    listed = written if isinstance(written, list) else [] if written is None else [written]
+    return tuple(dict.fromkeys(map(str, listed)))
 
 
 def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:
