@@ -130,9 +130,9 @@ def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compare
     return Plan(metrics=metrics, default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
 
 
-def metrics_of(listed: str) -> list[Metric]:
-    """The metrics that `--metrics` lists."""
+def metrics_of(listed: str, flag: str = "--metrics") -> list[Metric]:
+    """The metrics that a flag lists."""
     try:
         return parse_metrics(listed)
     except UnknownMetricError as error:
-        raise bad_input(str(error), key="--metrics") from error
+        raise bad_input(str(error), key=flag) from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
+from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, came, left, sampled, severity
 from rankgate.model.report import GateResult, Movement, Segment, SegmentValue
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 50
 MAX_INTERVALS = 24  # segments whose changes have one, the largest
+MAX_BOUNDED = 200  # segments whose values have one
 
 
 def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric | None:
@@ -102,7 +104,7 @@ def by_tag(
 ) -> list[Segment]:
     """One segment a tag, by dimension in the order of the gold and by value within it.
 
-    In the largest segments the change of the `leading` metric has an interval.
+    In the largest segments each value has an interval, and in fewer the change of the `leading` metric.
     """
     members: dict[tuple[str, str], list[int]] = {}
     for index, sample in enumerate(gold.samples.values()):
@@ -110,20 +112,27 @@ def by_tag(
             members.setdefault(key, []).append(index)
     dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
     ordered = sorted(members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1]))
-    largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
+    by_size = sorted(members, key=lambda key: -len(members[key]))
+    largest, bounded_in = by_size[:MAX_INTERVALS], {*by_size[:MAX_BOUNDED]}
     before = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
 
+    parts = {key: on_rows(candidate, rows) for key, rows in members.items()}
+
     def value_of(metric: Metric, rows: Sequence[int], key: tuple[str, str]) -> SegmentValue:
-        values = [candidate.values[metric.name][row] for row in rows]
+        part = parts[key]
+        values = part.values[metric.name]
+        ends = attainable(metric, part, values)
+        own = estimate(values, metric, clusters=part.clusters, ends=ends) if key in bounded_in else None
         defined = [value for value in values if value is not None]
         pairs: Comparison | None = None
         if baseline and metric is leading and key in largest:
-            bounded = paired_scores(metric, on_rows(candidate, rows), on_rows(baseline, rows))
+            bounded = paired_scores(metric, part, on_rows(baseline, rows))
             pairs = bounded.compared() if bounded else None
         elif baseline:
             pairs = compare(metric, values, [before[metric.name][row] for row in rows], with_interval=False)
         return SegmentValue(
             value=metric.aggregate(defined) if defined else None,
+            ci=own.ci if own else None,
             n=len(defined),
             baseline=pairs.baseline if pairs else None,
             delta=pairs.delta if pairs else None,

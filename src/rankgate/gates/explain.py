@@ -7,12 +7,15 @@ from typing import Literal, get_args
 
 import msgspec
 
+from rankgate.diagnosis.causes import floor_broken
+from rankgate.diagnosis.movements import first_k
 from rankgate.errors import bad_input, did_you_mean, shown
 from rankgate.gates.decision_rule import rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model.details import Cause, Question, ReportDetails
-from rankgate.model.report import GateResult, Report
+from rankgate.model.details import Cause, Expected, Question, ReportDetails
+from rankgate.model.report import GateResult, Report, SegmentValue
+from rankgate.model.tags import in_segment
 from rankgate.model.values import TOLERANCE, EvidenceState, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
 
@@ -39,10 +42,14 @@ class LimitCheck(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the report, the gate's own or that of a part, with its limits."""
+    """A row of the report, the gate's own or that of a part, with its limits.
+
+    `below` are the questions behind a broken floor of ranked documents, where the questions are known.
+    """
 
     result: GateResult
     checks: tuple[LimitCheck, ...]
+    below: tuple[BelowFloor, ...] = ()
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +60,22 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     queries: tuple[str, ...] = ()
 
 
+class BelowFloor(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that lacks relevant documents in the first `k`, which `expected` names with their ranks."""
+
+    query_id: str
+    cause: Cause
+    k: int
+    expected: tuple[Expected, ...]
+
+
+class Tagged(msgspec.Struct, frozen=True, kw_only=True):
+    """The gate's metric over the questions with a tag, whether or not the gate judges them."""
+
+    tag: str
+    value: SegmentValue
+
+
 class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     """A gate with all that bears on its verdict, which is the worst of all its rows.
 
@@ -61,7 +84,8 @@ class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     where this rankgate does not know the metric. `absent` are questions that the run lacks and the value counts at the
     metric's worst; where the questions are not known (`lost` is None) the most that these can be, for the metric may be
     undefined for some of them. The value is not over `left_out`, and the comparison not over `unpaired` either. `lost`
-    are at the metric's worst now and not in the baseline. `waivers` name the gate, or a segment of it.
+    are at the metric's worst now and not in the baseline. `waivers` name the gate, or a segment of it. `tagged` has the
+    values by tag.
     """
 
     gate: Row
@@ -75,6 +99,7 @@ class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     by_base: tuple[Row, ...]
     lost: tuple[str, ...] | None
     waivers: tuple[WaiverUse, ...]
+    tagged: tuple[Tagged, ...]
     verdict: Verdict
 
 
@@ -87,6 +112,11 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
     rows = list(filter(goes_with, report.gates))
     questions = report.details.questions if isinstance(report.details, ReportDetails) else None
     metric = _metric(gate.metric)
+
+    def _row(gate: GateResult) -> Row:
+        below = _below(gate, metric, questions) if questions and metric else []
+        return Row(result=gate, checks=tuple(checks_of(gate)), below=tuple(below))
+
     return GateExplained(
         gate=_row(gate),
         total=report.queries.total if report.queries else None,
@@ -99,6 +129,11 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
         by_base=tuple(_row(each) for each in rows if each.judged_by is not None and each is not gate),
         lost=None if questions is None or metric is None else tuple(_lost(gate, metric, questions)),
         waivers=tuple(waiver for waiver in report.waivers if waiver.gate == gate.name),
+        tagged=tuple(
+            Tagged(tag=each.tag, value=each.metrics[gate.metric])
+            for each in report.segments
+            if gate.metric in each.metrics
+        ),
         verdict=worst([each.verdict for each in rows]),
     )
 
@@ -121,8 +156,18 @@ def checks_of(gate: GateResult) -> list[LimitCheck]:
     return checks
 
 
-def _row(gate: GateResult) -> Row:
-    return Row(result=gate, checks=tuple(checks_of(gate)))
+def _below(gate: GateResult, metric: Metric, questions: Sequence[Question]) -> list[BelowFloor]:
+    """What lacks relevant documents within the cut-off, of the segment's questions, where the floor is broken."""
+    if not floor_broken(gate) or metric.kind is not Kind.RELEVANCE:
+        return []
+    k, found = first_k(metric), list[BelowFloor]()
+    for each in questions:
+        missed = tuple(doc for doc in each.expected if doc.after is None or doc.after > k)
+        if missed and in_segment(each.tags, gate.segment):
+            gone = Cause.NEVER_FOUND if any(doc.after is None for doc in missed) else Cause.LOWER
+            cause = Cause.NO_RESULT if each.cause is Cause.NO_RESULT else gone
+            found.append(BelowFloor(query_id=each.query_id, cause=cause, k=k, expected=missed))
+    return found
 
 
 def _metric(name: str) -> Metric | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from rankgate.gates.explain import GateExplained, Row
+from rankgate.model.details import Cause
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Evidence, ReasonKind, Verdict
@@ -16,6 +17,7 @@ from rankgate.model.wording import (
     count_text,
     delta_text,
     harm_word,
+    interval_text,
     limit_word,
     size_text,
     value_text,
@@ -23,11 +25,12 @@ from rankgate.model.wording import (
 from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.explaining.layout import finished, paragraph
 from rankgate.renderers.explaining.limits import EVIDENCE, change_lines, comparison_lines, threshold_lines, value_lines
-from rankgate.renderers.phrases import gate_status
+from rankgate.renderers.phrases import gate_status, value_or_dash
 
 MAX_PARTS = 20
 MAX_SEGMENTS = 40
 MAX_QUERIES = 30
+MAX_DOCUMENTS = 3
 _FINDING = frozenset({"hit", "mrr", "recall"})  # metrics whose worst is that nothing right was found
 _MEANS = {
     Verdict.PASS: "nothing that this gate looks at is against the change",
@@ -71,7 +74,9 @@ def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:
         (f"The change{regression}", [change_lines(found)] if compares else []),
         ("Single questions", [_question_lines(found)]),
         ("What the gold set can see", [_sight_lines(gate)]),
+        ("Questions below the floor", [_below_lines(found.gate)]),
         ("Segments", _segment_lines(found)),
+        ("By tag, judged or not", [_tagged_lines(found)]),
         *((f"Since {safe(row.result.since or '')} (drift_max)", [_part(row)]) for row in found.since),
         *(
             (
@@ -143,11 +148,43 @@ def _segment(row: Row) -> list[str]:
     reasons = sentences(gate, None)
     if gate.value is None:
         return [head, *reasons]
+    below = _below_lines(row)
     if gate.too_small:  # limits would only mislead; its numbers are there all the same
         change = f", {delta_text(gate.delta, gate.unit)} since the baseline" if gate.delta is not None else ""
         return [head, f"{value_text(gate.value, gate.unit)}{change}; {'; '.join(reasons)}."]
     compared = [] if gate.regression_max is None else comparison_lines(row, "baseline")
-    return [head, *compared, *threshold_lines(row)]
+    return [head, *compared, *threshold_lines(row), *below]
+
+
+def _below_lines(row: Row) -> list[str]:
+    """Which questions keep the value below its floor, each with where its documents are."""
+    texts = [
+        f"{safe(each.query_id, 40)}: no result"
+        if each.cause is Cause.NO_RESULT
+        else f"{safe(each.query_id, 40)}: "
+        + ", ".join(f"{safe(doc.id, 60)} {_place(doc.after, each.k)}" for doc in each.expected[:MAX_DOCUMENTS])
+        + (f" and {len(each.expected) - MAX_DOCUMENTS:,} more" if len(each.expected) > MAX_DOCUMENTS else "")
+        for each in row.below[:MAX_QUERIES]
+    ]
+    more = len(row.below) - len(texts)
+    return [*texts, *([f"and {count_text(more, 'more question')} (explain --misses)"] if more > 0 else [])]
+
+
+def _place(rank: int | None, k: int) -> str:
+    return "not retrieved" if rank is None else f"at rank {rank}, beyond {k}"
+
+
+def _tagged_lines(found: GateExplained) -> list[str]:
+    lines = [
+        f"{safe(each.tag)}  {value_or_dash(value.value, value.unit)}"
+        f"{f', 95% interval {interval}' if (interval := interval_text(value.ci, value.unit)) else ''}"
+        f"{'' if value.delta is None else f', {delta_text(value.delta, value.unit)} since the baseline'}"
+        f", {count_text(value.n, 'question')}"
+        for each in found.tagged[:MAX_SEGMENTS]
+        for value in [each.value]
+    ]
+    more = len(found.tagged) - len(lines)
+    return [*lines, *([f"and {count_text(more, 'more tag')}."] if more > 0 else [])]
 
 
 def _holm(found: GateExplained) -> list[str]:
