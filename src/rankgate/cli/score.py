@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, add_workers, make_parser, processes
@@ -14,15 +17,17 @@ from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.diagnosis.notes import judge_notes, judged_value, part_notes
+from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import compare
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.parallel import score_run
-from rankgate.metrics.scoring import require_fields, require_gold_queries
-from rankgate.model.values import Scores
-from rankgate.model.wording import count_text, interval_text, value_text
+from rankgate.metrics.scoring import require_fields, require_gold_queries, rescored, valid_on
+from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.model.wording import count_text, delta_text, interval_text, value_text
 from rankgate.renderers.blocks import Table
-from rankgate.renderers.phrases import NOTHING
+from rankgate.renderers.phrases import NOTHING, change_interval_text
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,12 +38,15 @@ def parser() -> argparse.ArgumentParser:
         "missing.",
         "rankgate score --gold gold.yaml --run run.jsonl",
         "rankgate score --gold qrels.txt --run run.trec --metrics 'recall@1,3,5,10,ndcg(gain=exponential)@10'",
+        "rankgate score --gold gold.yaml --run run.jsonl --as-of   # without what is newer than the question",
         "rankgate score --gold gold.yaml --run run.jsonl --per-query scores.jsonl --format json",
     )
     add_gold(options, parts=True)
     add_run(options)
     add_criteria(options)
     add_metrics(options)
+    as_of = "also without the documents whose doc_version is later than the question's metadata.as_of; in one process"
+    options.add_argument("--as-of", action="store_true", help=as_of)
     options.add_argument("--per-query", metavar="FILE", help="also write one JSON line a query")
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     add_workers(options)
@@ -53,8 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria, compares=False)
     gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
-    opened = run_of(run_file, criteria, plan.needs)
-    scores = score_run(gold, opened, plan, workers=workers, watch=bar)
+    plan = replace(plan, also=frozenset({Need.VERSIONS})) if arguments.as_of else plan
+    opened, counts, changed = run_of(run_file, criteria, plan.needs), Counter[str](), dict[str, Ranking]()
+    through, workers = (partial(_dated, gold, changed, counts), 1) if arguments.as_of else (iter, workers)
+    scores = score_run(gold, opened, plan, workers=workers, watch=bar, through=through)
     require_gold_queries(scores, opened.name, gold)
     require_fields(scores, plan, opened.name)
     estimates = [
@@ -62,13 +72,64 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     if arguments.per_query:
         write_atomic(arguments.per_query, per_query_lines(scores))
+    columns = {}
+    if arguments.as_of:
+        _refuse_undated(gold, scores, opened.name)
+        columns = rescored(gold, plan, scores, changed)
     if arguments.format == "json":
-        say(_json(estimates, scores))
+        say(_json(estimates, scores, columns, counts))
         return 0
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
     notes = [*judge_notes(plan.metrics, scores), *part_notes(gold)]
-    say([Table(rows=rows, right=(1, 3, 4, 5)), "", _counts(scores), *notes])
+    later = ["", beside(plan.metrics, scores, columns, "as of"), "", _as_of_text(counts)] if arguments.as_of else []
+    say([Table(rows=rows, right=(1, 3, 4, 5)), *later, "", _counts(scores), *notes])
     return 0
+
+
+def _dated(
+    gold: Gold, changed: dict[str, Ranking], counts: Counter[str], rankings: Iterable[Ranking]
+) -> Iterator[Ranking]:
+    """The rankings as they are; those that change by the day of their question are kept, and counted."""
+    changed.clear()  # what is wrong with a run makes it be read twice
+    counts.clear()
+    for ranking in rankings:
+        sample = gold.samples.get(ranking.query_id)
+        if sample and sample.as_of:
+            kept = valid_on(ranking, sample.as_of)
+            gone, items = len(ranking.ids) - len(kept.ids), (ranking.details and ranking.details.items) or ()
+            undated = sum(item.version is None for item in items)
+            counts.update({"queries": 1, "changed": bool(gone), "left_out": gone, "undated": undated})
+            changed |= {ranking.query_id: kept} if kept != ranking else {}
+        yield ranking
+
+
+def _refuse_undated(gold: Gold, scores: Scores, run: str) -> None:
+    """Nothing would be left out, and nobody would know why."""
+    if all(sample.as_of is None for sample in gold.samples.values()):
+        raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
+    if Need.VERSIONS in scores.unstated:
+        raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=run)
+
+
+def _as_of_text(counts: Counter[str]) -> str:
+    asked = f"As of its day, for {count_text(counts['queries'], 'query', 'queries')} that state one"
+    left = f"{count_text(counts['left_out'], 'newer result')} left out of {count_text(counts['changed'], 'list')}"
+    return f"{asked}: {left}; {count_text(counts['undated'], 'result')} without doc_version kept."
+
+
+def beside(
+    metrics: Sequence[Metric], scores: Scores, columns: Mapping[str, Sequence[float | None]], heading: str
+) -> Table:
+    """The values of other lists beside those of the run, with the change over the queries that have both."""
+    rows = [("metric", "value", heading, "change", "95% interval")]
+    for metric in metrics:
+        old, new = scores.values[metric.name], columns[metric.name]
+        found = (estimate(each, metric, clusters=scores.clusters) for each in (old, new))
+        pairs = compare(metric, new, old, clusters=scores.clusters)
+        texts = [NOTHING if each is None else value_text(each.value, metric.unit) for each in found]
+        change = delta_text(pairs.delta, metric.unit) if pairs else NOTHING
+        rows.append((metric.name, *texts, change, change_interval_text(pairs.ci if pairs else None, metric.unit)))
+    return Table(rows=rows, right=(1, 2, 3))
 
 
 def per_query_lines(scores: Scores) -> bytes:
@@ -81,7 +142,12 @@ def per_query_lines(scores: Scores) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def _json(estimates: Sequence[tuple[Metric, Estimate | None]], scores: Scores) -> str:
+def _json(
+    estimates: Sequence[tuple[Metric, Estimate | None]],
+    scores: Scores,
+    columns: Mapping[str, Sequence[float | None]],
+    counted: Counter[str],
+) -> str:
     total = len(scores.query_ids)
     nothing = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
     described: dict[str, dict[str, Any]] = {}
@@ -89,8 +155,12 @@ def _json(estimates: Sequence[tuple[Metric, Estimate | None]], scores: Scores) -
         value = nothing if estimated is None else msgspec.to_builtins(estimated)
         judged = {"with_judge": judged_value(metric, scores)} if scores.with_judge else {}
         described[metric.name] = {**value, **judged}
+        if columns:
+            later = estimate(columns[metric.name], metric, clusters=scores.clusters)
+            described[metric.name]["as_of"] = msgspec.to_builtins(later) if later else nothing
     counts = {"missing": len(scores.missing), "unjudged": len(scores.unknown_queries), "duplicates": scores.duplicates}
-    return as_json({"metrics": described, "queries": {"total": total, **counts}})
+    as_of = {"as_of": dict(counted)} if columns else {}
+    return as_json({"metrics": described, "queries": {"total": total, **counts}, **as_of})
 
 
 def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:

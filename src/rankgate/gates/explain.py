@@ -14,7 +14,7 @@ from rankgate.gates.decision_rule import rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.model.details import Cause, Expected, Question, ReportDetails
-from rankgate.model.report import GateResult, Report, SegmentValue
+from rankgate.model.report import GateResult, Report
 from rankgate.model.tags import in_segment
 from rankgate.model.values import TOLERANCE, EvidenceState, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
@@ -69,13 +69,6 @@ class BelowFloor(msgspec.Struct, frozen=True, kw_only=True):
     expected: tuple[Expected, ...]
 
 
-class Tagged(msgspec.Struct, frozen=True, kw_only=True):
-    """The gate's metric over the questions with a tag, whether or not the gate judges them."""
-
-    tag: str
-    value: SegmentValue
-
-
 class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     """A gate with all that bears on its verdict, which is the worst of all its rows.
 
@@ -84,8 +77,7 @@ class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     where this rankgate does not know the metric. `absent` are questions that the run lacks and the value counts at the
     metric's worst; where the questions are not known (`lost` is None) the most that these can be, for the metric may be
     undefined for some of them. The value is not over `left_out`, and the comparison not over `unpaired` either. `lost`
-    are at the metric's worst now and not in the baseline. `waivers` name the gate, or a segment of it. `tagged` has the
-    values by tag.
+    are at the metric's worst now and not in the baseline. `waivers` name the gate, or a segment of it.
     """
 
     gate: Row
@@ -99,7 +91,6 @@ class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     by_base: tuple[Row, ...]
     lost: tuple[str, ...] | None
     waivers: tuple[WaiverUse, ...]
-    tagged: tuple[Tagged, ...]
     verdict: Verdict
 
 
@@ -129,11 +120,6 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
         by_base=tuple(_row(each) for each in rows if each.judged_by is not None and each is not gate),
         lost=None if questions is None or metric is None else tuple(_lost(gate, metric, questions)),
         waivers=tuple(waiver for waiver in report.waivers if waiver.gate == gate.name),
-        tagged=tuple(
-            Tagged(tag=each.tag, value=each.metrics[gate.metric])
-            for each in report.segments
-            if gate.metric in each.metrics
-        ),
         verdict=worst([each.verdict for each in rows]),
     )
 

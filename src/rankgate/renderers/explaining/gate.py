@@ -76,7 +76,7 @@ def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:
         ("What the gold set can see", [_sight_lines(gate)]),
         ("Questions below the floor", [_below_lines(found.gate)]),
         ("Segments", _segment_lines(found)),
-        ("By tag, judged or not", [_tagged_lines(found)]),
+        ("By tag, judged or not", [_tagged_lines(gate.metric, report)]),
         *((f"Since {safe(row.result.since or '')} (drift_max)", [_part(row)]) for row in found.since),
         *(
             (
@@ -174,17 +174,16 @@ def _place(rank: int | None, k: int) -> str:
     return "not retrieved" if rank is None else f"at rank {rank}, beyond {k}"
 
 
-def _tagged_lines(found: GateExplained) -> list[str]:
-    lines = [
-        f"{safe(each.tag)}  {value_or_dash(value.value, value.unit)}"
-        f"{f', 95% interval {interval}' if (interval := interval_text(value.ci, value.unit)) else ''}"
-        f"{'' if value.delta is None else f', {delta_text(value.delta, value.unit)} since the baseline'}"
-        f", {count_text(value.n, 'question')}"
-        for each in found.tagged[:MAX_SEGMENTS]
-        for value in [each.value]
-    ]
-    more = len(found.tagged) - len(lines)
-    return [*lines, *([f"and {count_text(more, 'more tag')}."] if more > 0 else [])]
+def _tagged_lines(metric: str, report: Report) -> list[str]:
+    values = [(each.tag, each.metrics[metric]) for each in report.segments if metric in each.metrics]
+    lines: list[str] = []
+    for tag, value in values[:MAX_SEGMENTS]:
+        bounds = interval_text(value.ci, value.unit)
+        parts = [f"{safe(tag)}  {value_or_dash(value.value, value.unit)}", f"95% interval {bounds}" if bounds else ""]
+        parts += [] if value.delta is None else [f"{delta_text(value.delta, value.unit)} since the baseline"]
+        lines.append(", ".join(filter(None, [*parts, count_text(value.n, "question")])))
+    more = len(values) - len(lines)
+    return [*lines, *([f"and {count_text(more, 'more tag')}."] if more else [])]
 
 
 def _holm(found: GateExplained) -> list[str]:
