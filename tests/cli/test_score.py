@@ -222,9 +222,9 @@ def test_documents_newer_than_the_question_are_left_out(tmp_path: Path, capsys: 
     found = json.loads(capsys.readouterr().out)
     mrr = found["metrics"]["mrr"]
     assert mrr["value"] == pytest.approx((1 / 3 + 1 + 1 + 1 / 2 + 0) / 5)
-    assert mrr["as_of"]["value"] == pytest.approx((1 / 2 + 0 + 0 + 1 / 2 + 0) / 5)
+    assert mrr["as_of"]["b"] == pytest.approx((1 / 2 + 0 + 0 + 1 / 2 + 0) / 5)
     assert found["as_of"] == {"queries": 3, "changed": 3, "left_out": 3, "undated": 1}
-    assert found["metrics"]["recall(stage=raw)@1"]["as_of"]["value"] == 0
+    assert found["metrics"]["recall(stage=raw)@1"]["as_of"]["b"] == 0
     assert main([*words, "--metrics", "mrr"]) == 0
     printed = capsys.readouterr().out
     assert "3 newer results left out of 3 lists; 1 result without doc_version kept." in printed
@@ -245,7 +245,7 @@ def test_documents_newer_than_the_question_are_left_out(tmp_path: Path, capsys: 
 def test_as_of_is_the_score_of_the_run_without_what_is_newer(
     lists: dict[str, list[tuple[str, str | None]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    days = dict.fromkeys(("q1", "q2", "q3"), DAY)
+    days: dict[str, str | None] = dict.fromkeys(("q1", "q2", "q3"), DAY)
     stated = lists | {"q1": [*lists.get("q1", []), ("z", DAY)]}
     older = {query: [each for each in items if each[1] != NEW] for query, items in stated.items()}
     found = []
@@ -253,7 +253,8 @@ def test_as_of_is_the_score_of_the_run_without_what_is_newer(
         assert main([*dated(tmp_path, days, each), "--metrics", "mrr,ndcg@2,recall@1", "--format", "json"]) == 0
         found.append(json.loads(capsys.readouterr().out)["metrics"])
     for name, value in found[0].items():
-        assert value["as_of"] == {key: other for key, other in found[1][name].items() if key != "as_of"}
+        before, after = value["as_of"]["a"], value["as_of"]["b"]
+        assert (before, after) == pytest.approx((value["value"], found[1][name]["value"]))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate import metrics
-from rankgate.metrics import answers, contexts, lines, registry, views
+from rankgate.metrics import answers, contexts, registry, views
 from rankgate.metrics.base import BaseMetric, Cutoff, Metric
 from rankgate.metrics.contents import (
     Containment,
@@ -353,7 +353,7 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     Latency: st.fixed_dictionaries(
         {
             "stage": st.sampled_from(("total", "rerank"))
-            | WORDS.filter(lambda word: word.lower() not in lines._STAGES),
+            | WORDS.filter(lambda word: word.lower() not in ("retrieve", "rerank", "total")),
             "quantile": st.none() | SHARE,
         }
     ),

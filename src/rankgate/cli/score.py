@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.cli.compare import Compared, compared_with, comparison_table, in_numbers
 from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import as_json, say
@@ -20,14 +20,15 @@ from rankgate.diagnosis.notes import judge_notes, judged_value, part_notes
 from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import compare
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.parallel import score_run
-from rankgate.metrics.scoring import require_fields, require_gold_queries, rescored, valid_on
+from rankgate.metrics.scoring import require_fields, require_gold_queries, valid_on
 from rankgate.model.values import Gold, Need, Ranking, Scores
-from rankgate.model.wording import count_text, delta_text, interval_text, value_text
-from rankgate.renderers.blocks import Table
-from rankgate.renderers.phrases import NOTHING, change_interval_text
+from rankgate.model.wording import count_text, interval_text, value_text
+from rankgate.renderers.blocks import Block, Table
+from rankgate.renderers.phrases import NOTHING
+
+Dated = dict[str, tuple[Ranking, int, int]]  # as of the day, how many it leaves out, how many have no version
 
 
 def parser() -> argparse.ArgumentParser:
@@ -61,9 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria, compares=False)
     gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
+    if arguments.as_of and all(sample.as_of is None for sample in gold.samples.values()):
+        raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
     plan = replace(plan, also=frozenset({Need.VERSIONS})) if arguments.as_of else plan
-    opened, counts, changed = run_of(run_file, criteria, plan.needs), Counter[str](), dict[str, Ranking]()
-    through, workers = (partial(_dated, gold, changed, counts), 1) if arguments.as_of else (iter, workers)
+    opened, seen = run_of(run_file, criteria, plan.needs), Dated()
+    through, workers = (partial(_dated, gold, seen), 1) if arguments.as_of else (iter, workers)
     scores = score_run(gold, opened, plan, workers=workers, watch=bar, through=through)
     require_gold_queries(scores, opened.name, gold)
     require_fields(scores, plan, opened.name)
@@ -72,64 +75,42 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     if arguments.per_query:
         write_atomic(arguments.per_query, per_query_lines(scores))
-    columns = {}
-    if arguments.as_of:
-        _refuse_undated(gold, scores, opened.name)
-        columns = rescored(gold, plan, scores, changed)
+    if arguments.as_of and Need.VERSIONS in scores.unstated:
+        raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=opened.name)
+    changed = {query_id: kept for query_id, (kept, *_) in seen.items()}
+    later = compared_with(gold, plan, scores, changed) if arguments.as_of else []
     if arguments.format == "json":
-        say(_json(estimates, scores, columns, counts))
+        say(_json(estimates, scores, dict(later), seen))
         return 0
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
     notes = [*judge_notes(plan.metrics, scores), *part_notes(gold)]
-    later = ["", beside(plan.metrics, scores, columns, "as of"), "", _as_of_text(counts)] if arguments.as_of else []
-    say([Table(rows=rows, right=(1, 3, 4, 5)), *later, "", _counts(scores), *notes])
+    after: list[Block] = (
+        ["", comparison_table(later, "value", "as of"), "", _as_of_text(_as_of_counts(seen))] if later else []
+    )
+    say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *notes])
     return 0
 
 
-def _dated(
-    gold: Gold, changed: dict[str, Ranking], counts: Counter[str], rankings: Iterable[Ranking]
-) -> Iterator[Ranking]:
-    """The rankings as they are; those that change by the day of their question are kept, and counted."""
-    changed.clear()  # what is wrong with a run makes it be read twice
-    counts.clear()
+def _dated(gold: Gold, seen: Dated, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
+    """The rankings as they are; `seen` gets those of questions that state a day."""
     for ranking in rankings:
-        sample = gold.samples.get(ranking.query_id)
-        if sample and sample.as_of:
-            kept = valid_on(ranking, sample.as_of)
-            gone, items = len(ranking.ids) - len(kept.ids), (ranking.details and ranking.details.items) or ()
+        if (sample := gold.samples.get(ranking.query_id)) and sample.as_of:
+            kept, items = valid_on(ranking, sample.as_of), (ranking.details and ranking.details.items) or ()
             undated = sum(item.version is None for item in items)
-            counts.update({"queries": 1, "changed": bool(gone), "left_out": gone, "undated": undated})
-            changed |= {ranking.query_id: kept} if kept != ranking else {}
+            seen[ranking.query_id] = kept, len(ranking.ids) - len(kept.ids), undated
         yield ranking
 
 
-def _refuse_undated(gold: Gold, scores: Scores, run: str) -> None:
-    """Nothing would be left out, and nobody would know why."""
-    if all(sample.as_of is None for sample in gold.samples.values()):
-        raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
-    if Need.VERSIONS in scores.unstated:
-        raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=run)
+def _as_of_counts(seen: Dated) -> dict[str, int]:
+    gone = [left_out for _, left_out, _ in seen.values()]
+    undated = sum(unversioned for *_, unversioned in seen.values())
+    return {"queries": len(seen), "changed": len(gone) - gone.count(0), "left_out": sum(gone), "undated": undated}
 
 
-def _as_of_text(counts: Counter[str]) -> str:
+def _as_of_text(counts: Mapping[str, int]) -> str:
     asked = f"As of its day, for {count_text(counts['queries'], 'query', 'queries')} that state one"
-    left = f"{count_text(counts['left_out'], 'newer result')} left out of {count_text(counts['changed'], 'list')}"
-    return f"{asked}: {left}; {count_text(counts['undated'], 'result')} without doc_version kept."
-
-
-def beside(
-    metrics: Sequence[Metric], scores: Scores, columns: Mapping[str, Sequence[float | None]], heading: str
-) -> Table:
-    """The values of other lists beside those of the run, with the change over the queries that have both."""
-    rows = [("metric", "value", heading, "change", "95% interval")]
-    for metric in metrics:
-        old, new = scores.values[metric.name], columns[metric.name]
-        found = (estimate(each, metric, clusters=scores.clusters) for each in (old, new))
-        pairs = compare(metric, new, old, clusters=scores.clusters)
-        texts = [NOTHING if each is None else value_text(each.value, metric.unit) for each in found]
-        change = delta_text(pairs.delta, metric.unit) if pairs else NOTHING
-        rows.append((metric.name, *texts, change, change_interval_text(pairs.ci if pairs else None, metric.unit)))
-    return Table(rows=rows, right=(1, 2, 3))
+    newer = f"{count_text(counts['left_out'], 'newer result')} left out of {count_text(counts['changed'], 'list')}"
+    return f"{asked}: {newer}; {count_text(counts['undated'], 'result')} without doc_version kept."
 
 
 def per_query_lines(scores: Scores) -> bytes:
@@ -143,24 +124,24 @@ def per_query_lines(scores: Scores) -> bytes:
 
 
 def _json(
-    estimates: Sequence[tuple[Metric, Estimate | None]],
-    scores: Scores,
-    columns: Mapping[str, Sequence[float | None]],
-    counted: Counter[str],
+    own: Sequence[tuple[Metric, Estimate | None]], scores: Scores, later: Mapping[Metric, Compared], seen: Dated
 ) -> str:
     total = len(scores.query_ids)
     nothing = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
     described: dict[str, dict[str, Any]] = {}
-    for metric, estimated in estimates:
+    for metric, estimated in own:
         value = nothing if estimated is None else msgspec.to_builtins(estimated)
         judged = {"with_judge": judged_value(metric, scores)} if scores.with_judge else {}
         described[metric.name] = {**value, **judged}
-        if columns:
-            later = estimate(columns[metric.name], metric, clusters=scores.clusters)
-            described[metric.name]["as_of"] = msgspec.to_builtins(later) if later else nothing
+        described[metric.name] |= {"as_of": in_numbers(later[metric])} if later else {}
     counts = {"missing": len(scores.missing), "unjudged": len(scores.unknown_queries), "duplicates": scores.duplicates}
-    as_of = {"as_of": dict(counted)} if columns else {}
-    return as_json({"metrics": described, "queries": {"total": total, **counts}, **as_of})
+    return as_json(
+        {
+            "metrics": described,
+            "queries": {"total": total, **counts},
+            **({"as_of": _as_of_counts(seen)} if later else {}),
+        }
+    )
 
 
 def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from rankgate.statistics.chance import at_least
 from rankgate.statistics.saddlepoint import difference_interval
 
 ONE_STAGE = 0.7  # of the time, or of its rise
-BELOW = "below_floor"
 MAX_FLOORS = 3  # findings about floors
 KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause
 _STAGES = ("retrieve", "rerank")
@@ -98,14 +97,12 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores) -> Diagnosis
         elsewhere += missed and bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
     if not (misses := places.total()):
         return None
-    which = " tagged {tag}" if gate.segment is not None else ""
+    which, tag = (" tagged {tag}", {"tag": gate.segment}) if gate.segment is not None else ("", {})
     parts = [f"{count:,} {_PLACES[place].format(k=k)}" for place, count in places.items() if count]
     text = f"{misses:,} of the {count_text(len(samples), 'question')}{which} miss a relevant document: "
     text += ", ".join(parts) + (f"; {elsewhere:,} went to other sources only" if elsewhere else "")
     numbers = {"questions": len(samples), "misses": misses, **places, "elsewhere": elsewhere}
-    return Diagnosis(
-        rule=BELOW, finding=text, evidence=numbers | ({"tag": gate.segment} if gate.segment is not None else {})
-    )
+    return Diagnosis(rule="below_floor", finding=text, evidence=numbers | tag)
 
 
 def _of_lists(
@@ -183,36 +180,28 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     """The stage that took most of the added time, if the sign test and the interval of its mean say that it rose."""
     if "stage" in metric.parameters() or not excludes_zero(gate.delta_ci, gate.direction):
         return []  # a gate of one stage says it already
-    rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}
+    rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}  # and others, which have names of their own
     for query, new in candidate.matched.items():
         after, before = _times(new), _times(baseline.matched.get(query))
-        for stage in _STAGES:
-            if stage in after and stage in before:
-                rises[stage].append(after[stage] - before[stage])
+        for stage in sorted((after.keys() & before.keys()) - {"total"}):
+            rises.setdefault(stage, []).append(after[stage] - before[stage])
     if not all(rises.values()):
         return []
     means = {stage: max(0.0, math.fsum(each) / len(each)) for stage, each in rises.items()}
-    stage = max(means, key=means.__getitem__)
+    stage = max(_STAGES, key=means.__getitem__)
     changes = rises[stage]
     slower, faster = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     ci = difference_interval(changes, widest=None)
-    total = _total_rise(metric, candidate, baseline)  # other stages may have more of it
-    alone = means[stage] >= ONE_STAGE * max(sum(means.values()), total) and ci is not None and ci[0] > 0
+    alone = means[stage] >= ONE_STAGE * sum(means.values()) and ci is not None and ci[0] > 0
     if not alone or at_least(slower, slower + faster, 0.5) >= LEVEL:
         return []
-    added = {each: delta_text(mean, Unit.MILLISECONDS) for each, mean in means.items()}
+    added = {each: delta_text(mean, Unit.MILLISECONDS) for each, mean in means.items() if each in _STAGES}
     other = next(each for each in _STAGES if each != stage)
     text = f"the {stage} stage is slower for {slower:,} of {count_text(len(changes), 'question')}: on average "
     text += f"{added[stage]}, and {added[other]} in the {other} stage"
     evidence: dict[str, str | int | float] = {"questions": len(changes), "slower": slower}
-    evidence |= {f"{each}_ms_added": mean for each, mean in means.items()}
+    evidence |= {f"{each}_ms_added": means[each] for each in _STAGES}
     return [Diagnosis(rule="latency_stage", finding=text, evidence=evidence)]
-
-
-def _total_rise(metric: Metric, candidate: Scores, baseline: Scores) -> float:
-    values = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
-    rises = [after - before for after, before in values if after is not None and before is not None]
-    return math.fsum(rises) / len(rises) if rises else 0.0
 
 
 def _times(query: MatchedQuery | None) -> Mapping[str, float]:

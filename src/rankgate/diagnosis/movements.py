@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 50
 MAX_INTERVALS = 24  # segments whose changes have one, the largest
-MAX_BOUNDED = 200  # segments whose values have one
 
 
 def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metric | None:
@@ -104,7 +103,7 @@ def by_tag(
 ) -> list[Segment]:
     """One segment a tag, by dimension in the order of the gold and by value within it.
 
-    In the largest segments each value has an interval, and in fewer the change of the `leading` metric.
+    Each value has an interval, and in the largest segments the change of the `leading` metric.
     """
     members: dict[tuple[str, str], list[int]] = {}
     for index, sample in enumerate(gold.samples.values()):
@@ -112,8 +111,7 @@ def by_tag(
             members.setdefault(key, []).append(index)
     dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
     ordered = sorted(members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1]))
-    by_size = sorted(members, key=lambda key: -len(members[key]))
-    largest, bounded_in = by_size[:MAX_INTERVALS], {*by_size[:MAX_BOUNDED]}
+    largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
     before = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
 
     parts = {key: on_rows(candidate, rows) for key, rows in members.items()}
@@ -122,7 +120,7 @@ def by_tag(
         part = parts[key]
         values = part.values[metric.name]
         ends = attainable(metric, part, values)
-        own = estimate(values, metric, clusters=part.clusters, ends=ends) if key in bounded_in else None
+        own = estimate(values, metric, clusters=part.clusters, ends=ends)
         defined = [value for value in values if value is not None]
         pairs: Comparison | None = None
         if baseline and metric is leading and key in largest:

@@ -193,9 +193,6 @@ class Score(LineMetric, frozen=True, kw_only=True):
         return self.field in (details.scores or {})
 
 
-_STAGES = ("retrieve", "rerank", "total")  # spelled alike in whatever case
-
-
 class Latency(LineMetric, frozen=True, kw_only=True):
     """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
 
@@ -222,7 +219,7 @@ class Latency(LineMetric, frozen=True, kw_only=True):
     plain: ClassVar[str] = "milliseconds that a question takes"
 
     def __post_init__(self) -> None:
-        if self.stage.lower() in _STAGES:
+        if self.stage.lower() in ("retrieve", "rerank", "total"):  # in whatever case
             force_setattr(self, "stage", self.stage.lower())
         if self.quantile is not None and not 0 < self.quantile < 1:
             raise ValueError(f"quantile must lie between 0 and 1, not {self.quantile:g}")

@@ -203,8 +203,8 @@ class Queries(msgspec.Struct, frozen=True, kw_only=True):
 class SegmentValue(msgspec.Struct, frozen=True, kw_only=True):
     """A metric within a segment; the baseline and the change are over the pairs.
 
-    `ci` is the value's own 95 % interval, whether or not a gate looks at the segment, in the 200 largest; `delta_ci` is
-    there for the metric whose changes the report lists, in fewer.
+    `ci` is the value's own 95 % interval, gated or not. `delta_ci` is there for the metric whose changes the report
+    lists, in the largest segments.
     """
 
     value: float | None

@@ -12,6 +12,7 @@ import msgspec
 from rankgate.errors import shown
 from rankgate.model.values import Details, Generated, Need, Ranking
 from rankgate.model.values import Item as RankedItem
+from rankgate.readers.base import all_of
 from rankgate.readers.dates import iso_day
 
 Id = str | int
@@ -198,6 +199,8 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
     times = by_stage(times)
     if not plausible(times):
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
+    items = (ranked.details.items if ranked.details else None) or ()
+    of_items: list[Id] = [item.source for item in items if item.source is not None]
     judge = getattr(line, "judge", None)
     given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
     details = Details(
@@ -210,7 +213,7 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
             for index, each in enumerate(rewrites)
         ],
         latency_ms=times or None,
-        source=_sources(source, ranked),
+        source=all_of(of_items if source is None else source) if of_items or source is not None else None,
         entities=getattr(line, Need.ENTITIES.value, None),
         scores=None if scores is None else {name: each.value for name, each in given.items()},
         judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
@@ -271,14 +274,6 @@ def by_stage(times: Mapping[str, float | None] | float | None) -> Mapping[str, f
     return {"total": times} if isinstance(times, int | float) else times
 
 
-def _sources(stated: Id | list[Id] | None, ranked: Ranking) -> tuple[str, ...] | None:
-    """The line's sources, each once; of a line that states none, those of its items; None where these state none."""
-    if stated is None:
-        items = ranked.details.items if ranked.details else None
-        return tuple(dict.fromkeys(item.source for item in items or () if item.source is not None)) or None
-    return tuple(dict.fromkeys(map(str, stated if isinstance(stated, list) else [stated])))
-
-
 def plausible(times: Mapping[str, float | None] | None) -> bool:
     """Whether all times lie between nothing and thirty years."""
     return False not in [time is None or 0.0 <= time <= LONGEST for time in (times or {}).values()]
@@ -299,9 +294,8 @@ def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: 
             kept = sorted(first.values())
             ids, items = [ids[position] for position in kept], [items[position] for position in kept]
         told = [_item(item, needs) for item in items] if needs & _OF_ITEMS else None
-        if needs & _OF_ITEMS == {Need.SOURCE} and all(item.source is None for item in told or ()):
-            told = None  # the line states it, as routers do
-        details = None if told is None else Details(items=told)
+        routed = needs & _OF_ITEMS == {Need.SOURCE} and all(item.source is None for item in told or ())  # as a whole
+        details = None if told is None or routed else Details(items=told)
     except ValueError as error:
         raise ValueError(f"query {shown(query_id)}: {where}{error}") from error
     return Ranking(query_id, ids, duplicates, details, rising(items))

@@ -14,7 +14,7 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, all_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
 
@@ -141,7 +141,7 @@ def _checked(value: object, line: int | None) -> Sample:
         answers=_answers(written.expected_output, metadata.answer, name),
         claims=_claims(metadata.claims, name),
         as_of=_day(metadata.as_of, name),
-        source=_sources(metadata.source, name),
+        source=all_of(metadata.source),
         entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
         cluster=None if metadata.cluster is None else str(metadata.cluster),
         line=line,
@@ -181,14 +181,6 @@ def _day(written: str | None, name: str) -> str | None:
     if written is not None and day is None:
         raise _SampleError(f"{name}: as_of is {shown(written)}; write a date, as 2025-06-01", "metadata.as_of")
     return day
-
-
-def _sources(written: str | int | list[str | int] | None, name: str) -> tuple[str, ...]:
-    """The sources that hold the answer, each once; none where the sample does not say."""
-    if written == []:
-        raise _SampleError(f"{name}: source is an empty list; name one, or leave it out", "metadata.source")
-    listed = written if isinstance(written, list) else [] if written is None else [written]
-    return tuple(dict.fromkeys(map(str, listed)))
 
 
 def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:

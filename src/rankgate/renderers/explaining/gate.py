@@ -148,30 +148,23 @@ def _segment(row: Row) -> list[str]:
     reasons = sentences(gate, None)
     if gate.value is None:
         return [head, *reasons]
-    below = _below_lines(row)
     if gate.too_small:  # limits would only mislead; its numbers are there all the same
         change = f", {delta_text(gate.delta, gate.unit)} since the baseline" if gate.delta is not None else ""
         return [head, f"{value_text(gate.value, gate.unit)}{change}; {'; '.join(reasons)}."]
     compared = [] if gate.regression_max is None else comparison_lines(row, "baseline")
-    return [head, *compared, *threshold_lines(row), *below]
+    return [head, *compared, *threshold_lines(row), *_below_lines(row)]
 
 
 def _below_lines(row: Row) -> list[str]:
     """Which questions keep the value below its floor, each with where its documents are."""
-    texts = [
-        f"{safe(each.query_id, 40)}: no result"
-        if each.cause is Cause.NO_RESULT
-        else f"{safe(each.query_id, 40)}: "
-        + ", ".join(f"{safe(doc.id, 60)} {_place(doc.after, each.k)}" for doc in each.expected[:MAX_DOCUMENTS])
-        + (f" and {len(each.expected) - MAX_DOCUMENTS:,} more" if len(each.expected) > MAX_DOCUMENTS else "")
-        for each in row.below[:MAX_QUERIES]
-    ]
-    more = len(row.below) - len(texts)
-    return [*texts, *([f"and {count_text(more, 'more question')} (explain --misses)"] if more > 0 else [])]
-
-
-def _place(rank: int | None, k: int) -> str:
-    return "not retrieved" if rank is None else f"at rank {rank}, beyond {k}"
+    lines: list[str] = []
+    for each in row.below[:MAX_QUERIES]:
+        ranks = ((safe(doc.id, 60), doc.after) for doc in each.expected)
+        places = [f"{name} {'not retrieved' if at is None else f'at rank {at}, beyond {each.k}'}" for name, at in ranks]
+        text = "no result" if each.cause is Cause.NO_RESULT else listed(places, MAX_DOCUMENTS)
+        lines.append(f"{safe(each.query_id, 40)}: {text}")
+    more = len(row.below) - len(lines)
+    return [*lines, *([f"and {count_text(more, 'more question')} (explain --misses)"] if more else [])]
 
 
 def _tagged_lines(metric: str, report: Report) -> list[str]:

@@ -69,22 +69,19 @@ def _miss(place: int, miss: Miss, found: Misses, unit: Unit | None, width: int) 
         instead = f"instead   {', '.join(safe(each, 60) for each in miss.instead)}"
         lines += paragraph(instead, width, indent=5, hanging=10)
     for name, items in _rankings(miss, compared=found.compared):
-        listed = ", ".join(f"{mark(item, graded=False)}{safe(item.id, 60)}" for item in items) or "no results"
-        lines += paragraph(f"{name:<10}{listed}", width, indent=5, hanging=10)
+        listed = ", ".join(f"{mark(item, graded=False)}{safe(item.id, 60)}" for item in items or ()) or "no results"
+        lines += [] if items is None else paragraph(f"{name:<10}{listed}", width, indent=5, hanging=10)
     return lines
 
 
-def _rankings(miss: Miss, *, compared: bool) -> list[tuple[str, Sequence[Listed]]]:
-    """The first results of the baseline, of the run and of BM25, as far as they are known; * marks what is right."""
-    lists = [("baseline", miss.first_before)] if compared and miss.first_before is not None else []
-    lists += [("now", miss.first_now)] if miss.first_now is not None else []
-    if miss.lexical:
-        gains = {document.id: document.gain for document in miss.expected}
-        hits = tuple(
-            Listed(id=hit.id, gain=gains.get(hit.id, gains.get(hit.doc_id or ""))) for hit in miss.lexical.first
-        )
-        lists.append(("BM25", hits))
-    return lists
+def _rankings(miss: Miss, *, compared: bool) -> list[tuple[str, Sequence[Listed] | None]]:
+    """The first results of the baseline, of the run and of BM25; * marks what is right."""
+    gains = {document.id: document.gain for document in miss.expected}
+    hits = [
+        (hit.id, gains.get(hit.id, gains.get(hit.doc_id or ""))) for hit in (miss.lexical.first if miss.lexical else ())
+    ]
+    lists = [("baseline", miss.first_before)] if compared else []
+    return [*lists, ("now", miss.first_now), ("BM25", [Listed(id=doc, gain=gain) for doc, gain in hits] or None)]
 
 
 def _values(miss: Miss, found: Misses, unit: Unit | None) -> str:
