@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from rankgate.metrics.comparison import Comparison, baseline_column, compare, sa
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import listed, scored
-from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, rescored
+from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text, delta_text, interval_text, value_text
 from rankgate.renderers.blocks import Table
@@ -101,14 +101,18 @@ def _compared(metric: Metric, before: Scores, after: Scores) -> Compared:
 
 def compared_with(
     gold: Gold, plan: Plan, scores: Scores, changed: Mapping[str, Ranking]
-) -> list[tuple[Metric, Compared]]:
-    """A run's scores, and those that it has with other lists for some of its queries."""
-    columns, clusters = rescored(gold, plan, scores, changed), scores.clusters
-    pairs = ((each, columns[each.name], scores.values[each.name]) for each in plan.metrics)
-    return [(metric, compare(metric, new, old, clusters=clusters)) for metric, new, old in pairs]
+) -> Iterator[tuple[Metric, Compared]]:
+    """A run's scores with those that it has with other lists for some of its queries."""
+    tally = Tally(gold, plan)
+    tally.add(changed.values())
+    again = [query_id in changed for query_id in scores.query_ids]
+    for metric, column in zip(plan.metrics, tally.columns, strict=True):
+        old = scores.values[metric.name]
+        new = [after if other else before for after, before, other in zip(column, old, again, strict=True)]
+        yield metric, compare(metric, new, old, clusters=scores.clusters)
 
 
-def comparison_table(compared: Sequence[tuple[Metric, Compared]], before: str = "A", after: str = "B") -> Table:
+def comparison_table(compared: Iterable[tuple[Metric, Compared]], before: str = "A", after: str = "B") -> Table:
     """A row a metric."""
     rows = [(metric.name, *_cells(metric, pairs)) for metric, pairs in compared]
     head = ("metric", before, after, "change", "95% interval", "better", "worse", "same")

@@ -15,7 +15,7 @@ from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, 
 from rankgate.cli.options import add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile, find_criteria, load_criteria
-from rankgate.criteria.inputs import gold_of, named_run
+from rankgate.criteria.inputs import gold_of, named_run, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
@@ -286,14 +286,13 @@ def _negatives(arguments: argparse.Namespace) -> tuple[str, str]:
     if arguments.depth < 1:
         raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
     file, other = file_of(arguments, "run"), file_of(arguments, "mined")
-    if file is None:
-        raise bad_input("name the run whose metrics are to be tried: --run run.jsonl")
     refuse_two_stdins(file, other)
     gold, suffix = _gold_to_change(arguments)
-    plan = plan_of(arguments, None, compares=False)
+    criteria = criteria_if_any(arguments)
+    plan = plan_of(arguments, criteria, compares=False)
     if plan.how.by is By.TEXT:
         raise bad_input("negatives are ids, which match: text does not compare; use chunk or doc", key="--match")
-    run = named_run(file, plan.needs, open_store=open_store)
+    run = run_of(file, criteria, plan.needs)
     lists = {ranking.query_id: ranking for ranking in run.rankings}
     mined = lists.values() if other is None else named_run(other, plan.how.needs, open_store=open_store).rankings
     found = hard_negatives(gold, mined, arguments.depth, plan.how)

@@ -78,15 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.as_of and Need.VERSIONS in scores.unstated:
         raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=opened.name)
     changed = {query_id: kept for query_id, (kept, *_) in seen.items()}
-    later = compared_with(gold, plan, scores, changed) if arguments.as_of else []
+    later = [*compared_with(gold, plan, scores, changed)] if arguments.as_of else []
     if arguments.format == "json":
         say(_json(estimates, scores, dict(later), seen))
         return 0
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
     notes = [*judge_notes(plan.metrics, scores), *part_notes(gold)]
-    after: list[Block] = (
-        ["", comparison_table(later, "value", "as of"), "", _as_of_text(_as_of_counts(seen))] if later else []
-    )
+    table = comparison_table(later, "value", "as of")
+    after: list[Block] = ["", table, "", _as_of_text(_as_of_counts(seen))] if later else []
     say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *notes])
     return 0
 
@@ -135,13 +134,8 @@ def _json(
         described[metric.name] = {**value, **judged}
         described[metric.name] |= {"as_of": in_numbers(later[metric])} if later else {}
     counts = {"missing": len(scores.missing), "unjudged": len(scores.unknown_queries), "duplicates": scores.duplicates}
-    return as_json(
-        {
-            "metrics": described,
-            "queries": {"total": total, **counts},
-            **({"as_of": _as_of_counts(seen)} if later else {}),
-        }
-    )
+    dated = {"as_of": _as_of_counts(seen)} if later else {}
+    return as_json({"metrics": described, "queries": {"total": total, **counts}, **dated})
 
 
 def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:

@@ -128,11 +128,11 @@ def hard_negatives(gold: Gold, rankings: Iterable[Ranking], depth: int, how: Mat
 
 
 def with_inserted(ranking: Ranking, negatives: Mapping[str, int], how: Matching) -> Ranking:
-    """The list with each of these at its rank, or at the end of a shorter one; what stands as high already stays."""
+    """The list with each of these, whose ranks differ, at its rank, or at the end of a shorter one; what stands as high already stays."""
     details = ranking.details or Details()
     stated = details.items or [Item()] * len(ranking.ids)
     listed = list(zip([doc for doc, _ in results_of(ranking, how)], ranking.ids, stated, strict=True))
-    for doc, rank in sorted(negatives.items(), key=lambda entry: (entry[1], entry[0])):
+    for doc, rank in sorted(negatives.items(), key=lambda entry: entry[1]):
         if doc not in [name for name, *_ in listed[:rank]]:
             below = next((each for each in listed if each[0] == doc), (doc, doc, Item(doc_id=doc)))
             listed = [each for each in listed if each is not below]

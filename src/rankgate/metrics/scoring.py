@@ -28,18 +28,6 @@ def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
     return total(gold, plan, tally)
 
 
-def rescored(gold: Gold, plan: Plan, scores: Scores, changed: Mapping[str, Ranking]) -> dict[str, list[float | None]]:
-    """The columns of a run's scores with other lists for some of its queries."""
-    tally = Tally(gold, plan)
-    tally.add(changed.values())
-    named = [(each.name, column) for each, column in zip(plan.metrics, tally.columns, strict=True)]
-    seen = [query_id in changed for query_id in scores.query_ids]
-    return {
-        name: [new if again else old for new, old, again in zip(column, scores.values[name], seen, strict=True)]
-        for name, column in named
-    }
-
-
 def valid_on(ranking: Ranking, day: str) -> Ranking:
     """The ranking, with its other lists, without items of a version later than the day; those of no version stay."""
     if (details := ranking.details) is None:
