@@ -128,7 +128,7 @@ def hard_negatives(gold: Gold, rankings: Iterable[Ranking], depth: int, how: Mat
 
 
 def with_inserted(ranking: Ranking, negatives: Mapping[str, int], how: Matching) -> Ranking:
-    """The list with each of these, whose ranks differ, at its rank, or at the end of a shorter one; what stands as high already stays."""
+    """The list with each of these at its rank, no two alike, or at the end; what stands as high already stays."""
     details = ranking.details or Details()
     stated = details.items or [Item()] * len(ranking.ids)
     listed = list(zip([doc for doc, _ in results_of(ranking, how)], ranking.ids, stated, strict=True))
