@@ -65,7 +65,6 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []
     lists, details = lists_of(gold, plan, candidate, baseline)
-    since_baseline = [each for each in results if each.since is None]
-    found = diagnose(gold, plan.metrics, since_baseline, candidate.scores, before, details)
+    found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
     return with_details(replace(made, trend=trend()), inputs.details, gold, plan, candidate.scores, before, leading)
