@@ -97,12 +97,13 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores) -> Diagnosis
         elsewhere += missed and bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
     if not (misses := places.total()):
         return None
-    which, tag = (" tagged {tag}", {"tag": gate.segment}) if gate.segment is not None else ("", {})
+    which = " tagged {tag}" if gate.segment is not None else ""
     parts = [f"{count:,} {_PLACES[place].format(k=k)}" for place, count in places.items() if count]
     text = f"{misses:,} of the {count_text(len(samples), 'question')}{which} miss a relevant document: "
     text += ", ".join(parts) + (f"; {elsewhere:,} went to other sources only" if elsewhere else "")
-    numbers = {"questions": len(samples), "misses": misses, **places, "elsewhere": elsewhere}
-    return Diagnosis(rule="below_floor", finding=text, evidence=numbers | tag)
+    evidence: dict[str, str | int | float] = {"questions": len(samples), "misses": misses, "elsewhere": elsewhere}
+    evidence |= {**places, **({"tag": gate.segment} if gate.segment is not None else {})}
+    return Diagnosis(rule="below_floor", finding=text, evidence=evidence)
 
 
 def _of_lists(
