@@ -83,6 +83,18 @@ def document(item: Item, separator: str = "#") -> str:
     return before or item.id
 
 
+def only_from(line: Line, source: str) -> list[str]:
+    """The ids, others in place of those from elsewhere; where no item states a source, all have the line's, if one."""
+    items = once(line.items)
+    stated = [item.source for item in items]
+    if not any(stated) and line.source is not None and len(line.source) == 1:
+        stated = [line.source[0]] * len(items)
+    return [
+        item.id if each == source else f"elsewhere-{at}"
+        for at, (item, each) in enumerate(zip(items, stated, strict=True))
+    ]
+
+
 def by_doc(question: Question, items: Sequence[Item], separator: str = "#") -> list[str]:
     """What each item is called where documents must agree."""
     return [document(item, separator) for item in once(items)]

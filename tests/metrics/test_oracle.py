@@ -361,6 +361,7 @@ ITEMS = st.lists(
         version=st.none() | st.sampled_from(DAYS),
         text=TEXTS,
         score=st.none() | st.sampled_from([-1.5, 0.0, 0.5, 2.0]),
+        source=st.none() | st.sampled_from(["kb", "web"]),
     ),
     max_size=7,
 )
@@ -509,6 +510,19 @@ def test_other_lists_of_the_line_agree_with_the_slow_implementation(
         ]
         for view, value in expected:
             assert view.per_query(query) == (None if value is None else close(value)), (variant, view.name)
+
+
+@settings(examples, max_examples=60)
+@given(question=QUESTIONS, line=LINES)
+def test_documents_of_one_source_agree_with_the_slow_implementation(
+    question: "oracle.Question", line: "oracle.Line"
+) -> None:
+    query = matched(question, line)
+    names = oracle.only_from(line, "kb")
+    for variant, (each, slow) in ALL_OF_LISTS.items():
+        value = slow(question.gains, names)
+        found = View(metric=each, item_source="kb").per_query(query)
+        assert found == (None if value is None else close(value)), variant
 
 
 EVERY_METRIC: list[Metric] = [
