@@ -213,14 +213,18 @@ def test_the_direction_of_another_tools_number_is_named_as_it_is_written() -> No
     assert told(old, new) == [(WEAKER, "changes the direction of gate 'cost' from 'higher' to 'lower'")]
 
 
-def test_another_tools_other_number_is_another_metric_whichever_way_round() -> None:
+@pytest.mark.parametrize("way", ["higher", "lower"])
+@pytest.mark.parametrize("of", ["y", "x,quantile=0.1", "x,drop_from=y"])
+def test_another_tools_other_number_is_another_metric_whichever_way_round(of: str, way: str) -> None:
     old, new = (
-        criteria(f"gates: [{{name: cost, metric: score({of}), direction: {way}, threshold: 0.5}}]\n")
-        for of, way in (("x", "higher"), ("y", "lower"))
+        criteria(f'gates: [{{name: cost, metric: "score({each})", direction: {so}, threshold: 0.5}}]\n')
+        for each, so in (("x", "higher"), (of, way))
     )
     ((weakens, said),) = told(old, new)
     assert weakens
-    assert said.startswith("changes the metric of gate 'cost' from 'score(x)' to 'score(y")
+    assert said.startswith(
+        f"changes the metric of gate 'cost' from 'score(x)' to 'score({of.split(',', maxsplit=1)[0]}"
+    )
 
 
 ONE = "gates: [{name: mrr, threshold: 0.5}]\n"

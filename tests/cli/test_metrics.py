@@ -16,7 +16,7 @@ from rankgate.model.values import Need
 FAMILIES = tuple(families())
 
 KEYS = [family.key for family in FAMILIES]
-VIEWS = ["stage", "rewrite", "source", "item_source"]
+VIEWS = ["stage", "rewrite", "source", "item_source", "judged_only"]
 GAINS = ["rerank_gain", "rewrite_gain"]
 
 
@@ -53,7 +53,12 @@ def test_every_family_is_listed_in_display_order_with_its_facts(capsys: pytest.C
 
 def test_the_views_and_gains_are_listed_too(capsys: pytest.CaptureFixture[str]) -> None:
     out = shown(capsys)
-    for example in ("recall(stage=raw)@50", "recall(rewrite=1)@5", "recall(source=kb-br)@5"):
+    for example in (
+        "recall(stage=raw)@50",
+        "recall(rewrite=1)@5",
+        "recall(source=kb-br)@5",
+        "map(judged_only=true)",
+    ):
         assert f"\n{example} " in out
     for example in ("rerank_gain(recall@5)", "rewrite_gain(recall@5)"):
         assert f"\n{example} " in out

@@ -478,7 +478,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: gates[0].metric: 'ndcg(gian=binary)@5': ndcg has no parameter 'gian' "
-                    "(known: gain, discount, ideal, stage, rewrite, source)"
+                    "(known: gain, discount, ideal, stage, rewrite, source, judged_only)"
                 )
             ],
             id="unknown parameter",

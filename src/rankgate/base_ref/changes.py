@@ -123,7 +123,7 @@ def _weakens(key: str, old: _Value, new: _Value) -> bool:
 def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     was, now = old.metric, new.metric
     if was.name != now.name:  # limits of another metric, or the other way round, compare with nothing
-        turned = isinstance(was, Score) and isinstance(now, Score) and was.field == now.field
+        turned = isinstance(was, Score) and isinstance(now, Score) and replace(was, better=now.better) == now
         sides = (each.direction.value if turned else each.name for each in (was, now))
         yield from _changed("direction" if turned else "metric", *sides, weakens=True)
         return

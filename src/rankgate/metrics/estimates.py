@@ -100,7 +100,7 @@ def attainable(metric: Metric, scores: Scores, values: Sequence[float | None]) -
 def best_possible(metric: Metric, sample: Sample, default_k: int) -> float | None:
     """The metric's value on a query's own ideal list; None where it is undefined for the query."""
     ideal = sorted(sample.relevant(), key=lambda doc: -sample.gains[doc])
-    return metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k))
+    return metric.per_query(match(sample, Ranking(sample.query_id, ideal), default_k=default_k, needs=metric.needs))
 
 
 def interval(
