@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
     notes = [*judge_notes(plan.metrics, scores), *part_notes(gold)]
-    table = comparison_table(later, "value", "as of")
-    after: list[Block] = ["", table, "", _as_of_text(_as_of_counts(seen))] if later else []
+    text = _as_of_text(_as_of_counts(seen))
+    after: list[Block] = ["", comparison_table(later, "value", "as of"), "", text] if later else []
     say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *notes])
     return 0
 

@@ -112,10 +112,7 @@ def pool(
 
 
 def hard_negatives(gold: Gold, rankings: Iterable[Ranking], depth: int, how: Matching) -> dict[str, dict[str, int]]:
-    """By query, what stands within `depth` above the first relevant document and nobody calls relevant, by its rank.
-
-    All of the first results where none of them is relevant. A query without relevant documents has none.
-    """
+    """By query, what stands within `depth` above the first relevant document and nobody calls relevant, by its rank."""
     found: dict[str, dict[str, int]] = {}
     for ranking in rankings:
         sample = gold.samples.get(ranking.query_id)

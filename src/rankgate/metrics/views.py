@@ -110,10 +110,8 @@ class View(_Around, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """The metric of the list, or None where there is none or the query is of another source."""
         seen = listed(query, self.stage, self.rewrite) if self._concerns(query) else None
-        if seen is None:
-            return None
-        seen = self._of_source(seen, query)
-        return self.metric.per_query(condensed(seen) if self.judged_only else seen)
+        seen = seen and self._of_source(seen, query)
+        return None if seen is None else self.metric.per_query(condensed(seen) if self.judged_only else seen)
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, or None where the gold leaves the metric undefined or names another source."""
