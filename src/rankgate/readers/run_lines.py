@@ -29,7 +29,6 @@ from rankgate.readers.run_shapes import (
     ContractLine,
     LooseLine,
     SettledLine,
-    by_stage,
     fast_shapes,
     loose_shape,
     plausible,
@@ -114,7 +113,7 @@ class _Lines:
                 _refuse_twice(line, len(ids) if isinstance(parsed, ContractLine) else 0)
         except _REFUSED:
             return None
-        times = by_stage(self._times(parsed)) if self._times else None
+        times = self._times(parsed) if self._times else None
         if times and not plausible(times):
             return None
         rises = isinstance(parsed, ContractLine) and rising(parsed.topk)

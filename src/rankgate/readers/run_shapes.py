@@ -130,7 +130,7 @@ class Judged(msgspec.Struct, gc=False):
 _ITEM_KEYS: dict[Need, Any] = dict.fromkeys((Need.DOCS, Need.VERSIONS, Need.SOURCE), Id | None)
 _ITEM_KEYS[Need.TEXTS] = str | None
 _LINE_KEYS: dict[Need, Any] = {
-    Need.LATENCY: dict[str, float | None] | float | None,
+    Need.LATENCY: dict[str, float | None] | None,
     Need.SOURCE: Id | list[Id] | None,
     Need.ENTITIES: list[str] | None,
     Need.SCORES: dict[str, float | Judged | None] | None,
@@ -139,6 +139,9 @@ _ANSWER_KINDS: tuple[Any, ...] = (str, list[Id], list[Id], dict[str, str], bool)
 _ANSWER_FIELDS = [(key, kind | None, None) for key, kind in zip(ANSWER_KEYS, _ANSWER_KINDS, strict=True)]
 _stated = attrgetter(*ANSWER_KEYS)
 _NOT_STATED = (None,) * len(ANSWER_KEYS)
+
+
+_LOOSE_KEYS = {**_LINE_KEYS, Need.LATENCY: dict[str, float | None] | float | None}  # a bare number is the total
 
 
 @cache
@@ -154,7 +157,7 @@ def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLi
     if Need.REWRITES in needs:
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
         lists.append((Need.REWRITES.value, list[rewrite] | None, None))
-    fields = lists + _added(_LINE_KEYS, needs)
+    fields = lists + _added(_LOOSE_KEYS, needs)
     fields += [("judge", str | None, None)] * (Need.SCORES in needs) + _ANSWER_FIELDS * (Need.ANSWER in needs)
     if stored and Need.VERDICTS in needs:  # of another run they are what its author would like to read
         fields.append((Need.VERDICTS.value, msgspec.Raw, msgspec.Raw()))
@@ -196,7 +199,7 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
     if not needs:
         return ranked
     raw, rewrites, times, source, scores = (getattr(line, key, None) for key in _OF_LINES)
-    times = by_stage(times)
+    times = {"total": times} if isinstance(times, int | float) else times
     if not plausible(times):
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
     items = (ranked.details.items if ranked.details else None) or ()
@@ -267,11 +270,6 @@ def rising(items: Sequence[StrictItem | Item]) -> bool:
         return False
     scores = [item.score for item in items if item.score is not None]
     return len(scores) >= MIN_SCORES and scores == sorted(scores)
-
-
-def by_stage(times: Mapping[str, float | None] | float | None) -> Mapping[str, float | None] | None:
-    """The times by stage; a bare number is their total."""
-    return {"total": times} if isinstance(times, int | float) else times
 
 
 def plausible(times: Mapping[str, float | None] | None) -> bool:
