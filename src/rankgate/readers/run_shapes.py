@@ -291,9 +291,9 @@ def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: 
             first = {item_id: position for position, item_id in reversed(list(enumerate(ids)))}
             kept = sorted(first.values())
             ids, items = [ids[position] for position in kept], [items[position] for position in kept]
-        told = [_item(item, needs) for item in items] if needs & _OF_ITEMS else None
-        routed = needs & _OF_ITEMS == {Need.SOURCE} and all(item.source is None for item in told or ())  # as a whole
-        details = None if told is None or routed else Details(items=told)
+        stated = [_item(item, needs) for item in items] if needs & _OF_ITEMS else None
+        routed = needs & _OF_ITEMS == {Need.SOURCE} and all(item.source is None for item in stated or ())  # as a whole
+        details = None if stated is None or routed else Details(items=stated)
     except ValueError as error:
         raise ValueError(f"query {shown(query_id)}: {where}{error}") from error
     return Ranking(query_id, ids, duplicates, details, rising(items))
