@@ -14,7 +14,7 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, all_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
 
@@ -39,7 +39,7 @@ class Metadata(msgspec.Struct):
     answer: str | list[str] | None = None
     claims: Any = None
     as_of: str | None = None
-    source: str | int | None = None
+    source: str | int | list[str | int] | None = None
     entities: list[str] | None = None
     cluster: str | int | None = None
     weight: Any = None
@@ -145,7 +145,7 @@ def _checked(value: object, line: int | None) -> Sample:
         answers=_answers(written.expected_output, metadata.answer, name),
         claims=_claims(metadata.claims, name),
         as_of=_day(metadata.as_of, name),
-        source=None if metadata.source is None else str(metadata.source),
+        source=all_of(metadata.source),
         entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
         cluster=None if metadata.cluster is None else str(metadata.cluster),
         weight=_weight(metadata, name),
