@@ -142,6 +142,8 @@ def test_ids_and_spans_do_not_mix(work: Path, old: str, new: str, place: str, me
 def test_pools_and_labels_name_ids(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gold", "pool", "run.jsonl"]) == 2
     assert "there are none to label" in capsys.readouterr().err
+    assert main(["gold", "negatives", "gold.yaml", "--run", "run.jsonl", "-o", "n.jsonl"]) == 2
+    assert "negatives are ids, which match: span does not compare" in capsys.readouterr().err
     label = {"query_id": "q1", "id": "handbook#400-1", "gain": 1}
     (work / "labels.jsonl").write_text(json.dumps(label) + "\n")
     assert main(["gold", "merge", "gold.yaml", "labels.jsonl"]) == 2

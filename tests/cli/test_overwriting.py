@@ -122,6 +122,10 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         )
         for name, source in (("gold", "--gold"), ("docs", "--corpus"))
     ],
+    ("gold negatives", "output"): [
+        (["gold", "negatives", "gold.jsonl", "--from", "x.jsonl", "-o", "x.jsonl", "--force"], "-o", "--from"),
+        (["gold", "negatives", "gold.jsonl", "--run", "run.jsonl", "-o", "run.jsonl", "--force"], "-o", "--run"),
+    ],
     ("render", "output"): [
         (["render", "report.json", "-o", "report.json"], "-o", "REPORT"),
         (["render", "report.json", "--template", "template.md", "-o", "template.md"], "-o", "--template"),

@@ -10,27 +10,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
-from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
+from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, plan_of, refuse_two_stdins
+from rankgate.cli.options import add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile, find_criteria, load_criteria
-from rankgate.criteria.inputs import gold_of, named_run
+from rankgate.criteria.inputs import gold_of, named_run, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.labelling.anchor import anchor
 from rankgate.labelling.gold_documents import GoldDocuments, read_documents
 from rankgate.labelling.labels import Merge, compare_labels
-from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, pool
+from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
 from rankgate.labelling.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
+from rankgate.metrics.scoring import require_fields, require_gold_queries, score
 from rankgate.model.values import Gold, Item, Need
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.corpus import read_corpus, source_texts
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
+from rankgate.renderers.blocks import aligned
 
 STDOUT = "-"
 MAX_PROBLEMS = 1000  # conflicts between labellers are a list to work through
@@ -56,8 +59,15 @@ sample stays as it is, and the exit code is 2. Spans that are there already are 
 is its path below DIR, or its id in JSONL."""
 
 
+_NEGATIVES = """\
+Mine hard negatives: what a run ranks above the first relevant document, although the gold judges it not
+relevant or not at all. They are added to `negatives` of the samples, and to the lists of --run at the ranks
+where the other run has them, which shows how far its metrics drop. What nobody has judged may be relevant:
+label it first (gold pool)."""
+
+
 def parser() -> argparse.ArgumentParser:
-    """The command's options, two sub-commands."""
+    """The command's options, four sub-commands."""
     options = make_parser(
         "gold",
         "Grow the gold set: pool what several systems find, let people or a judge label it, merge the labels.\n"
@@ -70,12 +80,21 @@ def parser() -> argparse.ArgumentParser:
         "rankgate gold merge gold.jsonl ana.csv ben.csv -o gold.jsonl --force",
         "rankgate gold merge gold.jsonl judged.jsonl --as-judge -o gold.jsonl --force",
         "rankgate gold anchor gold.yaml --corpus docs/ --run run.jsonl -o gold.spans.yaml",
+        "rankgate gold negatives gold.yaml --run run.jsonl --from bm25.jsonl -o gold.jsonl",
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     _add_pool(add("pool", help="write what is to be labelled", description=_POOL))
     _add_merge(add("merge", help="add labels to the gold set", description=_MERGE))
     _add_anchor(add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR))
+    negatives = add("negatives", help="add what runs confuse with the right documents", description=_NEGATIVES)
+    negatives.add_argument("gold", metavar="GOLD", help="the gold set")
+    add_run(negatives)
+    mined = "another run to mine, or a baseline directory (default: the run itself, whose metrics then stay)"
+    negatives.add_argument("--from", dest="mined", metavar="RUN", help=mined)
+    negatives.add_argument("--depth", metavar="N", type=int, default=10, help="results to mine (default: 10)")
+    add_metrics(negatives)
+    _add_output(negatives, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
     return options
 
 
@@ -117,7 +136,7 @@ def _add_anchor(options: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action, and write the file and say what is in it, or print the text and say that on standard error."""
-    done = {"pool": _pool, "merge": _merge, "anchor": _anchor}[arguments.action](arguments)
+    done = {"pool": _pool, "merge": _merge, "anchor": _anchor, "negatives": _negatives}[arguments.action](arguments)
     if isinstance(done, int):
         return done
     text, summary, problems = done
@@ -258,7 +277,7 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
 def _merge(arguments: argparse.Namespace) -> Done:
     """The new gold set as text, and what was added."""
     refuse_two_stdins(*map(InputFile, arguments.labelled))
-    gold, suffix = _gold_twice(arguments, ".jsonl", ".json")
+    gold, suffix = _gold_to_change(arguments)
     log = ProblemLog(MAX_PROBLEMS)
     files = [read_labels(path, log) for path in arguments.labelled]
     merge = compare_labels(gold, (label for file in files for label in file.labels), as_judge=arguments.as_judge)
@@ -266,12 +285,12 @@ def _merge(arguments: argparse.Namespace) -> Done:
         raise RankgateError([*log.problems, *merge.problems])
     documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
     summary = _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
-    return *_written(documents, suffix, summary), ()
+    return *_as_written(documents, suffix, summary), ()
 
 
 def _anchor(arguments: argparse.Namespace) -> Done:
     """The gold set with spans as text, how many samples have none, and what could not be found."""
-    gold, suffix = _gold_twice(arguments, ".jsonl", ".yaml", ".json")
+    gold, suffix = _gold_to_change(arguments)
     corpus = {each.id: each.text for each in source_texts(arguments.corpus)}
     texts = read_corpus(arguments.chunks) if arguments.chunks else ()
     chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
@@ -282,19 +301,21 @@ def _anchor(arguments: argparse.Namespace) -> Done:
     documents, problems = anchor(gold, written, corpus, chunks, passages=arguments.passages)
     left = sum(documents.samples[each] is sample for each, sample in written.samples.items())
     summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
-    return *_written(documents, suffix, summary), problems
+    return *_as_written(documents, suffix, summary), problems
 
 
-def _gold_twice(arguments: argparse.Namespace, *suffixes: str) -> tuple[Gold, str]:
-    """The gold set, which will be read again as it is written, and the suffix of the output."""
+def _gold_to_change(arguments: argparse.Namespace) -> tuple[Gold, str]:
+    """The gold set, and the suffix of the form in which it is written again."""
     if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
         raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
-    suffix = _output_suffix(arguments, dict.fromkeys(suffixes), "a gold set")
-    return read_gold(arguments.gold, arguments.gold_format, scored=arguments.action == "merge"), suffix
+    anchored = arguments.action == "anchor"
+    suffix = _output_suffix(arguments, dict.fromkeys([".jsonl", ".json", *[".yaml"] * anchored]), "a gold set")
+    if anchored:
+        return read_gold(arguments.gold, arguments.gold_format, scored=False), suffix
+    return gold_of(file_of(arguments, "gold"), None), suffix
 
 
-def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
-    """A gold set in the form of a suffix, and what is said of it, with what that form loses."""
+def _as_written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
     if suffix == ".yaml":
         from rankgate.readers.yaml_text import dump_yaml
 
@@ -305,6 +326,40 @@ def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, 
         lost = ", ".join(documents.beside)
         summary += f"  left out, because JSONL holds samples only: {lost} (-o FILE.json keeps it)\n"
     return documents.as_jsonl(), summary
+
+
+def _negatives(arguments: argparse.Namespace) -> Done:
+    """The new gold set as text; what was mined, and what it costs the run."""
+    if arguments.depth < 1:
+        raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
+    file, other = file_of(arguments, "run"), file_of(arguments, "mined")
+    refuse_two_stdins(file, other)
+    gold, suffix = _gold_to_change(arguments)
+    criteria = criteria_if_any(arguments)
+    plan = plan_of(arguments, criteria, compares=False)
+    if (by := plan.how.by) in (By.TEXT, By.SPAN):
+        raise bad_input(f"negatives are ids, which match: {by.value} does not compare; use chunk or doc", key="--match")
+    run = run_of(file, criteria, plan.needs)
+    lists = {ranking.query_id: ranking for ranking in run.rankings}
+    mined = lists.values() if other is None else named_run(other, plan.how.needs, open_store=open_store).rankings
+    found = hard_negatives(gold, mined, arguments.depth, plan.how)
+    scores = score(gold, lists.values(), plan)
+    require_gold_queries(scores, run.name, gold)
+    require_fields(scores, plan, run.name)
+    changed = {each: with_inserted(lists[each], found[each], plan.how) for each in found if each in lists}
+    known = {each: gold.samples[each] for each in found}
+    new = {each: [doc for doc in docs if doc not in known[each].negatives] for each, docs in found.items()}
+    judged = [doc in known[each].gains for each, docs in found.items() for doc in docs]
+    within = f"in {len(found):,} of {count_text(len(gold.samples), 'query', 'queries')}"
+    table = comparison_table(compared_with(gold, plan, scores, changed), "value", "with them")
+    mined_text = f"{count_text(len(judged), 'hard negative')} {within}, {sum(map(len, new.values())):,} of them new"
+    lines = [
+        mined_text,
+        f"  {sum(judged):,} judged not relevant, {judged.count(False):,} not judged: these may be relevant",
+    ]
+    lines += aligned(table.rows, right=table.right)
+    documents = read_documents(arguments.gold, gold).with_negatives(new)
+    return *_as_written(documents, suffix, "".join(f"{line}\n" for line in lines)), ()
 
 
 def _merge_summary(merge: Merge, blank: int, gold: Gold, *, as_judge: bool) -> str:

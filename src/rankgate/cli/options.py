@@ -18,6 +18,7 @@ _PLACES = {
     "place": "--baseline",
     "report": "REPORT",
     "runs": "RUN",
+    "mined": "--from",
     "labelled": "LABELLED",
     "a": "A",
     "b": "B",

@@ -165,6 +165,7 @@ class GoldMap(Part):
     query_id: Text = Field(description="The query's id, or its text where it has none.")
     records: Text | None = optional(_RECORDS)
     question: Text | None = optional("The query's text.")
+    weight: Text | None = optional("How often the query is asked, in any unit.")
     items: Text | None = optional("The documents of a query: ids, objects, or gains by id. Absent: a judgment a row.")
     chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
     gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,8 +29,15 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_new(self, new: Mapping[str, Gains], *, as_judge: bool = False) -> GoldDocuments:
         """The same, with labels added by query."""
-        changed = {query_id: with_labels(self.samples[query_id], new[query_id], as_judge=as_judge) for query_id in new}
-        unchanged = {query_id: line for query_id, line in self.lines.items() if query_id not in new}
+        return self._with({each: with_labels(self.samples[each], new[each], as_judge=as_judge) for each in new})
+
+    def with_negatives(self, new: Mapping[str, Sequence[str]]) -> GoldDocuments:
+        """The same, with hard negatives added by query."""
+        old = {each: self.samples[each].get("negatives") or [] for each in new if new[each]}
+        return self._with({each: {**self.samples[each], "negatives": [*old[each], *new[each]]} for each in old})
+
+    def _with(self, changed: Mapping[str, Written]) -> GoldDocuments:
+        unchanged = {query_id: line for query_id, line in self.lines.items() if query_id not in changed}
         return msgspec.structs.replace(self, samples={**self.samples, **changed}, lines=unchanged)
 
     def as_jsonl(self) -> str:
@@ -67,7 +74,7 @@ def written(sample: Sample) -> Written:
         "answer": list(sample.answers) or None,
         "claims": [{"text": claim.text, "vital": claim.vital} for claim in sample.claims] or None,
         "as_of": sample.as_of,
-        "source": sample.source,
+        "source": sample.source[0] if len(sample.source) == 1 else list(sample.source) or None,
         "entities": sample.entities if sample.entities is None else list(sample.entities),
     }
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}

@@ -16,7 +16,7 @@ from rankgate.model.values import Direction, MatchedQuery, Need, Unit
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"
 REWRITE_GAIN = "rewrite_gain"
-VIEWS = ("stage", "rewrite", "source", "judged_only")
+VIEWS = ("stage", "rewrite", "source", "item_source", "judged_only")
 
 
 class Kind(Enum):

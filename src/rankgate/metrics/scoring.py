@@ -14,7 +14,7 @@ from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.metrics.base import Metric, Together
 from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.plan import Plan
-from rankgate.model.values import LINE_KEYS, Details, Gold, MatchedQuery, Need, Outline, Ranking, Sample, Scores
+from rankgate.model.values import LINE_KEYS, Details, Gold, Item, MatchedQuery, Need, Outline, Ranking, Sample, Scores
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -26,6 +26,19 @@ def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
     tally = Tally(gold, plan)
     tally.add(rankings)
     return total(gold, plan, tally)
+
+
+def valid_on(ranking: Ranking, day: str) -> Ranking:
+    """The ranking, with its other lists, without items of a version later than the day; those of no version stay."""
+    if (details := ranking.details) is None:
+        return ranking
+    items = [Item()] * len(ranking.ids) if details.items is None else details.items
+    kept = [at for at, item in enumerate(items) if item.version is None or item.version <= day]
+    changed: dict[str, Any] = {} if details.items is None else {"items": [items[at] for at in kept]}
+    changed |= {"raw": valid_on(details.raw, day)} if details.raw else {}
+    changed |= {"rewrites": [valid_on(each, day) for each in details.rewrites]} if details.rewrites else {}
+    ids, details = [ranking.ids[at] for at in kept], msgspec.structs.replace(details, **changed)
+    return msgspec.structs.replace(ranking, ids=ids, details=details)
 
 
 class Tally:

@@ -214,7 +214,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[str, ...] = ()
     claims: tuple[GoldClaim, ...] = ()
     as_of: str | None = None
-    source: str | None = None
+    source: tuple[str, ...] = ()
     entities: tuple[str, ...] | None = None
     cluster: str | None = None
     weight: float | None = None
@@ -265,6 +265,7 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     version: str | None = None
     text: str | None = None
     score: float | None = None
+    source: str | None = None
     start: int | None = None
     end: int | None = None
 
@@ -289,17 +290,18 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the run says of a query beyond ranked ids, as far as a metric asked for it; None where it does not say.
 
     `items` stand in the order of the ids. `raw` is the list before reranking, `rewrites` the lists that rewritten
-    forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers, `judges`
-    has who gave them where that is named. A time or a number that its tool left undefined (null) is None. `generated`
-    is there where the line has any key of it, `verdicts` (one set a repeat) where a judge was asked for. `records` is
-    the JSON list of the verdicts that were stored with the answer; no run but a stored one has any.
+    forms of the question gave. `source` are the sources that the question was routed to or, of a line that says none,
+    those of its items. `scores` are other tools' numbers, `judges` has who gave them where that is named. A time or a
+    number that its tool left undefined (null) is None. `generated` is there where the line has any key of it,
+    `verdicts` (one set a repeat) where a judge was asked for. `records` is the JSON list of the verdicts that were
+    stored with the answer; no run but a stored one has any.
     """
 
     items: Sequence[Item] | None = None
     raw: Ranking | None = None
     rewrites: Sequence[Ranking] | None = None
     latency_ms: Mapping[str, float | None] | None = None
-    source: str | None = None
+    source: tuple[str, ...] | None = None
     entities: Sequence[str] | None = None
     scores: Mapping[str, float | None] | None = None
     judges: Mapping[str, str] | None = None

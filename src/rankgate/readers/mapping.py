@@ -41,8 +41,9 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     context: str | None = None
     context_texts: str | None = None
     abstained: str | None = None
-    gain: str | None = None  # this and the next of gold sets alone
+    gain: str | None = None  # this and the next two of gold sets alone
     question: str | None = None
+    weight: str | None = None
 
     def problem(self) -> tuple[str, str] | None:
         """What the map lacks, as (key, message); None where it can be read by."""

@@ -207,10 +207,10 @@ def _stages(own: Any) -> dict[str, float]:
     """The `latency_ms` that a run line states itself; empty where it states none."""
     if own is None:
         return {}
-    if not isinstance(own, Mapping):
-        raise ResultError(f'its latency_ms is {shown(own)}; write {{"stage": milliseconds}}')
+    if not isinstance(own, Mapping) and _number(own) is None:
+        raise ResultError(f'its latency_ms is {shown(own)}; write milliseconds, or {{"stage": milliseconds}}')
     stages: dict[str, float] = {}
-    for stage, time in own.items():
+    for stage, time in (own if isinstance(own, Mapping) else {"total": own}).items():
         number = _number(time)
         if number is None or number < 0:
             raise ResultError(f"its latency_ms.{stage} is {shown(time)}, not a number of milliseconds")

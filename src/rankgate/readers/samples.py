@@ -15,7 +15,7 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, all_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
 
@@ -40,7 +40,7 @@ class Metadata(msgspec.Struct):
     answer: str | list[str] | None = None
     claims: Any = None
     as_of: str | None = None
-    source: str | int | None = None
+    source: str | int | list[str | int] | None = None
     entities: list[str] | None = None
     cluster: str | int | None = None
     weight: Any = None
@@ -157,7 +157,7 @@ def _checked(value: object, line: int | None) -> Sample:
         answers=_answers(written.expected_output, metadata.answer, name),
         claims=_claims(metadata.claims, name),
         as_of=_day(metadata.as_of, name),
-        source=None if metadata.source is None else str(metadata.source),
+        source=all_of(metadata.source),
         entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
         cluster=None if metadata.cluster is None else str(metadata.cluster),
         weight=_weight(metadata, name),
@@ -202,19 +202,27 @@ def _day(written: str | None, name: str) -> str | None:
 
 def _weight(metadata: Metadata, name: str) -> float | None:
     """The traffic, of which the tag is computed that nobody may write beside it."""
-    weight, key = metadata.weight, "metadata.weight"
-    if weight is None:
+    if metadata.weight is None:
         return None
-    number = isinstance(weight, int | float) and not isinstance(weight, bool)
-    if not number or not WEIGHTS[0] <= weight <= WEIGHTS[1]:
-        which = "above 0" if not number or weight <= 0 else "from {:g} to {:g}".format(*WEIGHTS)
-        advice = f"write a number {which}, in any unit, such as requests a day"
-        raise _SampleError(f"{name}: the weight is {shown(weight)}; {advice}", key)
+    try:
+        weight = check_weight(metadata.weight)
+    except ValueError as error:
+        raise _SampleError(f"{name}: {error}", "metadata.weight") from None
     own = next((tag for tag in metadata.tags if tag.startswith(f"{TRAFFIC}:")), None)
     if own is not None:
         why = f"with a weight, tags that begin with {TRAFFIC}: come from the weights; give it another name"
         raise _SampleError(f"{name} has the tag {shown(own)}; {why}", "metadata.tags")
-    return float(weight)
+    return weight
+
+
+def check_weight(weight: object) -> float:
+    """A weight as a number; a ValueError where it is none above 0, or too small or large to be summed."""
+    number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not number or not WEIGHTS[0] <= weight <= WEIGHTS[1]:  # type: ignore[operator]
+        which = "above 0" if not number or weight <= 0 else "from {:g} to {:g}".format(*WEIGHTS)  # type: ignore[operator]
+        advice = f"write a number {which}, in any unit, such as requests a day"
+        raise ValueError(f"the weight is {shown(weight)}; {advice}")
+    return float(weight)  # type: ignore[arg-type]
 
 
 def with_traffic(samples: dict[str, Sample]) -> dict[str, Sample]:
