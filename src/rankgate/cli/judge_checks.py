@@ -114,7 +114,7 @@ def _drift(arguments: argparse.Namespace) -> int:
         progress = ask(partial(calls_due, items), judge, store=store)
     spent = Spent(progress.calls, progress.tokens)
     if progress.stopped:
-        raise stopped_by(progress.stopped, judge.model, spent, criteria.name, "Nothing is known of a drift", ".calls")
+        raise stopped_by(progress.stopped, judge.model, spent, criteria, "Nothing is known of a drift", ".calls")
     drift = drift_of(items, store)
     if arguments.format == "terminal":
         say([*_drift_lines(drift, judge), cost_text(spent)])

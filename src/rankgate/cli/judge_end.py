@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from rankgate.criteria import Criteria
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import RankgateError, bad_input
 from rankgate.judge.job import Spent
@@ -29,7 +30,7 @@ _NO_USE = ("judge.model", "{model!r} gave no answer of use to a first question: 
 
 
 def stopped_by(
-    stopped: Unjudged, model: str, spent: Spent, file: str | None, kept: str, budget: str = ""
+    stopped: Unjudged, model: str, spent: Spent, criteria: Criteria, kept: str, budget: str = ""
 ) -> RankgateError:
     """Why judging ended early, with the setting to correct; `kept` says what became of the answers until then."""
     status = stopped.number if stopped.kind is UnjudgedKind.HTTP_STATUS else None
@@ -40,7 +41,7 @@ def stopped_by(
     where = f"{key}{budget}" if stopped.kind is UnjudgedKind.BUDGET else key
     word, cost = UNJUDGED_WORDS[stopped.kind], cost_text(spent)
     advice = text.format(status=status, model=model, word=word, cost=cost)
-    return bad_input(f"{advice} {kept}", file=file, key=where)
+    return bad_input(f"{advice} {kept}", file=criteria.name, key=where)
 
 
 def cost_text(spent: Spent) -> str:
