@@ -1,29 +1,37 @@
-"""`rankgate gold draft`: a first gold set from documents, for people to review."""
+"""`rankgate gold draft` and `gold review`: a first gold set from documents, and what people make of it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from rankgate.cli.gold_judge import verdicts_store
 from rankgate.cli.inputs import criteria_if_any, judge_in
 from rankgate.cli.judge_end import cost_text, stopped_by
+from rankgate.cli.labels import add_label_options, take_labels
+from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
-from rankgate.criteria import find_criteria, load_criteria
+from rankgate.criteria import InputFile, find_criteria, load_criteria
+from rankgate.criteria.inputs import gold_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
-from rankgate.errors import bad_input
+from rankgate.errors import bad_input, redacted
+from rankgate.files.writing import write_atomic
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.drafting import DEFAULT_OVERLAP, Order, calls_due, drafted, orders_of
 from rankgate.judge.identity import judge_of
 from rankgate.judge.job import Spent
 from rankgate.judge.judging import WORKERS, ask_rounds, settle
+from rankgate.judge.label_files import read_labels
 from rankgate.judge.model import MODES
+from rankgate.judge.sample import Question
 from rankgate.labelling.drafts import Draft, Left, by_headings, passages_of, samples_of
-from rankgate.labelling.gold_documents import GoldDocuments
+from rankgate.labelling.gold_documents import GOLD_FORMS, Accepted, GoldDocuments, about, read_documents
 from rankgate.model.answers import Unjudged
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import finite_number, whole_number
@@ -39,6 +47,17 @@ examples:
   rankgate gold draft docs/ -o draft.yaml
   rankgate gold draft docs/ --judge --multi 10 --unanswerable 10 --dry-run   # calls and tokens
   rankgate gold review draft.yaml -o gold.yaml --by ana"""
+REVIEW = """\
+Go through drafts: accept a question, edit or reject it, at the terminal or in a sheet. Each answer is on the
+disk before the next question, beside the drafts in FILE.reviews.jsonl; the same command goes on, and several
+people may share the work. What is accepted goes into the gold set, with who and when; what the gold set has
+besides stays, but for comments of YAML.
+
+examples:
+  rankgate gold review draft.yaml -o gold.yaml --by ana
+  rankgate gold review draft.yaml -o gold.yaml --by ben --export ben.csv
+  rankgate gold review draft.yaml -o gold.yaml --by ben --import ben.csv"""
+_UNANSWERED = "none: this is drafted as a question that no document answers"
 _OF_JUDGE = {"multi": "0", "unanswerable": "0", "overlap": str(DEFAULT_OVERLAP)}
 _LEFT = {
     Left.NO_WORDS: "whose heading has no letter, or more than a question",
@@ -60,6 +79,13 @@ def add_options(options: argparse.ArgumentParser) -> None:
     overlap = f"with --judge: share of a question's words that its passage may have (default: {DEFAULT_OVERLAP:g})"
     options.add_argument("--overlap", metavar="SHARE", default=_OF_JUDGE["overlap"], help=overlap)
     options.add_argument("--dry-run", action="store_true", help="with --judge: print what it would take, ask nothing")
+
+
+def add_review_options(options: argparse.ArgumentParser) -> None:
+    """Those of the review."""
+    options.add_argument("draft", metavar="DRAFT", help="what `gold draft` wrote, or any gold set with drafts")
+    options.add_argument("-o", "--output", metavar="FILE", required=True, help="the gold set: .yaml, .jsonl or .json")
+    add_label_options(options)
 
 
 def draft(arguments: argparse.Namespace) -> tuple[GoldDocuments, str] | int:
@@ -132,3 +158,60 @@ def _number(arguments: argparse.Namespace, name: str) -> int:
     if number is None or number < 0:
         raise bad_input(f"expected a number from 0, found {getattr(arguments, name)!r}", key=f"--{name}")
     return number
+
+
+def review(arguments: argparse.Namespace) -> int:
+    """Take reviews, and write what is accepted, also after Ctrl-C."""
+    path, output = arguments.draft, Path(arguments.output)
+    write = form_of(arguments.output)
+    drafts = _documents(path).samples
+    items = [_question(query_id, sample) for query_id, sample in drafts.items() if about(sample).get("draft")]
+    if not items:
+        raise bad_input("has no sample with `metadata: {draft: true}`", file=path)
+    before = _documents(arguments.output) if output.exists() else GoldDocuments(samples={})
+    journal = f"{path}.reviews.jsonl"
+    earlier = read_labels(journal, items)
+    try:
+        if take_labels(arguments, items, journal) is None:
+            say(f"{redacted(arguments.export)}: fill in `verdict`, then the same with --import\n")
+            return 0
+    finally:
+        known = {label.key: label for label in read_labels(journal, items).values()}
+        own = {item.query_id: (item, known[item.key]) for item in items if item.key in known}
+        accepted = {
+            query_id: Accepted(label.edited or item.question, label.by, str(label.on))
+            for query_id, (item, label) in own.items()
+            if label.verdict == "accepted"
+        }
+        new = {query_id for query_id, (_, label) in own.items() if earlier.get(label.place) != label}
+        gold = before.with_reviewed(drafts, accepted, new)
+        if gold.samples and gold.samples != before.samples:
+            write_atomic(arguments.output, write(gold))
+    left = len(items) - len(own)
+    say(
+        f"{redacted(arguments.output)}: {count_text(len(gold.samples), 'question')}; of {count_text(len(items), 'draft')} "
+        f"{len(accepted):,} accepted, {len(own) - len(accepted):,} rejected, {left:,} left\n"
+    )
+    return 0
+
+
+def form_of(path: str) -> Callable[[GoldDocuments], str]:
+    """How a gold set is written into a file of this name."""
+    if Path(path).suffix.lower() not in GOLD_FORMS:
+        raise bad_input(f"a gold set is written as {', '.join(GOLD_FORMS)}", file=path)
+    return GOLD_FORMS[Path(path).suffix.lower()]
+
+
+def _documents(path: str) -> GoldDocuments:
+    return read_documents(path, gold_of(InputFile(path), None))
+
+
+def _question(query_id: str, sample: dict[str, Any]) -> Question:
+    asked, unanswered = sample.get("input") or "", bool(about(sample).get("no_answer"))
+    expected = about(sample).get("about") if unanswered else sample.get("expected_output")
+    expected = expected.get("ids", expected) if isinstance(expected, dict) else expected or []
+    passages = [
+        f"({each.get('doc')}) {each.get('text', '')}" if isinstance(each, dict) else str(each) for each in expected
+    ]
+    question = asked.get("question") or "" if isinstance(asked, dict) else asked
+    return Question(query_id, question, _UNANSWERED if unanswered else "", tuple(passages), ())

@@ -27,6 +27,7 @@ from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_commands
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
+from rankgate.gates.warnings import draft_facts
 from rankgate.metrics.estimates import best_possible, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.metrics.names import parse_metric
@@ -83,7 +84,10 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_two_stdins(gold, run_file)
     workflows = _workflows(arguments)
     if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
-        raise bad_input("init writes paths into the criteria; name the gold set with --gold FILE (not standard input)")
+        first = "without one, `rankgate gold draft DOCS -o draft.yaml` drafts a first one from your documents"
+        raise bad_input(f"init writes paths into the criteria; name the gold set with --gold FILE (no stdin); {first}")
+    if gold and not Path(gold.path).exists():
+        raise bad_input("is not there; `rankgate gold draft DOCS -o draft.yaml` drafts a first one", file=gold.path)
     judge = _judge_block(arguments)
     job = _job(arguments) if workflows else None
     workflows += [DRIFT] if arguments.github and job and job.judged else []
@@ -154,6 +158,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
     text = criteria_text(start)
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {len(gold.samples)} questions")
+    print("".join(f"look at: {fact}\n" for fact in draft_facts(gold)), end="")
 
 
 def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:

@@ -19,6 +19,8 @@ _PLACES = {
     "report": "REPORT",
     "runs": "RUN",
     "labelled": "LABELLED",
+    "corpus": "CORPUS",
+    "draft": "DRAFT",
     "a": "A",
     "b": "B",
     "sample": "SAMPLE",

@@ -17,6 +17,7 @@ from rankgate.diagnosis.movements import most_telling
 from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, untrusted_notes
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.power import power_notes
+from rankgate.gates.warnings import draft_facts
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
@@ -82,6 +83,7 @@ def compose(
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.outlines.values()
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
+    warnings += draft_facts(gold)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     public = inputs.part == "public"  # the part that a baseline remembers

@@ -40,7 +40,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read.
 
     `entries` are waivers to copy, one for each violation that none covers. `without_gold_changes` says that the
-    criteria leave out a key whose default has changed. `notes` say what judging the run's answers costs and can show.
+    criteria leave out a key whose default has changed. `notes` say what judging the run's answers costs and can
+    show, and what other numbers of questions would.
     """
 
     problems: list[Problem]
@@ -103,6 +104,7 @@ def validate(inputs: Inputs) -> Findings:
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
     notes = _judging(problems, criteria, gold, rankings, results) if criteria and gold else []
+    notes += facts.size_facts(criteria, gold) if criteria and gold else []
     names = [name for name, value in read.items() if value is not None]
     return Findings(problems, noted, names, entries, notes, criteria is not None and criteria.gold_changes is None)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from rankgate.criteria import Criteria, Gate
 from rankgate.errors import shown
-from rankgate.gates.power import blind_spot, detectable, leaves_open
+from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
@@ -29,9 +29,17 @@ PART = 0.2  # of its value: a loss that a gate should see
 NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
 
 
+def draft_facts(gold: Gold) -> list[str]:
+    """How many samples are drafts. A gate may fail on them all the same: how far to trust them is not ours to know."""
+    drafts = sum(sample.draft for sample in gold.samples.values())
+    some = f"{drafts:,} of {count_text(len(gold.samples), 'question')} of the gold set"
+    text = "drafts that nobody has reviewed; `rankgate gold review` goes through them"
+    return [f"{some} {'is' if drafts == 1 else 'are'} {text}"] if drafts else []
+
+
 def gold_facts(gold: Gold) -> list[str]:
     """Facts of the gold set alone."""
-    facts: list[str] = []
+    facts = draft_facts(gold)
     samples = gold.samples.values()
     empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
     if empty:
@@ -164,6 +172,25 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 count = count_text(len(blind), "segment")
                 facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {said}")
     return facts
+
+
+def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
+    """What gold sets of other sizes would see, by each decision rule, of the first gate that limits drops of a rate."""
+    gates = [gate for gate in criteria.gates if not isinstance(gate.metric, JudgedMetric) and is_rate(gate.metric)]
+    for gate in sorted(gates, key=lambda gate: not gate.blocks):
+        samples = [each for each in gold.samples.values() if _scorable(gate.metric, each, criteria.default_k)]
+        relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
+        if seen := detectable(gate, queries=len(samples), relevant=relevant):
+            unit = gate.metric.unit
+            rows = [
+                (queries, [size_text(drop, unit) for drop in drops]) for queries, *drops in by_size(gate, seen.spread)
+            ]
+            drops = "; ".join(f"{n}: {', '.join(sizes)}" for n, sizes in rows)
+            what = f"the {harm_word(gate.metric.direction)} of {gate.metric.name} detected 80 % of the time"
+            rules = "by estimate, by proven_harm, and the one to allow for proven_safe"
+            spread = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
+            return [f"{what} with so many questions, {rules} ({spread}): {drops}"]
+    return []
 
 
 def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:

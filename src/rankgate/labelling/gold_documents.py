@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,8 +12,17 @@ from rankgate.labelling.labels import Gains, plain_number, with_labels
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.json_text import strict_json
 from rankgate.readers.source import Source, open_source
+from rankgate.readers.yaml_text import quoted
 
 Written = dict[str, Any]
+
+
+class Accepted(NamedTuple):
+    """A draft that somebody accepted: the question as it is to be, who, and on which day."""
+
+    question: str
+    by: str
+    on: str
 
 
 class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +41,39 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
         changed = {query_id: with_labels(self.samples[query_id], new[query_id], as_judge=as_judge) for query_id in new}
         unchanged = {query_id: line for query_id, line in self.lines.items() if query_id not in new}
         return msgspec.structs.replace(self, samples={**self.samples, **changed}, lines=unchanged)
+
+    def with_reviewed(
+        self, drafts: Mapping[str, Written], accepted: Mapping[str, Accepted], new: Collection[str]
+    ) -> GoldDocuments:
+        """The same with all that is accepted, and without what was accepted earlier and is not any more.
+
+        What stands here and was never reviewed stays, and so does what was changed since its review, unless that is
+        among the `new` ones.
+        """
+        samples: dict[str, Written] = {}
+        for query_id in {**self.samples, **drafts}:
+            own, draft, review = self.samples.get(query_id), drafts.get(query_id, {}), accepted.get(query_id)
+            mark = {"by": review.by, "on": review.on} if review else None
+            earlier = about(own or {}).get("reviewed")
+            if own and not earlier and not (mark and about(own).get("draft")):
+                samples[query_id] = own
+            elif own and earlier and (query_id not in drafts or (earlier == mark and query_id not in new)):
+                samples[query_id] = own
+            elif not about(draft).get("draft"):
+                samples[query_id] = draft
+            elif review:
+                asked, kept = draft.get("input"), {key: each for key, each in about(draft).items() if key != "draft"}
+                asked = {**(asked if isinstance(asked, dict) else {}), "question": review.question}
+                samples[query_id] = {**draft, "input": asked, "metadata": {**kept, "reviewed": mark}}
+        return msgspec.structs.replace(self, samples=samples, lines={})
+
+    def as_yaml(self) -> str:
+        """One document in YAML that reads back as the same, a line for each key of a sample."""
+        lines = [f"{quoted(key)}: {_flow(value)}\n" for key, value in (self.beside or {}).items()] + ["samples:\n"]
+        for sample in self.samples.values():
+            keys = (f"{key if key.isidentifier() else quoted(key)}: {_flow(value)}\n" for key, value in sample.items())
+            lines.append("  - " + "    ".join(keys))
+        return "".join(lines)
 
     def as_jsonl(self) -> str:
         """One sample a line; a line of JSONL that took no label stays as it was."""
@@ -64,6 +106,7 @@ def written(sample: Sample) -> Written:
         "k": sample.k,
         "tags": list(sample.tags) or None,
         "no_answer": sample.no_answer or None,
+        "draft": sample.draft or None,
         "answer": list(sample.answers) or None,
         "claims": [{"text": claim.text, "vital": claim.vital} for claim in sample.claims] or None,
         "as_of": sample.as_of,
@@ -80,6 +123,20 @@ def written(sample: Sample) -> Written:
         "metadata": {key: value for key, value in metadata.items() if value is not None} or None,
     }
     return {key: each for key, each in value.items() if each is not None}
+
+
+def about(sample: Written) -> Mapping[str, Any]:
+    """The metadata of a written sample."""
+    found = sample.get("metadata")
+    return found if isinstance(found, dict) else {}
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{quoted(str(key))}: {_flow(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, value))}]"
+    return quoted(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _json(value: object, indent: int | None = None) -> str:
@@ -114,4 +171,12 @@ _SHAPES = {
     "jsonl": _from_jsonl,
     "json": lambda source: _from_document(strict_json(source.text())),
     "yaml": _from_yaml,
+}
+
+# By the suffix of a file.
+GOLD_FORMS = {
+    ".jsonl": GoldDocuments.as_jsonl,
+    ".json": GoldDocuments.as_json,
+    ".yaml": GoldDocuments.as_yaml,
+    ".yml": GoldDocuments.as_yaml,
 }
