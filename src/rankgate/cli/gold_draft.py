@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from rankgate.cli.gold_judge import verdicts_store
 from rankgate.cli.inputs import criteria_if_any, judge_in
@@ -31,7 +33,7 @@ from rankgate.judge.label_files import read_labels
 from rankgate.judge.model import MODES
 from rankgate.judge.sample import Question
 from rankgate.labelling.drafts import Draft, Left, by_headings, passages_of, samples_of
-from rankgate.labelling.gold_documents import GOLD_FORMS, Accepted, GoldDocuments, about, read_documents
+from rankgate.labelling.gold_documents import GOLD_FORMS, GoldDocuments, about, read_documents
 from rankgate.model.answers import Unjudged
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import finite_number, whole_number
@@ -163,7 +165,8 @@ def _number(arguments: argparse.Namespace, name: str) -> int:
 def review(arguments: argparse.Namespace) -> int:
     """Take reviews, and write what is accepted, also after Ctrl-C."""
     path, output = arguments.draft, Path(arguments.output)
-    write = form_of(arguments.output)
+    if output.suffix.lower() not in GOLD_FORMS:
+        raise bad_input(f"a gold set is written as {', '.join(GOLD_FORMS)}", file=arguments.output)
     drafts = _documents(path).samples
     items = [_question(query_id, sample) for query_id, sample in drafts.items() if about(sample).get("draft")]
     if not items:
@@ -179,27 +182,20 @@ def review(arguments: argparse.Namespace) -> int:
         known = {label.key: label for label in read_labels(journal, items).values()}
         own = {item.query_id: (item, known[item.key]) for item in items if item.key in known}
         accepted = {
-            query_id: Accepted(label.edited or item.question, label.by, str(label.on))
+            query_id: (label.edited or item.question, {"by": label.by, "on": label.on})
             for query_id, (item, label) in own.items()
             if label.verdict == "accepted"
         }
         new = {query_id for query_id, (_, label) in own.items() if earlier.get(label.place) != label}
-        gold = before.with_reviewed(drafts, accepted, new)
-        if gold.samples and gold.samples != before.samples:
-            write_atomic(arguments.output, write(gold))
-    left = len(items) - len(own)
-    say(
-        f"{redacted(arguments.output)}: {count_text(len(gold.samples), 'question')}; of {count_text(len(items), 'draft')} "
-        f"{len(accepted):,} accepted, {len(own) - len(accepted):,} rejected, {left:,} left\n"
-    )
+        gold = before.with_reviewed(drafts, accepted, new).samples
+        if not gold:
+            output.unlink(missing_ok=True)
+        elif gold != before.samples:
+            write_atomic(arguments.output, GOLD_FORMS[output.suffix.lower()](replace(before, samples=gold, lines={})))
+    of = f"of {count_text(len(items), 'draft')} {len(accepted):,} accepted, {len(own) - len(accepted):,} rejected"
+    questions = count_text(len(gold), "question")
+    say(f"{redacted(arguments.output)}: {questions}; {of}, {len(items) - len(own):,} left\n")
     return 0
-
-
-def form_of(path: str) -> Callable[[GoldDocuments], str]:
-    """How a gold set is written into a file of this name."""
-    if Path(path).suffix.lower() not in GOLD_FORMS:
-        raise bad_input(f"a gold set is written as {', '.join(GOLD_FORMS)}", file=path)
-    return GOLD_FORMS[Path(path).suffix.lower()]
 
 
 def _documents(path: str) -> GoldDocuments:
@@ -208,10 +204,8 @@ def _documents(path: str) -> GoldDocuments:
 
 def _question(query_id: str, sample: dict[str, Any]) -> Question:
     asked, unanswered = sample.get("input") or "", bool(about(sample).get("no_answer"))
-    expected = about(sample).get("about") if unanswered else sample.get("expected_output")
-    expected = expected.get("ids", expected) if isinstance(expected, dict) else expected or []
-    passages = [
-        f"({each.get('doc')}) {each.get('text', '')}" if isinstance(each, dict) else str(each) for each in expected
-    ]
+    found = about(sample).get("about") if unanswered else sample.get("expected_output")
+    found = found.get("ids", found) if isinstance(found, dict) else found or []
+    texts = (f"({each['doc']}) {each.get('text', '')}" if isinstance(each, dict) else str(each) for each in found)
     question = asked.get("question") or "" if isinstance(asked, dict) else asked
-    return Question(query_id, question, _UNANSWERED if unanswered else "", tuple(passages), ())
+    return Question(query_id, question, _UNANSWERED if unanswered else "", tuple(texts), ())

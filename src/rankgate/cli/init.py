@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         first = "without one, `rankgate gold draft DOCS -o draft.yaml` drafts a first one from your documents"
         raise bad_input(f"init writes paths into the criteria; name the gold set with --gold FILE (no stdin); {first}")
     if gold and not Path(gold.path).exists():
-        raise bad_input("is not there; `rankgate gold draft DOCS -o draft.yaml` drafts a first one", file=gold.path)
+        raise bad_input("no such file; `rankgate gold draft DOCS -o draft.yaml` drafts a first one", file=gold.path)
     judge = _judge_block(arguments)
     job = _job(arguments) if workflows else None
     workflows += [DRIFT] if arguments.github and job and job.judged else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -15,14 +15,6 @@ from rankgate.readers.source import Source, open_source
 from rankgate.readers.yaml_text import quoted
 
 Written = dict[str, Any]
-
-
-class Accepted(NamedTuple):
-    """A draft that somebody accepted: the question as it is to be, who, and on which day."""
-
-    question: str
-    by: str
-    on: str
 
 
 class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,28 +35,26 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, samples={**self.samples, **changed}, lines=unchanged)
 
     def with_reviewed(
-        self, drafts: Mapping[str, Written], accepted: Mapping[str, Accepted], new: Collection[str]
+        self, drafts: Mapping[str, Written], accepted: Mapping[str, tuple[str, Written]], new: Collection[str]
     ) -> GoldDocuments:
-        """The same with all that is accepted, and without what was accepted earlier and is not any more.
+        """The same with what is accepted of drafts, each as a question and its mark, and no more with what was before.
 
-        What stands here and was never reviewed stays, and so does what was changed since its review, unless that is
+        What stands here and has no mark stays, and so does what was changed since it got the same mark, unless it is
         among the `new` ones.
         """
         samples: dict[str, Written] = {}
         for query_id in {**self.samples, **drafts}:
-            own, draft, review = self.samples.get(query_id), drafts.get(query_id, {}), accepted.get(query_id)
-            mark = {"by": review.by, "on": review.on} if review else None
-            earlier = about(own or {}).get("reviewed")
-            if own and not earlier and not (mark and about(own).get("draft")):
+            own, draft, found = self.samples.get(query_id), drafts.get(query_id, {}), accepted.get(query_id)
+            mark, was_draft, is_draft = about(own).get("reviewed"), about(own).get("draft"), about(draft).get("draft")
+            stays = not (found and was_draft) if mark is None else found and found[1] == mark and query_id not in new
+            if own and (stays or not is_draft):
                 samples[query_id] = own
-            elif own and earlier and (query_id not in drafts or (earlier == mark and query_id not in new)):
-                samples[query_id] = own
-            elif not about(draft).get("draft"):
-                samples[query_id] = draft
-            elif review:
+            elif found and is_draft:
                 asked, kept = draft.get("input"), {key: each for key, each in about(draft).items() if key != "draft"}
-                asked = {**(asked if isinstance(asked, dict) else {}), "question": review.question}
-                samples[query_id] = {**draft, "input": asked, "metadata": {**kept, "reviewed": mark}}
+                asked = {**(asked if isinstance(asked, dict) else {}), "question": found[0]}
+                samples[query_id] = {**draft, "input": asked, "metadata": {**kept, "reviewed": found[1]}}
+            elif not is_draft:
+                samples[query_id] = draft
         return msgspec.structs.replace(self, samples=samples, lines={})
 
     def as_yaml(self) -> str:
@@ -125,9 +115,9 @@ def written(sample: Sample) -> Written:
     return {key: each for key, each in value.items() if each is not None}
 
 
-def about(sample: Written) -> Mapping[str, Any]:
+def about(sample: Written | None) -> Mapping[str, Any]:
     """The metadata of a written sample."""
-    found = sample.get("metadata")
+    found = sample and sample.get("metadata")
     return found if isinstance(found, dict) else {}
 
 
@@ -174,9 +164,4 @@ _SHAPES = {
 }
 
 # By the suffix of a file.
-GOLD_FORMS = {
-    ".jsonl": GoldDocuments.as_jsonl,
-    ".json": GoldDocuments.as_json,
-    ".yaml": GoldDocuments.as_yaml,
-    ".yml": GoldDocuments.as_yaml,
-}
+GOLD_FORMS = {".jsonl": GoldDocuments.as_jsonl, ".json": GoldDocuments.as_json, ".yaml": GoldDocuments.as_yaml}
