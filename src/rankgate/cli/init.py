@@ -16,6 +16,7 @@ from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_crit
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.criteria.starter import FIRST_GATES, FirstJudge, Start, criteria_text, first_gates
+from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import bad_input, redacted
 from rankgate.files.git import run_git
 from rankgate.files.writing import write_atomic
@@ -27,7 +28,6 @@ from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_commands
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
-from rankgate.gates.warnings import draft_facts
 from rankgate.metrics.estimates import best_possible, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.metrics.names import parse_metric
@@ -39,6 +39,7 @@ from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
 ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
+_FIRST = "`rankgate gold draft DOCS -o draft.yaml` drafts a first one from your documents"
 _TEXTS = {GATE: gate_text, REPORT: report_text, DRIFT: drift_text}
 _HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
 _GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
@@ -84,10 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_two_stdins(gold, run_file)
     workflows = _workflows(arguments)
     if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
-        first = "without one, `rankgate gold draft DOCS -o draft.yaml` drafts a first one from your documents"
-        raise bad_input(f"init writes paths into the criteria; name the gold set with --gold FILE (no stdin); {first}")
-    if gold and not Path(gold.path).exists():
-        raise bad_input("no such file; `rankgate gold draft DOCS -o draft.yaml` drafts a first one", file=gold.path)
+        named = "name the gold set with --gold FILE (not standard input)"
+        raise bad_input(f"init writes paths into the criteria; {named}; {_FIRST}")
     judge = _judge_block(arguments)
     job = _job(arguments) if workflows else None
     workflows += [DRIFT] if arguments.github and job and job.judged else []
@@ -124,6 +123,8 @@ def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
 
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None) -> None:
+    if not Path(gold_file.path).exists():
+        raise bad_input(f"no such file; {_FIRST}", file=gold_file.path)
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)

@@ -14,10 +14,9 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
-from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, untrusted_notes
+from rankgate.diagnosis.notes import draft_facts, judged_value, notes_of, part_notes, untrusted_notes
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.power import power_notes
-from rankgate.gates.warnings import draft_facts
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rankgate.criteria import Criteria, Gate
+from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import shown
 from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
@@ -27,14 +28,6 @@ from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
 MAX_NAMED = 3
 PART = 0.2  # of its value: a loss that a gate should see
 NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
-
-
-def draft_facts(gold: Gold) -> list[str]:
-    """How many samples are drafts. A gate may fail on them all the same: how far to trust them is not ours to know."""
-    drafts = sum(sample.draft for sample in gold.samples.values())
-    some = f"{drafts:,} of {count_text(len(gold.samples), 'question')} of the gold set"
-    text = "drafts that nobody has reviewed; `rankgate gold review` goes through them"
-    return [f"{some} {'is' if drafts == 1 else 'are'} {text}"] if drafts else []
 
 
 def gold_facts(gold: Gold) -> list[str]:

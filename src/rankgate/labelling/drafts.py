@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -33,7 +34,8 @@ _STOPS = r"[.!?\u2026\u0964\u0965\u06d4\u061f\u1362]"
 _END = re.compile(rf"{_STOPS}{_CLOSING}(?=\s)|[\u3002\uff01\uff1f\uff61]{_CLOSING}|\n[ \t]*\n")
 _OPENING = re.compile(r"(?:[-*+>]\s+|\d+(?:\.\d+)*[.)]\s+)+")
 _BLANK = re.compile(r"\s*")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Thai to Han
+_WORD = re.compile(f"[{_UNSPACED}]|[^{_UNSPACED}]+")
 
 
 class Left(Enum):
@@ -156,7 +158,7 @@ def related(passages: Sequence[Passage]) -> Iterator[Draft]:
 
 
 def _words(text: str) -> set[str]:
-    return {sign for word in words(text) for sign in (word if _UNSPACED.search(word) else (word,))}
+    return {part for word in words(text) for part in _WORD.findall(word)}
 
 
 def _hash(value: object) -> str:
@@ -169,7 +171,7 @@ def _sections(title: str, text: str) -> Iterator[tuple[int, str, str, int, int]]
     at = begin = front.end() if front else 0
     level, heading, by, fence, before = 0, _plain(title), "title" if title else "", "", ""
     lines = text[at:].splitlines(keepends=True)
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         mark = _FENCE.match(line)
         found = None if fence or mark else _heading(line.rstrip(), before.strip(), following.rstrip())
         if mark and (not fence or mark[1].startswith(fence)):
