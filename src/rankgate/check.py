@@ -55,7 +55,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
     anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
-    refuse_unfit(gold, plan, candidate, baseline)
+    refuse_unfit(gold, plan, candidate, baseline, anchor)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
     sides = [candidate, *([baseline] if baseline else [])]
     results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits, today=inputs.date)

@@ -66,7 +66,7 @@ def test_a_gzipped_corpus(tmp_path: Path) -> None:
             '{"id": "a", "title": 3, "text": "x"}', "title: expected text, found 3", id="a title that is none"
         ),
         pytest.param('{"id": "a", "id": "b", "text": "x"}', "the key 'id' stands twice in one object", id="two ids"),
-        pytest.param('{"id": "ok", "text": "y"}', "the id 'ok' stands on line 1 already", id="an id twice"),
+        pytest.param('{"id": "ok", "text": "y"}', "the id 'ok' stands in corpus.jsonl:1 already", id="an id twice"),
         pytest.param(
             "{oops", "broken JSON: expecting property name enclosed in double quotes (column 2)", id="no JSON"
         ),

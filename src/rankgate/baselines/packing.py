@@ -221,4 +221,5 @@ def _listed(ranking: Ranking, depth: int) -> list[Any]:
 def _stated(item: Item) -> dict[str, object]:
     """What a run states of an item beside its id, by the key that says it."""
     keys = {Need.DOCS: item.doc_id, Need.VERSIONS: item.version, Need.TEXTS: item.text, Need.ITEM_SCORES: item.score}
-    return {need.value: value for need, value in keys.items() if value is not None}
+    stated = {need.value: value for need, value in keys.items()} | {"start": item.start, "end": item.end}
+    return {key: value for key, value in stated.items() if value is not None}

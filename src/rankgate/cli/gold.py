@@ -162,8 +162,8 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
     form = _output_suffix(arguments, {".jsonl": as_jsonl} if block else POOL_FORMS, "a pool")
     names = run_names(arguments.runs)
     how = Matching(by=By(arguments.match)) if arguments.match else criteria.match if criteria else BY_CHUNK
-    if how.by is By.TEXT:
-        advice = "where the gold holds passages (match: text), there are none to label"
+    if how.by in (By.TEXT, By.SPAN):
+        advice = f"where the gold holds passages (match: {how.by.value}), there are none to label"
         raise bad_input(f"a pool is made of ids; {advice}")
     gold = gold_of(named, criteria, part="whole")
     opened = [named_run(file, how.needs | {Need.TEXTS}, open_store=open_store) for file in files]

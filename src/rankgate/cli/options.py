@@ -86,9 +86,9 @@ def add_match(parser: argparse.ArgumentParser) -> None:
     """`--match`."""
     match = (
         "what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
-        "of a chunk, or a text that lies in a passage of the gold"
+        "of a chunk, a text that lies in a passage of the gold, or offsets that cover a span of it"
     )
-    parser.add_argument("--match", choices=["chunk", "doc", "text"], help=match)
+    parser.add_argument("--match", choices=["chunk", "doc", "text", "span"], help=match)
 
 
 def add_date(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
 from rankgate.errors import ProblemKind, bad_input
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import require_fields, require_gold_queries
-from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.model.values import Gold, Need, Ranking, Sample, Scores
 from rankgate.model.wording import count_text
 
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that anybody knows
@@ -26,10 +28,14 @@ _OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
 Lists = Callable[[], Iterable[Ranking]]
 
 
-def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> None:
+def refuse_unfit(
+    gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None, anchor: ScoredRun | None = None
+) -> None:
     """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set."""
     require_gold_queries(candidate.scores, candidate.run.name, gold)
     require_fields(candidate.scores, plan, candidate.run.name)
+    for stored in filter(None, (baseline, anchor)):
+        require_fields(stored.scores, replace(plan, metrics=[]), stored.run.name)
     refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
 
 
@@ -38,15 +44,16 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
 
     It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
     of their ids occur in the gold set or the baseline. Ids of the same space and no hits are a FAIL like any other.
-    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, the items'
-    documents count in place of their ids. The lists are read only where the matched queries leave it possible.
+    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document or, where
+    all items state offsets, by span, the documents count in place of the ids. The lists are read only where the matched
+    queries leave it possible.
 
     Raises:
         RankgateError: it is stale; says how that shows and what to do.
     """
     how = plan.how
     by_ids = any(metric.needs <= _OF_LISTS for metric in plan.metrics)  # reads nothing beside lists and judgments
-    if how.by is By.TEXT or not by_ids or _finds_enough(gold, candidate):
+    if how.by is By.TEXT or candidate.unplaced or not by_ids or _finds_enough(gold, candidate):
         return
     lists = [outline for outline in candidate.outlines.values() if outline.ranks]
     if not lists:
@@ -57,15 +64,16 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     if not usual or full < FULL_SHARE * len(lists):
         return
     returned = _names(now(), how)
-    relevant = {doc for sample in gold.samples.values() for doc in sample.relevant()}
+    relevant = {_document(doc, sample) for sample in gold.samples.values() for doc in sample.relevant()}
     occurring = len(relevant & returned)
     if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
         return
-    named = (each for sample in gold.samples.values() for each in (sample.gains, sample.judge_gains, sample.negatives))
-    known = set().union(*named, _names(before(), how) if before else ())
+    known = _names(before(), how) if before else set()
+    for sample in gold.samples.values():
+        known.update(_document(doc, sample) for doc in (*sample.gains, *sample.judge_gains, *sample.negatives))
     if len(returned & known) >= STALE_SHARE * len(returned):
         return
-    one, remedy = ("document", "") if how.by is By.DOC else ("chunk", ", or gate by document with `match: doc`")
+    one, remedy = ("document", "") if how.by is not By.CHUNK else ("chunk", ", or gate by document with `match: doc`")
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
     nobody = "neither the gold set nor the baseline knows" if before else "the gold set does not know"
@@ -75,6 +83,11 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
         file=gold.name,
         kind=ProblemKind.GOLD_STALE,
     )
+
+
+def _document(doc: str, sample: Sample) -> str:
+    """What a judgment is about: the id that it names, or the document of its span."""
+    return sample.spans[doc].doc if doc in sample.spans else doc
 
 
 def _finds_enough(gold: Gold, candidate: Scores) -> bool:

@@ -43,6 +43,7 @@ from rankgate.model.report import (
     Source,
 )
 from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict
+from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -81,6 +82,7 @@ def compose(
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.outlines.values()
+    warnings += [_unplaced(side) for side in (candidate, baseline) if side and side.scores.unplaced]
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
     warnings += draft_facts(gold)
     metrics = criteria.metrics()
@@ -135,6 +137,12 @@ def compose(
         ),
     )
     return concluded(report)
+
+
+def _unplaced(side: ScoredRun) -> str:
+    scores = side.scores
+    count = f"{scores.unplaced:,} of {count_text(scores.items, 'item')} of {side.run.name} state no offsets"
+    return f"{count}; passages are searched in their texts, where they have any"
 
 
 def with_details(

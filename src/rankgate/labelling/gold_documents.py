@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rankgate.labelling.labels import Gains, plain_number, with_labels
-from rankgate.model.values import Gold, Sample
+from rankgate.model.values import Gold, Sample, Span
 from rankgate.readers.json_text import strict_json
 from rankgate.readers.source import Source, open_source
 from rankgate.readers.yaml_text import quoted
@@ -104,12 +104,14 @@ def written(sample: Sample) -> Written:
         "entities": sample.entities if sample.entities is None else list(sample.entities),
     }
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}
+    spans = [written_span(sample.spans[each], gain) for each, gain in gains.items() if each in sample.spans]
     value = {
         "id": sample.query_id,
         "input": None if sample.question is None else {"question": sample.question},
-        "expected_output": list(gains) if set(gains.values()) <= {1} else gains,
+        "expected_output": spans or (list(gains) if set(gains.values()) <= {1} else gains),
         "judge_labels": {doc: plain_number(gain) for doc, gain in sample.judge_gains.items()} or None,
-        "negatives": list(sample.negatives) or None,
+        "negatives": [written_span(sample.spans[each]) if each in sample.spans else each for each in sample.negatives]
+        or None,
         "metadata": {key: value for key, value in metadata.items() if value is not None} or None,
     }
     return {key: each for key, each in value.items() if each is not None}
@@ -127,6 +129,12 @@ def _flow(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_flow, value))}]"
     return quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def written_span(span: Span, gain: float = 1) -> Written:
+    """A span as `expected_output` lists it."""
+    text = {} if span.text is None else {"text": span.text}
+    return {"doc": span.doc, "start": span.start, "end": span.end, **text, **({} if gain == 1 else {"gain": gain})}
 
 
 def _json(value: object, indent: int | None = None) -> str:

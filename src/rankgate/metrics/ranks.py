@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from functools import cache
 from itertools import pairwise
 from typing import ClassVar
@@ -59,10 +60,9 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """(1/n) Σ P@i · rel_i; None where nothing is relevant."""
-        relevant = self.relevant(query)
-        return (
-            sum(count / rank for count, rank in enumerate(self.ranks(query), start=1)) / relevant if relevant else None
-        )
+        relevant, ranks = self.relevant(query), self.ranks(query)
+        places = sorted({*ranks})  # one item may hold several passages
+        return sum(bisect_right(places, rank) / rank for rank in ranks) / relevant if relevant else None
 
 
 class RecallAUC(RelevanceMetric, frozen=True, kw_only=True):

@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr
 
-from rankgate.errors import bad_input, shown
+from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.metrics.base import Metric, Together
-from rankgate.metrics.matching import match
+from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import LINE_KEYS, Details, Gold, MatchedQuery, Need, Outline, Ranking, Sample, Scores
+
+MAX_PROBLEMS = 20  # samples that are named
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -55,13 +57,15 @@ class Tally:
         of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
         self.of_lines = [(metric, [LINE_KEYS[need] for need in needs]) for metric, needs in of_lines if needs]
         self.givers: dict[str, dict[str, str | None]] = {}
+        self.items = self.unplaced = 0  # where spans are matched: items, and those without offsets
+        _require_kind(gold, plan.how)
 
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
         plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
         depth, needs = plan.depth, self.needs
         columns, values = self.columns, Together(plan.metrics).values
-        asked = [need for need in STATED if need in needs]
+        asked, by_span = [need for need in STATED if need in needs], plan.how.by is By.SPAN
         for ranking in rankings:
             query_id = ranking.query_id
             sample = samples.get(query_id)
@@ -69,8 +73,7 @@ class Tally:
                 self.unknown_queries += [] if query_id in self.gold.left_out else [query_id]
                 continue
             self.duplicates += ranking.duplicates
-            if depth is not None and len(ranking.ids) > depth:
-                self.cut += 1
+            self.cut += depth is not None and len(ranking.ids) > depth
             before = plan.baseline_ids.get(query_id) if plan.baseline_ids else None
             query = self.match(sample, ranking, baseline_ids=before)
             row = rows[query_id]
@@ -85,6 +88,9 @@ class Tally:
                 self._note(metric, keys, query)
             if plan.keep_matched:
                 self._keep(query, sample)
+            if by_span and ranking.details:
+                stated = [item.start is not None for item in (ranking.details.items or ())[:depth]]
+                self.items, self.unplaced = self.items + len(stated), self.unplaced + stated.count(False)
             if len(self.stated) < len(asked):
                 self._listen(ranking, asked)
 
@@ -129,7 +135,7 @@ class Tally:
 
 # What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.
 _ITEM_KEYS = {Need.TEXTS: "text", Need.VERSIONS: "version", Need.ITEM_SCORES: "score"}
-STATED = (*_ITEM_KEYS, Need.ANSWER, *LINE_KEYS)
+STATED = (*_ITEM_KEYS, Need.OFFSETS, Need.ANSWER, *LINE_KEYS)
 
 
 def states(ranking: Ranking, need: Need) -> bool | None:
@@ -140,6 +146,8 @@ def states(ranking: Ranking, need: Need) -> bool | None:
     if need in LINE_KEYS:
         return details is not None and getattr(details, LINE_KEYS[need]) is not None
     items = details.items if details else None
+    if need is Need.OFFSETS and ranking.ids:
+        return any(item.start is not None or item.text is not None for item in items or ())
     return any(getattr(item, _ITEM_KEYS[need]) is not None for item in items or ()) if ranking.ids else None
 
 
@@ -189,6 +197,8 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         clusters=_clusters(gold),
         unstated={need: query_id for need, query_id in tally.unstated.items() if need not in tally.stated},
         givers=tally.givers,
+        items=tally.items,
+        unplaced=tally.unplaced,
     )
 
 
@@ -228,8 +238,23 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
             raise bad_input(
                 f"{reader} is by a judge's verdicts, which `rankgate judge` gives and `rankgate check` reads"
             )
-        message = f"{reader} reads `{need.value}`, which the run states nowhere ({none}); write it into the run"
+        key = "start` and `end`, or `text" if need is Need.OFFSETS else need.value
+        message = f"{reader} reads `{key}`, which the run states nowhere ({none}); write it into the run"
         raise bad_input(f"{message}, or leave out what reads it", file=name)
+
+
+def _require_kind(gold: Gold, how: Matching) -> None:
+    """Refuse ids where spans are matched, and spans where ids are, with the line of each sample."""
+    by_span, problems = how.by is By.SPAN, list[Problem]()
+    wrong = "as a span; write `match: span`"
+    wrong = "by id, and `match: span` reads spans; `rankgate gold anchor` turns ids into them" if by_span else wrong
+    for sample in gold.samples.values():
+        ids = (each for each in (*sample.gains, *sample.judge_gains, *sample.negatives) if each not in sample.spans)
+        if (stray := next(ids if by_span else iter(sample.spans), None)) is not None:
+            message = f"sample {shown(sample.query_id)} names {shown(stray)} {wrong}"
+            problems.append(Problem(message, gold.name, sample.line))
+    if problems:
+        raise RankgateError(problems[:MAX_PROBLEMS])
 
 
 def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:

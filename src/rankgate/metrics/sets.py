@@ -115,7 +115,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the first k places that hold a relevant document.
 
     A list shorter than k still divides by k; `precision@all`, and `of=retrieved` with any k, divide by the results that
-    the list has, and are 0 for an empty one. Matching by document or text counts every item of a relevant document.
+    the list has, and are 0 for an empty one. Unless matching is by id, every item of a relevant document counts.
     Range 0 to 1; undefined where the gold names no relevant document. Source: trec_eval, P and set_P.
 
     Attributes:
@@ -137,8 +137,8 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
             return None
         limit = self.limit(query)
         places = min(limit, query.retrieved) if self.of == "retrieved" or self.cutoff is Cutoff.WHOLE else limit
-        right = len(self.ranks(query)) + sum(rank <= limit and gain >= self.rel for rank, gain in query.repeats)
-        return right / places if places else 0.0
+        repeats = [rank for rank, gain in query.repeats if rank <= limit and gain >= self.rel]
+        return len({*self.ranks(query), *repeats}) / places if places else 0.0
 
 
 class F(Precision, frozen=True, kw_only=True):

@@ -104,6 +104,7 @@ class Need(Enum):
     VERSIONS = "doc_version"
     TEXTS = "text"
     ITEM_SCORES = "score"
+    OFFSETS = "start"  # with `end`, the text where an item states no offsets, and the document
     RAW = "raw_topk"
     REWRITES = "rewrites"
     SOURCE = "source"
@@ -175,21 +176,37 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
 
 
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """A passage of a document: the code points `start` to `end`, exclusive, of its text, which `text` may quote."""
+
+    doc: str
+    start: int
+    end: int
+    text: str | None = None
+
+    @property
+    def id(self) -> str:
+        """How judgments name it: `handbook:1042-1311`."""
+        return f"{self.doc}:{self.start}-{self.end}"
+
+
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """One gold query: its judgments and what is known about it.
 
     `gains` maps every judged id to its gain; ids with a gain above zero are relevant. `judge_gains` are a judge's
     labels beside them, for documents that the gold does not judge. `negatives` are documents that must not stand above
-    the relevant ones. `k` is the sample's own cut-off (`metadata.k`) for metrics whose name has none. `answers` are
-    texts of which any one answers the question, `claims` what a right answer must say, each once. `as_of` is the day
-    (ISO 8601) for which it is asked, `source` and `entities` what a router and an entity extractor should have found.
-    A `draft` is one that nobody has reviewed.
+    the relevant ones. `spans` are the passages among all these, by the ids that stand for them there. `k` is its
+    own cut-off (`metadata.k`) for metrics whose name has none. `answers` are texts of which any one answers the
+    question, `claims` what a right answer must say, each once. `as_of` is the day (ISO 8601) for which it is asked,
+    `source` and `entities` what a router and an entity extractor should have found. A `draft` is one that
+    nobody has reviewed.
     """
 
     query_id: str
     gains: Mapping[str, float]
     judge_gains: Mapping[str, float] = {}
     negatives: tuple[str, ...] = ()
+    spans: Mapping[str, Span] = {}
     question: str | None = None
     tags: tuple[str, ...] = ()
     k: int | None = None
@@ -208,9 +225,10 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return [doc for doc, gain in self.gains.items() if gain > 0]
 
     def judgments(self) -> list[Any]:
-        """The gains and, where there are any, the claims, as JSON can hold them, whatever their order in the file."""
+        """The gains and, where there are any, claims and texts of spans, as JSON can hold them, in their own order."""
         claims = [sorted((claim.text, claim.vital) for claim in self.claims)] if self.claims else []
-        return [sorted(self.gains.items()), *claims]
+        quoted = sorted((span.id, span.text) for span in self.spans.values() if span.text is not None)
+        return [sorted(self.gains.items()), *claims, *([quoted] if quoted else ())]
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,12 +253,17 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """What the run says of one retrieved item beyond its id, as far as a metric asked; `version` is an ISO day."""
+    """What the run says of one retrieved item beyond its id, as far as a metric asked; `version` is an ISO day.
+
+    `start` and `end` are both there or neither: the code points of the document's text that the item is.
+    """
 
     doc_id: str | None = None
     version: str | None = None
     text: str | None = None
     score: float | None = None
+    start: int | None = None
+    end: int | None = None
 
 
 class Generated(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -316,7 +339,7 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_def
     `hits` are (rank, gain) of the relevant documents found, by rank; `found` are their ids in the same order;
     `ideal` are all positive gains of the gold, descending; `retrieved` is the length of the list; `k` is the cut-off
     for metrics that leave it to the sample. `repeats` are (rank, gain) of further items of a document that is a hit
-    already, which only matching by document or text can give.
+    already, which only matching by document, text or span can give. By span several passages may be found at one rank.
 
     The rest is there only where a metric needs it, else empty or None: `judged` and `negatives` are ranks of items that
     the gold judges at all, and of its hard negatives; `ids` and `baseline_ids` the list and the baseline's list for
@@ -386,6 +409,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
     could have stated it. `clusters` has the cluster of each query where the gold names any.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
+    `items` are those of all lists where spans are matched, `unplaced` those that state no offsets.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
     """
@@ -402,5 +426,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
     unstated: Mapping[Need, str] = {}
+    items: int = 0
+    unplaced: int = 0
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,7 +28,7 @@ _SKIPPED = frozenset({"script", "style", "template", "noscript", "svg", "title"}
 _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|cite|code|data|del|dfn|em|font|i|img|ins|kbd|mark|q|s|samp|small|span|strong|su[bp]|time|tt|u|var|wbr"
 ).fullmatch
-_HEADINGS = {f"h{level}": level for level in range(1, 7)} | {"summary": 6}
+_MARKS = {f"h{level}": "#" * level + " " for level in range(1, 7)} | {"summary": "###### ", "li": "- "}
 
 
 class Document(msgspec.Struct, frozen=True, gc=False):
@@ -53,64 +53,50 @@ class SourceText(msgspec.Struct, frozen=True, gc=False):
 def source_texts(path: str) -> Iterator[SourceText]:
     r"""The documents of a file or, by sorted path, of all files below a directory that have one of `SUFFIXES`.
 
-    The id is the file's path relative to the directory, with `/`, or the name of a single file; in JSONL it is the
-    line's own. Of Markdown, reStructuredText and plain text the text is that of the file with line ends as `\n` and
-    without a byte order mark; of HTML what a reader sees, with headings and `<summary>` as Markdown headings; of JSONL
-    the text alone, without the title. Hidden files and folders, files with other suffixes and empty files are skipped.
+    The id is the file's path relative to the directory, with `/`, or a single file's name; in JSONL the line's own. The
+    text is the file's, line ends as `\n` and without a byte order mark; of HTML what a reader sees, with headings and
+    `<summary>` as Markdown headings; of JSONL the text without the title. Hidden and empty files are skipped.
 
     Raises:
         RankgateError: nothing to read, not UTF-8, a line that is no document or is a chunk of one, or an id that stands
             twice, with all files and lines at once.
     """
     root = Path(path)
-    of_folder = root.is_dir()
-    files = _files(root) if of_folder else [root]
+    files = sorted(_files(root), key=Path.as_posix) if root.is_dir() else [root]
     if not files or (root.is_file() and root.suffix.lower() not in SUFFIXES):
         raise bad_input(f"has no document; they end in {', '.join(SUFFIXES)}", file=path)
     log, seen = ProblemLog(), dict[str, str]()
     for file in files:
-        name = file.relative_to(root).as_posix() if of_folder else file.name
-        if of_folder and not file.read_bytes().strip():
-            continue
+        name = file.name if file is root else file.relative_to(root).as_posix()
         try:
             with open_source(str(file)) as source:
-                yield from _texts_of(source, name, seen, log)
+                if name.lower().endswith(_LINES):
+                    yield from _documents(source, seen, log, _of_line)
+                    continue
+                yield _of_file(source.text(), name)
         except RankgateError as error:
             log.problems = [*dict.fromkeys([*log.problems, *error.problems])]
+        if name in seen:
+            log.add(Problem(f"the id {shown(name)} stands in {seen[name]} already", str(file)))
+        seen[name] = name
     log.raise_if_any()
 
 
-def _texts_of(source: Source, name: str, seen: dict[str, str], log: ProblemLog) -> Iterator[SourceText]:
-    lines = source.lines() if name.lower().endswith(_LINES) else [(0, b"")]
-    for number, line in lines:
-        place = Problem("", source.name, number or None)
-        try:
-            each = _of_line(strict_json(line)) if number else _of_file(source.text(), name)
-            first = seen.setdefault(each.id, where := str(place))
-            if first != where:
-                raise ValueError(f"the id {shown(each.id)} stands in {first} already")
-        except ValueError as error:
-            log.note(place, _hinted(error, source, number) if number else error)
-        else:
-            yield each
-
-
-def _files(root: Path) -> list[Path]:
-    found: list[Path] = []
+def _files(root: Path) -> Iterator[Path]:
     for folder, inner, names in os.walk(root):
         inner[:] = [name for name in inner if not name.startswith(".")]
-        found += [Path(folder, name) for name in names if not name.startswith(".")]
-    wanted = (each for each in found if each.suffix.lower() in SUFFIXES and each.is_file())
-    return sorted(wanted, key=lambda each: each.as_posix())
+        for file in (Path(folder, name) for name in names if not name.startswith(".")):
+            if file.suffix.lower() in SUFFIXES and file.is_file() and file.read_bytes().strip():
+                yield file
 
 
 def _of_file(text: str, name: str) -> SourceText:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if name.lower().endswith(_HTML):
         page = _Page()
-        page.feed(text)
+        page.feed(f"{text}<p>")
         page.close()
-        return SourceText(name, " ".join("".join(page.title).split()) or None, page.text())
+        return SourceText(name, " ".join("".join(page.title).split()) or None, "\n\n".join(page.blocks) + "\n")
     heading = re.search(r"^# +(.*?)[ #]*$", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
     return SourceText(name, (heading and heading[1]) or None, text)
 
@@ -119,59 +105,49 @@ def _of_line(value: Any) -> SourceText:
     document = _document(value)
     if "chunk_id" in value or document.doc_id not in (None, document.id):
         raise ValueError(f"{shown(document.id)} is a chunk; a corpus holds whole documents")
-    title, text = value.get("title"), next(value[key] for key in _TEXTS if key in value)
-    return SourceText(document.id, title or None, text)
+    return SourceText(document.id, value.get("title") or None, next(value[key] for key in _TEXTS if key in value))
 
 
 class _Page(HTMLParser):
-    """The text of a page: blocks with an empty line between them, white space folded but in `<pre>`."""
+    """The blocks of a page, white space folded but in `<pre>`, headings and list items marked as in Markdown."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+        super().__init__()
         self.title: list[str] = []
-        self._blocks: list[str] = []
+        self.blocks: list[str] = []
         self._words: list[str] = []
-        self._open: list[str] = []  # elements whose content is no text, or is kept as it is
+        self._within = ""  # the element whose content is no text, or is kept as it is
         self._mark = ""
 
-    def text(self) -> str:
-        """All blocks."""
-        self._end_block()
-        return "".join(f"{block}\n\n" for block in self._blocks)[:-1]
-
     def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 -- the parser's signature
-        if tag in _SKIPPED or tag == "pre":
-            self._end_block()
-            self._open.append(tag)
-        elif tag == "br":
+        if tag == "br":
             self._words.append("\n")
         elif not _INLINE(tag):
             self._end_block()
-            if tag == "li" or tag in _HEADINGS:
-                self._mark = "- " if tag == "li" else "#" * _HEADINGS[tag] + " "
+            self._mark = _MARKS.get(tag, self._mark)
+            self._within = self._within or (tag if tag in _SKIPPED or tag == "pre" else "")
 
     def handle_endtag(self, tag: str) -> None:
         if not _INLINE(tag):
             self._end_block()
-            self._mark = ""
-        if tag in self._open:
-            del self._open[self._open.index(tag) :]
+            self._mark, self._within = "", "" if tag == self._within else self._within
 
     def handle_data(self, data: str) -> None:
-        if not _SKIPPED & {*self._open}:
-            self._words.append(data if self._open else re.sub(r"\s+", " ", data))
-        elif self._open[-1] == "title":
-            self.title.append(data)
+        if self._within in _SKIPPED:
+            self.title += [data] * (self._within == "title")
+        else:
+            self._words.append(data if self._within else re.sub(r"\s+", " ", data))
 
     def _end_block(self) -> None:
         text = "".join(self._words)
-        text = (
-            text.strip("\n") if self._open else re.sub(r" *\n *| +", lambda run: "\n" * ("\n" in run[0]) or " ", text)
-        )
+        text = text.strip("\n") if self._within else re.sub(r" *\n *", "\n", re.sub(" +", " ", text)).strip()
         if text.strip():
-            self._blocks.append(self._mark + (text if self._open else text.strip()))
+            self.blocks.append(self._mark + text)
             self._mark = ""
         self._words.clear()
+
+
+D = TypeVar("D", "Document", SourceText)
 
 
 def read_corpus(path: str) -> list[Document]:
@@ -181,20 +157,25 @@ def read_corpus(path: str) -> list[Document]:
         RankgateError: unreadable, or lines that are no documents, with the line of each.
     """
     log = ProblemLog()
-    documents: dict[str, Document] = {}
-    lines: dict[str, int] = {}
     with open_source(path) as source:
-        for number, line in source.lines():
-            try:
-                document = _document(strict_json(line))
-                if lines.setdefault(document.id, number) != number:
-                    raise ValueError(f"the id {shown(document.id)} stands on line {lines[document.id]} already")
-            except ValueError as error:
-                log.add(Problem(_hinted(error, source, number), source.name, number))
-                continue
-            documents[document.id] = document
+        documents = list(_documents(source, {}, log, _document))
         log.raise_if_any()
-    return list(documents.values())
+    return documents
+
+
+def _documents(source: Source, seen: dict[str, str], log: ProblemLog, read: Callable[[Any], D]) -> Iterator[D]:
+    """The documents of JSONL; what is none is noted, and what stands in `seen` already, with its place."""
+    for number, line in source.lines():
+        place = Problem("", source.name, number)
+        try:
+            document = read(strict_json(line))
+            first = seen.setdefault(document.id, str(place))
+            if first != str(place):
+                raise ValueError(f"the id {shown(document.id)} stands in {first} already")
+        except ValueError as error:
+            log.note(place, _hinted(error, source, number))
+        else:
+            yield document
 
 
 def _document(value: Any) -> Document:

@@ -20,7 +20,7 @@ from rankgate.readers.source import Source
 # Objects, each with its place for messages.
 Records = Iterable[tuple[Problem, Any]]
 T = TypeVar("T")
-_EXTRAS = ("text", "doc_id", "doc_version")
+_EXTRAS = ("text", "doc_id", "doc_version", "start", "end")
 
 
 def read_mapped_json(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:

@@ -28,6 +28,8 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     doc_id: str | None = None
     doc_version: str | None = None
+    start: str | None = None
+    end: str | None = None
     latency_ms: str | None = None
     answer: str | None = None
     citations: str | None = None
@@ -58,8 +60,14 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
 
 NAMES = tuple(key for key in FieldMap.__struct_fields__ if key != "order")  # what the map names in the file
 # What is read only where a metric needs it; the rest always.
-_NEEDED = {"text": Need.TEXTS, "doc_id": Need.DOCS, "doc_version": Need.VERSIONS, "latency_ms": Need.LATENCY}
-_NEEDED |= dict.fromkeys(ANSWER_KEYS, Need.ANSWER)
+_NEEDED = {"text": {Need.TEXTS, Need.OFFSETS}, "doc_id": {Need.DOCS, Need.OFFSETS}, "doc_version": {Need.VERSIONS}}
+_NEEDED |= {"start": {Need.OFFSETS}, "end": {Need.OFFSETS}, "latency_ms": {Need.LATENCY}}
+_NEEDED |= {key: {Need.ANSWER} for key in ANSWER_KEYS}
+
+
+def needed(key: str, needs: frozenset[Need]) -> bool:
+    """Whether what the map names under this key is read for these needs."""
+    return key not in _NEEDED or not needs.isdisjoint(_NEEDED[key])
 
 
 class MissingNameError(ValueError):
@@ -87,7 +95,7 @@ class Finder:
     def __init__(self, fields: FieldMap, needs: frozenset[Need]) -> None:
         self.fields = fields
         self.needs = needs
-        named = ((key, getattr(fields, key)) for key in NAMES if _NEEDED.get(key) in {None, *needs})
+        named = ((key, getattr(fields, key)) for key in NAMES if needed(key, needs))
         self._names: dict[str, str] = {key: name for key, name in named if name is not None}
         self._found: set[str] = set()
         self._lacking: dict[str, Problem] = {}

@@ -20,7 +20,7 @@ from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of
 from rankgate.readers.run_shapes import ANSWER_KEYS
 from rankgate.readers.source import FileMark, Source
-from rankgate.readers.tables import ROW_NEEDS, usual_map
+from rankgate.readers.tables import row_keys, usual_map
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,6 +40,7 @@ _KINDS: dict[str, tuple[frozenset[str], str, str]] = {
     **dict.fromkeys(("query_id", "chunk_id", "doc_id"), (_ID, "VARCHAR", "ids are texts or whole numbers")),
     "score": (_NUMBER, "DOUBLE", "scores are numbers"),
     "rank": (_WHOLE, "BIGINT", "ranks are whole numbers"),
+    **dict.fromkeys(("start", "end"), (_WHOLE, "BIGINT", "offsets are whole numbers")),
     **dict.fromkeys(("text", "doc_version"), (_TEXT, "VARCHAR", "expected text")),
     "latency_ms": (_NUMBER, "DOUBLE", "expected milliseconds as a number"),
 }
@@ -192,7 +193,7 @@ def _order(file: _File, query: str, doc: str, score: str, rank: str | None) -> s
 
 
 def _gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:
-    keys = [need.value for need in ROW_NEEDS if need in needs]
+    keys = row_keys(needs)
     extras = [{key: each[key] for key in keys if each.get(key) is not None} or None for each in results]
     rows = [
         Row(each["chunk_id"], each.get("score", 0.0), each.get("rank", 0), extra)
@@ -212,7 +213,7 @@ def _flaw(doc: str | None, value: float | None, what: str) -> str:
 
 def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
     """The expression of each column that is read, under the map's key."""
-    needed = _ALWAYS | {need.value for need in (*ROW_NEEDS, Need.LATENCY) if need in needs}
+    needed = {*_ALWAYS, *row_keys(needs), *([Need.LATENCY.value] if Need.LATENCY in needs else ())}
     columns: dict[str, str] = {}
     for key, (kinds, read_as, expected) in _KINDS.items():
         name = getattr(fields, key)

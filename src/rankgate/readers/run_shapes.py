@@ -22,7 +22,7 @@ LONGEST = 1e12  # milliseconds: thirty years
 MIN_SCORES = 5  # of a list, before they are said to rise
 
 _DOC, _VERSION, _TEXT = Need.DOCS.value, Need.VERSIONS.value, Need.TEXTS.value  # looked up once, not for every item
-_OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES})
+_OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES, Need.OFFSETS})
 ANSWER_KEYS = (Need.ANSWER.value, "citations", "context", "context_texts", "abstained")  # as they are written
 _OF_LINES = tuple(need.value for need in (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.SCORES))
 SEQUENCE: list[int | None] = list(range(1, 1_001))
@@ -126,6 +126,8 @@ class Judged(msgspec.Struct, gc=False):
 
 # What each need adds to an item and to a line: the key, and the kind of its value.
 _ITEM_KEYS: dict[Need, Any] = {Need.DOCS: Id | None, Need.VERSIONS: Id | None, Need.TEXTS: str | None}
+# By which other tools state offsets: LlamaIndex by its own keys, LangChain by `metadata.start_index` beside the text.
+_OFFSET_KEYS = dict.fromkeys(("start", "end", "start_char_idx", "end_char_idx"), int | None) | {"metadata": Any}
 _LINE_KEYS: dict[Need, Any] = {
     Need.LATENCY: dict[str, float | None] | None,
     Need.SOURCE: Id | None,
@@ -141,7 +143,9 @@ _NOT_STATED = (None,) * len(ANSWER_KEYS)
 @cache
 def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLine]:
     """The loose shape with the keys that these needs add, so that nothing is decoded, or refused, without need."""
-    item = msgspec.defstruct("Item", _added(_ITEM_KEYS, needs), bases=(Item,), gc=False) if needs else Item
+    more = _added(_ITEM_KEYS, needs | ({Need.TEXTS, Need.DOCS} if Need.OFFSETS in needs else set()))
+    more += [(key, kind, None) for key, kind in _OFFSET_KEYS.items() if Need.OFFSETS in needs]
+    item = msgspec.defstruct("Item", more, bases=(Item,), gc=False) if needs else Item
     listed: Any = list[item | Id]  # type: ignore[valid-type]
     nested: Any = msgspec.defstruct("Nested", [("retrieved", listed)], gc=False)
     lists = [("topk", listed | None, None), ("retrieved", listed | None, None)]
@@ -295,12 +299,34 @@ def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
     if version is not None and day is None:
         what = f"the doc_version of {shown(item.name)} is {shown(version)}"
         raise ValueError(f"{what}; freshness needs a date, as 2025-06-01")
+    text = getattr(item, _TEXT, None)
+    start, end = offsets_of(item, text) if Need.OFFSETS in needs else (None, None)
     return RankedItem(
         doc_id=None if doc is None else str(doc),
         version=day,
-        text=getattr(item, _TEXT, None),
+        text=text if start is None or Need.TEXTS in needs else None,
         score=item.score if Need.ITEM_SCORES in needs else None,
+        start=start,
+        end=end,
     )
+
+
+def offsets_of(item: Any, text: str | None) -> tuple[int | None, int | None]:
+    """Where an item lies in its document's text, or two None where it does not say; else a ValueError.
+
+    LangChain's `start_index` of -1 says that it was not found there.
+    """
+    written = item.metadata.get("start_index") if isinstance(item.metadata, Mapping) else None
+    start = next((each for each in (item.start, item.start_char_idx, written) if each is not None), None)
+    end = item.end_char_idx if item.end is None else item.end
+    if (start is None and end is None) or (start == written == -1):
+        return None, None
+    if type(start) is int and end is None and text is not None:
+        end = start + len(text)
+    if type(start) is not int or end is None or not 0 <= start <= end:
+        what = f"{shown(item.name)} states start {shown(start)} and end {shown(end)}"
+        raise ValueError(f"{what}; write the code points of its document at which it begins and, exclusive, ends")
+    return start, end
 
 
 def _by_rank(items: list[Item]) -> Sequence[Item]:

@@ -1,6 +1,7 @@
 """Gold samples: the one place that turns a written sample, of whatever format, into judgments.
 
-`expected_output` is a list of ids (binary), `{id: gain}` (graded), or `{"ids": either, "answer": …}`.
+`expected_output` is a list of ids (binary), `{id: gain}` (graded), a list of spans `{doc, start, end, text, gain}`, or
+`{"ids": any of these, "answer": …}`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem, did_you_mean, shown
 from rankgate.model.answers import GoldClaim
-from rankgate.model.values import Sample
+from rankgate.model.values import Sample, Span
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
@@ -53,7 +54,7 @@ class WrittenSample(msgspec.Struct):
     expected_output: Any = None
     input: Input | str | None = None
     judge_labels: Any = None
-    negatives: list[str | int] = []
+    negatives: list[str | int | dict[str, Any]] = []
     metadata: Metadata | None = None
 
 
@@ -126,7 +127,7 @@ def _checked(value: object, line: int | None) -> Sample:
     relevant = {doc for doc, gain in gains.items() if gain > 0}
     if metadata.no_answer and relevant:
         raise _SampleError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
-    negatives = tuple(dict.fromkeys(map(str, written.negatives)))
+    negatives = tuple(_gains(written.negatives, name, "negatives"))
     if not relevant.isdisjoint(negatives):
         both = shown(next(doc for doc in negatives if doc in relevant))
         raise _SampleError(f"{name}: {both} is a negative and relevant; keep one", "negatives")
@@ -135,6 +136,7 @@ def _checked(value: object, line: int | None) -> Sample:
         gains=gains,
         judge_gains=_judge_labels(written.judge_labels, gains, name),
         negatives=negatives,
+        spans=spans_of(written.expected_output) | spans_of(written.negatives),
         question=_question(written.input),
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
@@ -166,7 +168,7 @@ def _gains(written: object, name: str, key: str) -> dict[str, float]:
     try:
         return judgments(written)
     except ValueError as error:
-        raise _SampleError(f"{name}: {error}", key) from error
+        raise _SampleError(f"{name}: {error}", f"{key}{getattr(error, 'key', None) or ''}") from error
 
 
 def _judge_labels(written: object, gains: dict[str, float], name: str) -> dict[str, float]:
@@ -230,10 +232,47 @@ def judgments(value: object) -> dict[str, float]:
     if value is None:
         return {}
     if isinstance(value, list):
-        return {_id(entry): 1.0 for entry in value}
+        gains: dict[str, float] = {}
+        for at, entry in enumerate(value):
+            doc, gain = _span(entry, f"[{at}]") if isinstance(entry, dict) else (_id(entry), 1.0)
+            if not isinstance(doc, str):
+                if doc.id in gains:
+                    raise _SampleError(f"the span {shown(doc.id)} stands twice; keep one", f"[{at}]")
+                doc = doc.id
+            gains[doc] = gain
+        return gains
     if not isinstance(value, dict):
         raise ValueError(f"expected a list of ids or a mapping of ids to gains, found {shown(value)}")
     return {_id(doc): check_gain(doc, gain) for doc, gain in value.items()}
+
+
+def spans_of(value: object) -> dict[str, Span]:
+    """The spans of `expected_output` by the ids that stand for them in `judgments`, which refuses what is none."""
+    value = value.get("ids") if isinstance(value, dict) else value
+    entries = value if isinstance(value, list) else []
+    spans = (_span(entry, "")[0] for entry in entries if isinstance(entry, dict))
+    return {span.id: span for span in spans}
+
+
+def _span(entry: dict[Any, Any], at: str) -> tuple[Span, float]:
+    """A span and its gain; a _SampleError where it is none."""
+    keys = ("doc", "start", "end", "text", "gain")
+    stray = next((key for key in entry if key not in keys), None)
+    if stray is not None:
+        raise _SampleError(f"a span has {', '.join(keys)}, and no {shown(stray)}{did_you_mean(str(stray), keys)}", at)
+    doc, start, end, text, gain = (entry.get(key) for key in keys)
+    if isinstance(doc, bool) or not isinstance(doc, str | int) or doc == "":
+        raise _SampleError(f"the span has no document, found {shown(doc)}; write doc: its id", f"{at}.doc")
+    for key, offset in (("start", start), ("end", end)):
+        if type(offset) is not int or offset < 0:
+            what = f"expected a whole number of code points from the beginning of {shown(doc)}, found {shown(offset)}"
+            raise _SampleError(what, f"{at}.{key}")
+    if end <= start:
+        raise _SampleError(f"the span ends at {end} and starts at {start}; the end is exclusive", f"{at}.end")
+    if text is not None and (not isinstance(text, str) or not text.strip()):
+        raise _SampleError(f"expected the passage's text, found {shown(text)}; or leave it out", f"{at}.text")
+    span = Span(str(doc), start, end, text)
+    return span, check_gain(span.id, 1 if gain is None else gain)
 
 
 def check_gain(doc: object, gain: object) -> float:

@@ -9,7 +9,7 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, finite_number, whole_number
 from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, RAGAS_NAMES, Table
-from rankgate.readers.mapping import NAMES, FieldMap, MissingNameError
+from rankgate.readers.mapping import NAMES, FieldMap, MissingNameError, needed
 from rankgate.readers.recognition import Beginning, Likeness, Recognised, RunFormat, plain
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.source import Source
@@ -18,12 +18,17 @@ N = TypeVar("N", int, float)
 
 QUERY_NAMES = ("query_id", "q_id", "qid", "query-id")
 DOC_NAMES = ("chunk_id", "doc_id", "docid", "docno", "corpus-id", "id")
-_OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "latency_ms")
+_OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "start", "end", "latency_ms")
 # Two names in one table that are no contradiction: the first is the result's id.
 _TOGETHER = (("chunk_id", "doc_id"), ("docno", "docid"))
 
-# What a need reads of a row, under the contract's key, which is also the map's.
-ROW_NEEDS = (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)
+_OFFSETS = ("start", "end")
+
+
+def row_keys(needs: frozenset[Need]) -> list[str]:
+    """What is read of a row beside its order, by the contract's key, which is also the map's."""
+    scored = ["score"] if Need.ITEM_SCORES in needs else []
+    return [*(key for key in ("doc_id", "doc_version", "text", *_OFFSETS) if needed(key, needs)), *scored]
 
 
 def _read_csv(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -66,7 +71,7 @@ def usual_map(columns: Sequence[str], name: str, line: int | None = None) -> Fie
 def _read(table: Table, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     places = _places(table, fields, log)
     query_at, doc_at, score_at, rank_at = (places[key] for key in ("query_id", "chunk_id", "score", "rank"))
-    extras_at = [(need.value, at) for need in ROW_NEEDS if need in needs and (at := places[need.value]) is not None]
+    extras_at = [(key, at) for key in row_keys(needs) if (at := places[key]) is not None]
     time_at = places["latency_ms"] if Need.LATENCY in needs else None
     rows = Rows(Order.of(scored=score_at is not None, ranked=rank_at is not None))
     for number, cells in table.rows():
@@ -75,7 +80,7 @@ def _read(table: Table, fields: FieldMap, needs: frozenset[Need], log: ProblemLo
             _refuse_no_id(query_id, doc)
             score = 0.0 if score_at is None else fields.sign * _number(cells[score_at], "score", doc, finite_number)
             rank = 0 if rank_at is None else _number(cells[rank_at], "rank", doc, whole_number)
-            extras = _extras(cells, extras_at, score) if extras_at else None
+            extras = _extras(cells, extras_at, score, doc) if extras_at else None
             time = "" if time_at is None else cells[time_at].strip()
             times = {"total": _number(time, "latency_ms", doc, finite_number)} if time else None
         except ValueError as error:
@@ -106,9 +111,10 @@ def _number(text: str, what: str, doc: str, read: Callable[[str], N | None]) -> 
     return value
 
 
-def _extras(cells: list[str], extras_at: list[tuple[str, int]], score: float) -> dict[str, Any]:
+def _extras(cells: list[str], extras_at: list[tuple[str, int]], score: float, doc: str) -> dict[str, Any]:
     """What metrics need of a row, under the contract's keys; an empty cell says nothing."""
-    written = {key: cells[at] for key, at in extras_at if cells[at]}
+    written: dict[str, Any] = {key: cells[at] for key, at in extras_at if cells[at]}
+    written |= {key: _number(written[key], key, doc, whole_number) for key in _OFFSETS if key in written}
     return written | {"score": score} if "score" in written else written
 
 
