@@ -176,15 +176,15 @@ def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
         samples = [each for each in gold.samples.values() if _scorable(gate.metric, each, criteria.default_k)]
         relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
         if seen := detectable(gate, queries=len(samples), relevant=relevant):
-            unit = gate.metric.unit
-            rows = [
+            unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
+            allowed = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
+            sizes = (
                 (queries, [size_text(drop, unit) for drop in drops]) for queries, *drops in by_size(gate, seen.spread)
+            )
+            return [f"what other gold sets would see of {gate.metric.name} 80 % of the time ({allowed}):"] + [
+                f"  {n} questions: a {harm} of {some} by estimate, {more} by proven_harm; proven_safe has to allow {most}"
+                for n, (some, more, most) in sizes
             ]
-            drops = "; ".join(f"{n}: {', '.join(sizes)}" for n, sizes in rows)
-            what = f"the {harm_word(gate.metric.direction)} of {gate.metric.name} detected 80 % of the time"
-            rules = "by estimate, by proven_harm, and the one to allow for proven_safe"
-            spread = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
-            return [f"{what} with so many questions, {rules} ({spread}): {drops}"]
     return []
 
 
