@@ -178,12 +178,10 @@ def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
         if seen := detectable(gate, queries=len(samples), relevant=relevant):
             unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
             allowed = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
-            sizes = (
-                (queries, [size_text(drop, unit) for drop in drops]) for queries, *drops in by_size(gate, seen.spread)
-            )
+            rows = [(n, *(size_text(drop, unit) for drop in drops)) for n, *drops in by_size(gate, seen.spread)]
             return [f"what other gold sets would see of {gate.metric.name} 80 % of the time ({allowed}):"] + [
                 f"  {n} questions: a {harm} of {some} by estimate, {more} by proven_harm; proven_safe has to allow {most}"
-                for n, (some, more, most) in sizes
+                for n, some, more, most in rows
             ]
     return []
 
