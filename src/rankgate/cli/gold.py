@@ -1,4 +1,4 @@
-"""`rankgate gold pool` and `gold merge`: what to label next, and the labels into the gold set."""
+"""`rankgate gold pool`, `gold merge` and `gold anchor`: what to label next, labels into the gold, spans for its ids."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from rankgate.criteria.inputs import gold_of, named_run
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
-from rankgate.labelling.gold_documents import GOLD_FORMS, read_documents
+from rankgate.labelling.anchor import Known, anchor
+from rankgate.labelling.gold_documents import GOLD_SUFFIXES, GoldDocuments, read_documents
 from rankgate.labelling.labels import Merge, compare_labels
 from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, pool
 from rankgate.labelling.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
-from rankgate.model.values import Gold, Need
+from rankgate.model.values import Gold, Item, Need
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run
+from rankgate.readers.corpus import read_corpus, source_texts
 from rankgate.readers.source import STDIN, shown_path
 
 STDOUT = "-"
@@ -45,6 +47,11 @@ Add the labels of pools that came back to the gold set. Pairs without a gain are
 label that the gold has already changes nothing. Labels that contradict the gold or each other, and
 queries that the gold lacks, are listed, and then nothing is written. All else in the gold stays as it is
 written, except the comments of YAML. Qrels become samples."""
+_ANCHOR = """\
+Turn chunk ids, or answers that metadata.answer quotes, into spans of documents, which any chunking can be
+judged by (match: span). What stands once in its document becomes a span; all else is listed with its line,
+its sample stays as it is, and the exit code is 2. Spans that are there already are checked. The id of a
+document is its path below DIR, or its _id in JSONL. The text of a chunk is that of RUN or of CHUNKS."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate gold merge gold.yaml to_label.jsonl -o gold.jsonl",
         "rankgate gold merge gold.jsonl ana.csv ben.csv -o gold.jsonl --force",
         "rankgate gold merge gold.jsonl judged.jsonl --as-judge -o gold.jsonl --force",
+        "rankgate gold anchor gold.yaml --corpus docs/ --run run.jsonl -o gold.spans.yaml",
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
@@ -74,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     gold_draft.add_review_options(reviewing)
     _add_pool(add("pool", help="write what is to be labelled", description=_POOL))
     _add_merge(add("merge", help="add labels to the gold set", description=_MERGE))
+    _add_anchor(add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR))
     return options
 
 
@@ -103,12 +112,25 @@ def _add_merge(options: argparse.ArgumentParser) -> None:
     _add_output(options, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
 
 
+def _add_anchor(options: argparse.ArgumentParser) -> None:
+    options.add_argument("gold", metavar="GOLD", help="the gold set")
+    options.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
+    corpus = "the documents: a directory, or a file of Markdown, HTML, text or JSONL"
+    options.add_argument("--corpus", metavar="DIR", nargs="+", required=True, help=corpus)
+    options.add_argument("--run", metavar="RUN", help="a run whose items state text or offsets")
+    options.add_argument("--run-format", metavar="NAME", help="of RUN; else told from the content")
+    options.add_argument("--chunks", metavar="FILE", help="the chunks as JSONL: {id, text, doc_id}")
+    options.add_argument("--passages", action="store_true", help="the gold's ids are texts, as match: text has them")
+    _add_output(options, "the new gold set: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Do the action, and write the file and say what is in it, or print the text and say that on standard error."""
-    done = {"draft": _draft, "review": gold_draft.review, "pool": _pool, "merge": _merge}[arguments.action](arguments)
+    actions = {"draft": _draft, "review": gold_draft.review, "pool": _pool, "merge": _merge, "anchor": _anchor}
+    done = actions[arguments.action](arguments)
     if isinstance(done, int):
         return done
-    text, summary = done
+    text, summary, *problems = done
     if arguments.output == STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: this is data
@@ -116,6 +138,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write_atomic(arguments.output, text)
         say(f"wrote {redacted(arguments.output)}: {summary}")
+    if problems:
+        raise RankgateError(problems)
     return 0
 
 
@@ -140,14 +164,14 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
 
 def _draft(arguments: argparse.Namespace) -> tuple[str, str] | int:
     """The drafts as text, and what is in them."""
-    suffix = _output_suffix(arguments, GOLD_FORMS, "a gold set")
+    suffix = _output_suffix(arguments, dict.fromkeys(GOLD_SUFFIXES), "a gold set")
     found = gold_draft.draft(arguments)
     if isinstance(found, int):
         return found
     documents, summary = found
     file = shlex.quote(arguments.output)
     advice = "" if arguments.output == STDOUT else f"next:\n  $ rankgate gold review {file} -o gold.yaml --by YOU\n"
-    return GOLD_FORMS[suffix](documents), summary + advice
+    return _written(documents, suffix, summary + advice)
 
 
 def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
@@ -256,23 +280,51 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
 def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
     """The new gold set as text, and what was added."""
     refuse_two_stdins(*map(InputFile, arguments.labelled))
-    if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
-        raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
-    suffix = _output_suffix(arguments, {".jsonl": "", ".json": ""}, "a gold set")
-    gold = gold_of(file_of(arguments, "gold"), None)
+    gold, suffix = _gold_twice(arguments, ".jsonl", ".json")
     log = ProblemLog(MAX_PROBLEMS)
     files = [read_labels(path, log) for path in arguments.labelled]
     merge = compare_labels(gold, (label for file in files for label in file.labels), as_judge=arguments.as_judge)
     if log.problems or merge.problems:
         raise RankgateError([*log.problems, *merge.problems])
     documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
-    summary = _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
-    if suffix == ".json":
-        return documents.as_json(), summary
-    if documents.beside:
+    return _written(
+        documents, suffix, _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
+    )
+
+
+def _gold_twice(arguments: argparse.Namespace, *suffixes: str) -> tuple[Gold, str]:
+    """The gold set, which will be read again as it is written, and the suffix of the output."""
+    if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
+        raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
+    suffix = _output_suffix(arguments, dict.fromkeys(suffixes), "a gold set")
+    return gold_of(file_of(arguments, "gold"), None), suffix
+
+
+def _anchor(arguments: argparse.Namespace) -> tuple[object, ...]:
+    """The gold set with spans as text, how many samples have them, and what could not be found."""
+    gold, suffix = _gold_twice(arguments, *GOLD_SUFFIXES)
+    corpus = {each.id: each.text for path in arguments.corpus for each in source_texts(path)}
+    chunks = (
+        {each.id: Item(each.doc_id, text=each.text) for each in read_corpus(arguments.chunks)}
+        if arguments.chunks
+        else {}
+    )
+    if arguments.run:
+        file = InputFile(arguments.run, arguments.run_format)
+        for ranking in named_run(file, frozenset({Need.OFFSETS}), open_store=open_store).rankings:
+            chunks |= zip(ranking.ids, ranking.details.items or () if ranking.details else (), strict=False)
+    documents, problems = anchor(gold, read_documents(arguments.gold, gold), Known(corpus, chunks, arguments.passages))
+    left = len({problem.line or problem.message for problem in problems})
+    summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
+    return *_written(documents, suffix, summary), *problems
+
+
+def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
+    """The text of a gold set in the form of a suffix, and what it lost."""
+    if suffix == ".jsonl" and documents.beside:
         lost = ", ".join(documents.beside)
         summary += f"  left out, because JSONL holds samples only: {lost} (-o FILE.json keeps it)\n"
-    return documents.as_jsonl(), summary
+    return documents.as_text(suffix), summary
 
 
 def _merge_summary(merge: Merge, blank: int, gold: Gold, *, as_judge: bool) -> str:

@@ -33,7 +33,7 @@ from rankgate.judge.label_files import read_labels
 from rankgate.judge.model import MODES
 from rankgate.judge.sample import Question
 from rankgate.labelling.drafts import Draft, Left, by_headings, passages_of, samples_of
-from rankgate.labelling.gold_documents import GOLD_FORMS, GoldDocuments, about, read_documents
+from rankgate.labelling.gold_documents import GOLD_SUFFIXES, GoldDocuments, about, read_documents
 from rankgate.model.answers import Unjudged
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import finite_number, whole_number
@@ -165,8 +165,8 @@ def _number(arguments: argparse.Namespace, name: str) -> int:
 def review(arguments: argparse.Namespace) -> int:
     """Take reviews, and write what is accepted, also after Ctrl-C."""
     path, output = arguments.draft, Path(arguments.output)
-    if output.suffix.lower() not in GOLD_FORMS:
-        raise bad_input(f"a gold set is written as {', '.join(GOLD_FORMS)}", file=arguments.output)
+    if output.suffix.lower() not in GOLD_SUFFIXES:
+        raise bad_input(f"a gold set is written as {', '.join(GOLD_SUFFIXES)}", file=arguments.output)
     drafts = _documents(path).samples
     items = [_question(query_id, sample) for query_id, sample in drafts.items() if about(sample).get("draft")]
     if not items:
@@ -191,7 +191,7 @@ def review(arguments: argparse.Namespace) -> int:
         if not gold:
             output.unlink(missing_ok=True)
         elif gold != before.samples:
-            write_atomic(arguments.output, GOLD_FORMS[output.suffix.lower()](replace(before, samples=gold, lines={})))
+            write_atomic(arguments.output, replace(before, samples=gold).as_text(output.suffix.lower()))
     of = f"of {count_text(len(items), 'draft')} {len(accepted):,} accepted, {len(own) - len(accepted):,} rejected"
     questions = count_text(len(gold), "question")
     say(f"{redacted(arguments.output)}: {questions}; {of}, {len(items) - len(own):,} left\n")

@@ -12,9 +12,9 @@ from rankgate.labelling.labels import Gains, plain_number, with_labels
 from rankgate.model.values import Gold, Sample, Span
 from rankgate.readers.json_text import strict_json
 from rankgate.readers.source import Source, open_source
-from rankgate.readers.yaml_text import quoted
 
 Written = dict[str, Any]
+GOLD_SUFFIXES = (".jsonl", ".yaml", ".yml", ".json")
 
 
 class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,14 +57,6 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
                 samples[query_id] = draft
         return msgspec.structs.replace(self, samples=samples, lines={})
 
-    def as_yaml(self) -> str:
-        """One document in YAML that reads back as the same, a line for each key of a sample."""
-        lines = [f"{quoted(key)}: {_flow(value)}\n" for key, value in (self.beside or {}).items()] + ["samples:\n"]
-        for sample in self.samples.values():
-            keys = (f"{key if key.isidentifier() else quoted(key)}: {_flow(value)}\n" for key, value in sample.items())
-            lines.append("  - " + "    ".join(keys))
-        return "".join(lines)
-
     def as_jsonl(self) -> str:
         """One sample a line; a line of JSONL that took no label stays as it was."""
         written = (self.lines.get(query_id) or _json(sample) for query_id, sample in self.samples.items())
@@ -72,9 +64,21 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> str:
         """One document, with whatever stood beside the samples."""
+        return f"{_json(self._whole(), indent=2)}\n"
+
+    def as_yaml(self) -> str:
+        """The same as YAML."""
+        from rankgate.readers.yaml_text import dumped  # noqa: PLC0415 -- paid only for YAML
+
+        return dumped(json.loads(_json(self._whole())))  # of values that occur once each, so that there is no alias
+
+    def as_text(self, suffix: str) -> str:
+        """In the form of a file that ends in one of `GOLD_SUFFIXES`."""
+        return {".jsonl": self.as_jsonl, ".json": self.as_json}.get(suffix, self.as_yaml)()
+
+    def _whole(self) -> Any:
         samples = list(self.samples.values())
-        value = samples if self.beside is None else {**self.beside, "samples": samples}
-        return f"{_json(value, indent=2)}\n"
+        return samples if self.beside is None else {**self.beside, "samples": samples}
 
 
 def read_documents(path: str, gold: Gold) -> GoldDocuments:
@@ -123,18 +127,16 @@ def about(sample: Written | None) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _flow(value: object) -> str:
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{quoted(str(key))}: {_flow(each)}' for key, each in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_flow, value))}]"
-    return quoted(value) if isinstance(value, str) else json.dumps(value)
-
-
 def written_span(span: Span, gain: float = 1) -> Written:
     """A span as `expected_output` lists it."""
     text = {} if span.text is None else {"text": span.text}
-    return {"doc": span.doc, "start": span.start, "end": span.end, **text, **({} if gain == 1 else {"gain": gain})}
+    return {
+        "doc": span.doc,
+        "start": span.start,
+        "end": span.end,
+        **text,
+        **({} if gain == 1 else {"gain": plain_number(gain)}),
+    }
 
 
 def _json(value: object, indent: int | None = None) -> str:
@@ -170,6 +172,3 @@ _SHAPES = {
     "json": lambda source: _from_document(strict_json(source.text())),
     "yaml": _from_yaml,
 }
-
-# By the suffix of a file.
-GOLD_FORMS = {".jsonl": GoldDocuments.as_jsonl, ".json": GoldDocuments.as_json, ".yaml": GoldDocuments.as_yaml}
