@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from rankgate.cli.gold_judge import verdicts_store
 from rankgate.cli.inputs import criteria_if_any, judge_in
 from rankgate.cli.judge_end import cost_text, stopped_by
@@ -167,11 +165,13 @@ def review(arguments: argparse.Namespace) -> int:
     path, output = arguments.draft, Path(arguments.output)
     if output.suffix.lower() not in GOLD_SUFFIXES:
         raise bad_input(f"a gold set is written as {', '.join(GOLD_SUFFIXES)}", file=arguments.output)
-    drafts = _documents(path).samples
-    items = [_question(query_id, sample) for query_id, sample in drafts.items() if about(sample).get("draft")]
+    drafts, *there = (
+        read_documents(each, gold_of(InputFile(each), None)) for each in (path, *[arguments.output] * output.exists())
+    )
+    before = there[0] if there else GoldDocuments(samples={})
+    items = [_question(query_id, each) for query_id, each in drafts.samples.items() if about(each).get("draft")]
     if not items:
         raise bad_input("has no sample with `metadata: {draft: true}`", file=path)
-    before = _documents(arguments.output) if output.exists() else GoldDocuments(samples={})
     journal = f"{path}.reviews.jsonl"
     earlier = read_labels(journal, items)
     try:
@@ -179,27 +179,23 @@ def review(arguments: argparse.Namespace) -> int:
             say(f"{redacted(arguments.export)}: fill in `verdict`, then the same with --import\n")
             return 0
     finally:
-        known = {label.key: label for label in read_labels(journal, items).values()}
-        own = {item.query_id: (item, known[item.key]) for item in items if item.key in known}
+        known = {label.key: label for label in read_labels(journal, items).values()}  # of several people the last one
+        said = {item.query_id: (item, known[item.key]) for item in items if item.key in known}
         accepted = {
             query_id: (label.edited or item.question, {"by": label.by, "on": label.on})
-            for query_id, (item, label) in own.items()
+            for query_id, (item, label) in said.items()
             if label.verdict == "accepted"
         }
-        new = {query_id for query_id, (_, label) in own.items() if earlier.get(label.place) != label}
-        gold = before.with_reviewed(drafts, accepted, new).samples
-        if not gold:
+        new = {query_id for query_id, (_, label) in said.items() if earlier.get(label.place) != label}
+        gold = before.with_reviewed(drafts.samples, accepted, new)
+        if not gold.samples:
             output.unlink(missing_ok=True)
-        elif gold != before.samples:
-            write_atomic(arguments.output, replace(before, samples=gold).as_text(output.suffix.lower()))
-    of = f"of {count_text(len(items), 'draft')} {len(accepted):,} accepted, {len(own) - len(accepted):,} rejected"
-    questions = count_text(len(gold), "question")
-    say(f"{redacted(arguments.output)}: {questions}; {of}, {len(items) - len(own):,} left\n")
+        elif gold != before:
+            write_atomic(arguments.output, gold.as_text(output.suffix.lower()))
+    of = f"of {count_text(len(items), 'draft')} {len(accepted):,} accepted, {len(said) - len(accepted):,} rejected"
+    questions = count_text(len(gold.samples), "question")
+    say(f"{redacted(arguments.output)}: {questions}; {of}, {len(items) - len(said):,} left\n")
     return 0
-
-
-def _documents(path: str) -> GoldDocuments:
-    return read_documents(path, gold_of(InputFile(path), None))
 
 
 def _question(query_id: str, sample: dict[str, Any]) -> Question:

@@ -180,8 +180,8 @@ def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
             allowed = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
             rows = [(n, *(size_text(drop, unit) for drop in drops)) for n, *drops in by_size(gate, seen.spread)]
             return [f"what other gold sets would see of {gate.metric.name} 80 % of the time ({allowed}):"] + [
-                f"  {n} questions: a {harm} of {some} by estimate, {more} by proven_harm; proven_safe has to allow {most}"
-                for n, some, more, most in rows
+                f"  {n} questions: a {harm} of {one} by estimate, {two} by proven_harm; proven_safe has to allow {safe}"
+                for n, one, two, safe in rows
             ]
     return []
 

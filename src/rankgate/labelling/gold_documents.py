@@ -55,7 +55,10 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
                 samples[query_id] = {**draft, "input": asked, "metadata": {**kept, "reviewed": found[1]}}
             elif not is_draft:
                 samples[query_id] = draft
-        return msgspec.structs.replace(self, samples=samples, lines={})
+        lines = {
+            query_id: line for query_id, line in self.lines.items() if samples.get(query_id) is self.samples[query_id]
+        }
+        return msgspec.structs.replace(self, samples=samples, lines=lines)
 
     def as_jsonl(self) -> str:
         """One sample a line; a line of JSONL that took no label stays as it was."""
