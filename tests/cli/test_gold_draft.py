@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,10 +20,13 @@ from tests.conftest import ROOT
 from tests.judge.hash_judge import INJECTED, KEY, HashJudge, judging, share, status
 
 from rankgate.cli import main
+from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.judge_block import JudgeBlock
+from rankgate.gates.power import SIZES, by_size, detectable
 from rankgate.judge import client
 from rankgate.judge.identity import judge_of
 from rankgate.labelling.gold_documents import GoldDocuments, read_documents
+from rankgate.model.values import Evidence
 from rankgate.readers.formats import read_gold
 from rankgate.readers.yaml_text import load_yaml
 
@@ -222,6 +226,14 @@ def test_a_judge_of_answers_is_the_same_one_with_and_without_prompts_that_draft(
 # Review
 
 
+PAGE = (ROOT / "docs/gold.md").read_text(encoding="utf-8")
+
+
+def criteria_of(text: str) -> Criteria:
+    Path("ship-criteria.yaml").write_text(text, encoding="utf-8")
+    return load_criteria("ship-criteria.yaml")
+
+
 def review(*words: str, out: str = "gold.yaml", by: str = "ana", code: int = 0) -> None:
     assert main(["gold", "review", "draft.yaml", "-o", out, "--by", by, *words]) == code
 
@@ -373,23 +385,52 @@ def test_yaml_reads_back_as_it_was(samples: list[dict[str, Any]]) -> None:
     assert load_yaml(text, "gold.yaml").value == {"no": [1.5], "samples": samples}
 
 
-def test_check_warns_of_drafts_and_judges_all_the_same(capsys: Capture) -> None:
-    draft("--n", "3")
-    ids = list(gold("draft.yaml"))
-    spans = [sample["expected_output"][0] for sample in draft("--n", "3").values()]
+def test_from_documents_to_a_check_that_warns_of_drafts_and_judges_all_the_same(capsys: Capture) -> None:
+    found = draft("--n", "3")
+    ids, spans = list(found), [sample["expected_output"][0] for sample in found.values()]
     items = [
         {"chunk_id": f"c{n}", "doc_id": s["doc"], "start": s["start"], "end": s["end"]} for n, s in enumerate(spans)
     ]
     lines = [{"query_id": query_id, "topk": [item]} for query_id, item in zip(ids, items, strict=True)]
     Path("run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    Path("c.yaml").write_text(
-        "match: span\ngates: [{name: recall@1, threshold: 0.5, severity: error}]\n", encoding="utf-8"
-    )
     capsys.readouterr()
-    words = ["check", "--criteria", "c.yaml", "--gold", "draft.yaml", "--run", "run.jsonl"]
-    assert main([*words, "--format", "json"]) == 0
+    fact = (
+        "3 of 3 questions of the gold set are drafts that nobody has reviewed; `rankgate gold review` goes through them"
+    )
+    assert main(["init", "--gold", "draft.yaml", "--run", "run.jsonl"]) == 0
+    assert f"look at: {fact}\n" in capsys.readouterr().out
+    criteria = Path("ship-criteria.yaml").read_text("utf-8")
+    assert "\nmatch: span " in criteria
+    assert "    # 100.0% over 3 questions" in criteria
+    assert main(["validate"]) == 0
+    assert f"look at: {fact}\n" in capsys.readouterr().out
+    assert main(["check", "--format", "json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["verdict"] == "warn"
-    assert report["warnings"] == [
-        "3 of 3 questions of the gold set are drafts that nobody has reviewed; `rankgate gold review` goes through them"
-    ]
+    assert report["warnings"] == [fact]
+    assert all(gate["value"] == 1 for gate in report["gates"])
+    assert main(["init", "--gold", "none.yaml"]) == 2
+    assert "none.yaml: no such file; `rankgate gold draft DOCS -o draft.yaml`" in capsys.readouterr().err
+
+
+def test_the_page_and_validate_say_what_so_many_questions_see(capsys: Capture) -> None:
+    gate = criteria_of("gates: [{name: recall@5, regression_max: 0.03}]").gates[0]
+    seen = detectable(gate, queries=100)
+    assert seen is not None
+    rows = [[n, *(f"{100 * drop:.1f}" for drop in drops)] for n, *drops in by_size(gate, seen.spread)]
+    table = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert table == [[str(cell) for cell in row] for row in rows]
+    for evidence, place in (("estimate", 2), ("proven_harm", 3)):
+        own = detectable(gate.model_copy(update={"evidence": Evidence(evidence)}), queries=300)
+        assert own is not None
+        assert f"{100 * own.detectable:.1f}" == rows[SIZES.index(300)][place - 1]
+    Path("gold.jsonl").write_text('{"id": "q", "expected_output": ["a"]}\n', encoding="utf-8")
+    main(["validate", "--gold", "gold.jsonl"])
+    out = capsys.readouterr().out
+    assert (
+        "note: what other gold sets would see of recall@5 80 % of the time (3.0 pp allowed, spread of 0.43 assumed):\n"
+        in out
+    )
+    for n, one, two, safe in rows:
+        assert f"note:   {n} questions: a drop of {one} pp by estimate, {two} pp by proven_harm; " in out
+        assert f"proven_safe has to allow {safe} pp\n" in out

@@ -29,7 +29,7 @@ from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
 from rankgate.metrics.estimates import best_possible, estimate
-from rankgate.metrics.matching import DEFAULT_K
+from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.parallel import score_run
 from rankgate.metrics.plan import Plan
@@ -130,15 +130,16 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
     reachable = best.value if best else None
     metrics = [parse_metric(name) for name, _, _ in first_gates(reachable)]
-    scores = None
+    by_span = any(sample.spans for sample in gold.samples.values())
+    scores, how = None, Matching(by=By.SPAN) if by_span else BY_CHUNK
     if run_file and judge:
         from rankgate.judge.job import read_answers, require_answers
         from rankgate.judge.runs import NEEDS
 
         require_answers(read_answers(run_of(run_file, None, NEEDS), gold, frozenset({Want.SUPPORT}), judge.depth))
     if run_file:
-        opened = run_of(run_file, None)
-        scores = score_run(gold, opened, Plan(metrics=metrics), watch=bar)
+        opened = run_of(run_file, None, how.needs)
+        scores = score_run(gold, opened, Plan(metrics=metrics, how=how), watch=bar)
         require_gold_queries(scores, opened.name, gold)
     base = os.path.dirname(to) or "."  # noqa: PTH120
     paths = (gold_file.path, run_file.path if run_file else "run.jsonl", "baseline")
@@ -154,6 +155,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
         ],
         measured_run=run_file.path if run_file else None,
         reachable=reachable,
+        by_span=by_span,
         judge=FirstJudge(judge.endpoint, judge.model, len(gold.samples), claims) if judge else None,
     )
     text = criteria_text(start)
