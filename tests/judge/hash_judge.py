@@ -46,7 +46,9 @@ class HashJudge(LoopbackServer):
         self.truth, self.se, self.sp = truth, se, sp
         self.obedient = False  # does what INJECTED says, wherever in the content of a task it stands
         self.served: str | None = "hash-judge-1"
-        self.drafts = lambda task, passages: [f"Is it {task} {share(*passages):.9f} ({n})?" for n in range(3)]
+        self.drafts: Callable[[str, list[str]], list[str]] = lambda task, passages: [
+            f"Is it {task} {share(*passages):.9f} ({n})?" for n in range(3)
+        ]
         self.forms = {"json_schema", "json_object", None}
         self.faults: list[Fault] = []
         self.always: Fault | None = None

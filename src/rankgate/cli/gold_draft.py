@@ -34,7 +34,7 @@ from rankgate.labelling.drafts import Draft, Left, by_headings, passages_of, sam
 from rankgate.labelling.gold_documents import GOLD_SUFFIXES, GoldDocuments, about, read_documents
 from rankgate.model.answers import Unjudged
 from rankgate.model.wording import count_text, tokens_text
-from rankgate.readers.base import finite_number, whole_number
+from rankgate.readers.base import finite_number
 from rankgate.readers.corpus import source_texts
 
 DESCRIPTION = """\
@@ -45,20 +45,23 @@ documents give the same drafts, and a greater --n adds to them.
 
 examples:
   rankgate gold draft docs/ -o draft.yaml
-  rankgate gold draft docs/ --judge --multi 10 --unanswerable 10 --dry-run   # calls and tokens
-  rankgate gold review draft.yaml -o gold.yaml --by ana"""
+  rankgate gold draft docs/ --judge --multi 10 --unanswerable 10 --dry-run   # calls and tokens"""
 REVIEW = """\
-Go through drafts: accept a question, edit or reject it, at the terminal or in a sheet. Each answer is on the
-disk before the next question, beside the drafts in FILE.reviews.jsonl; the same command goes on, and several
-people may share the work. What is accepted goes into the gold set, with who and when; what the gold set has
-besides stays, but for comments of YAML.
+Accept, edit or reject drafts, at the terminal or in a sheet. Each answer is on the disk before the next
+question, in DRAFT.reviews.jsonl; the same command goes on, and several people may share the work. What is
+accepted goes into the gold set, with who and when; what that has besides stays, but for comments of YAML.
 
 examples:
   rankgate gold review draft.yaml -o gold.yaml --by ana
   rankgate gold review draft.yaml -o gold.yaml --by ben --export ben.csv
   rankgate gold review draft.yaml -o gold.yaml --by ben --import ben.csv"""
 _UNANSWERED = "none: this is drafted as a question that no document answers"
-_OF_JUDGE = {"multi": "0", "unanswerable": "0", "overlap": str(DEFAULT_OVERLAP)}
+_NUMBERS = {
+    "n": ("100", "questions on one passage"),
+    "multi": ("0", "with --judge: questions that take two passages"),
+    "unanswerable": ("0", "with --judge: questions that their passage leaves open"),
+    "overlap": (str(DEFAULT_OVERLAP), "with --judge: the share of a question's words that its passage may have"),
+}
 _LEFT = {
     Left.NO_WORDS: "whose heading has no letter, or more than a question",
     Left.AMBIGUOUS: "whose heading or passage stands in several places",
@@ -67,54 +70,42 @@ _LEFT = {
 }
 
 
-def add_options(options: argparse.ArgumentParser) -> None:
-    """The command's own options."""
-    options.add_argument("corpus", metavar="CORPUS", help="a directory or a file: .md, .html, .txt, .rst, .jsonl")
-    options.add_argument("--n", metavar="N", default="100", help="questions on one passage (default: 100)")
+def add_options(drafting: argparse.ArgumentParser, reviewing: argparse.ArgumentParser) -> None:
+    """The own options of both commands."""
+    drafting.add_argument("corpus", metavar="CORPUS", help="a directory or a file: .md, .html, .txt, .rst, .jsonl")
     judge = f"the judge of the criteria writes the questions; its key: {KEY_VARIABLE}"
-    options.add_argument("--judge", action="store_true", help=judge)
-    options.add_argument("--multi", metavar="N", default="0", help="with --judge: questions that take two passages")
-    unanswerable = "with --judge: questions that the passage leaves open; look whether another one does not"
-    options.add_argument("--unanswerable", metavar="N", default="0", help=unanswerable)
-    overlap = f"with --judge: share of a question's words that its passage may have (default: {DEFAULT_OVERLAP:g})"
-    options.add_argument("--overlap", metavar="SHARE", default=_OF_JUDGE["overlap"], help=overlap)
-    options.add_argument("--dry-run", action="store_true", help="with --judge: print what it would take, ask nothing")
-
-
-def add_review_options(options: argparse.ArgumentParser) -> None:
-    """Those of the review."""
-    options.add_argument("draft", metavar="DRAFT", help="what `gold draft` wrote, or any gold set with drafts")
-    options.add_argument("-o", "--output", metavar="FILE", required=True, help="the gold set: .yaml, .jsonl or .json")
-    add_label_options(options)
+    drafting.add_argument("--judge", action="store_true", help=judge)
+    for name, (default, what) in _NUMBERS.items():
+        drafting.add_argument(f"--{name}", metavar="N", default=default, help=f"{what} (default: {default})")
+    drafting.add_argument("--dry-run", action="store_true", help="with --judge: print what it would take, ask nothing")
+    reviewing.add_argument("draft", metavar="DRAFT", help="what `gold draft` wrote, or any gold set with drafts")
+    reviewing.add_argument("-o", "--output", metavar="FILE", required=True, help="the gold set: .yaml, .jsonl or .json")
+    add_label_options(reviewing)
 
 
 def draft(arguments: argparse.Namespace) -> tuple[GoldDocuments, str] | int:
-    """The drafts, and what is said of them; the exit code of a dry run.
-
-    Raises:
-        RankgateError: a document cannot be read, an option is wrong, or the endpoint fails or a budget is reached, and
-            then what was answered is kept in the store.
-    """
-    single, multi, unanswerable = (_number(arguments, name) for name in ("n", "multi", "unanswerable"))
-    overlap = finite_number(arguments.overlap)
-    if overlap is None or not 0 <= overlap <= 1:
-        raise bad_input(f"expected a share from 0 to 1, found {arguments.overlap!r}", key="--overlap")
-    if not arguments.judge and (arguments.dry_run or any(getattr(arguments, k) != v for k, v in _OF_JUDGE.items())):
+    """The drafts, and what is said of them; the exit code of a dry run."""
+    numbers = {name: finite_number(getattr(arguments, name)) for name in _NUMBERS}
+    for name, number in numbers.items():
+        if number is None or number < 0 or (number > 1 if name == "overlap" else number % 1):
+            what = "a share from 0 to 1" if name == "overlap" else "a number from 0"
+            raise bad_input(f"expected {what}, found {getattr(arguments, name)!r}", key=f"--{name}")
+    overlap = numbers.pop("overlap") or 0.0
+    wanted = [int(number or 0) for number in numbers.values()]
+    changed = [name for name in [*_NUMBERS][1:] if getattr(arguments, name) != _NUMBERS[name][0]]
+    if not arguments.judge and (arguments.dry_run or changed):
         raise bad_input("--multi, --unanswerable, --overlap and --dry-run are about a judge; add --judge")
     texts = list(source_texts(arguments.corpus))
     passages = [each for text in texts for each in passages_of(text.id, text.title or "", text.text)]
-    if arguments.judge:
-        orders = orders_of(passages, single=single, multi=multi, unanswerable=unanswerable)
-        found = _by_judge(arguments, orders, overlap)
-    else:
-        found = by_headings(passages)
+    orders = orders_of(passages, *wanted)
+    found = _by_judge(arguments, orders, overlap) if arguments.judge else by_headings(passages)
     if found is None:
         return 0
-    drafts, left = found[0][: single + multi + unanswerable], found[1]
+    drafts, left = found[0][: sum(wanted)], found[1]
     if not drafts:
         advice = "" if arguments.judge else ": it has no heading, title or FAQ over a text; --judge needs none"
         raise bad_input(f"gives no question{advice}", file=arguments.corpus)
-    few = f", where {single + multi + unanswerable:,} were asked for" * (len(drafts) < single + multi + unanswerable)
+    few = f", where {sum(wanted):,} were asked for" if len(drafts) < sum(wanted) else ""
     of = f"{count_text(len(passages), 'passage')} of {count_text(len(texts), 'document')}"
     lines = [f"{count_text(len(drafts), 'draft')} from {of}{few}"]
     lines += [f"  {count:,} left out {_LEFT[why]}" for why, count in left.items() if count]
@@ -143,21 +134,14 @@ def _by_judge(
             if not isinstance(settled, Unjudged):
                 judge = judge_of(block, settled.mode, drafting=True)
                 due = partial(calls_due, orders, judge, overlap=overlap)
-                how = {"endpoint": endpoint, "spending": spending, "workers": WORKERS}
-                stopped = ask_rounds(due, judge, store=store, **how).stopped
+                ask = partial(ask_rounds, endpoint=endpoint, spending=spending, workers=WORKERS)
+                stopped = ask(due, judge, store=store).stopped
         spent = Spent(spending.calls, spending.tokens)
         if stopped:
             kept = "What was answered is kept; the same command goes on"
             raise stopped_by(stopped, block.model, spent, criteria, kept, ".calls")
         sys.stderr.write(f"{cost_text(spent)}\n")
     return drafted(orders, judge, store, overlap)
-
-
-def _number(arguments: argparse.Namespace, name: str) -> int:
-    number = whole_number(getattr(arguments, name))
-    if number is None or number < 0:
-        raise bad_input(f"expected a number from 0, found {getattr(arguments, name)!r}", key=f"--{name}")
-    return number
 
 
 def review(arguments: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     sources: list[Draft]
 
 
-def orders_of(passages: Sequence[Passage], *, single: int, multi: int, unanswerable: int) -> list[Order]:
+def orders_of(passages: Sequence[Passage], single: int, multi: int, unanswerable: int) -> list[Order]:
     """What to ask for: questions on each passage, on pairs that belong together, and on what passages leave open."""
     texts = Counter(folded(each.text) for each in passages)
     own = [each for each in passages if texts[folded(each.text)] == 1]

@@ -132,8 +132,9 @@ def samples_of(drafts: Sequence[Draft]) -> dict[str, dict[str, Any]]:
         about: dict[str, Any] = {"draft": True, "drafted_by": each.by}
         about |= {"no_answer": True, "about": spans} if each.no_answer else {}
         about |= {"cluster": f"p-{_hash(spans[0])[:12]}"} if shared[each.passages[0]] > 1 else {}
-        sample = {"id": f"d-{each.key[:12]}", "input": {"question": each.question}}
-        samples[sample["id"]] = {**sample, "expected_output": [] if each.no_answer else spans, "metadata": about}
+        query_id, expected = f"d-{each.key[:12]}", [] if each.no_answer else spans
+        asked = {"question": each.question}
+        samples[query_id] = {"id": query_id, "input": asked, "expected_output": expected, "metadata": about}
     return samples
 
 
