@@ -36,7 +36,7 @@ NO_FILES = {
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log", "n"),
-    *("judge", "judge_endpoint", "awaits"),
+    *("judge", "judge_endpoint", "awaits", "multi", "unanswerable", "overlap"),
 }
 PROJECT = {
     "gold.jsonl": '{"id": "q1", "input": "what?", "expected_output": ["a"]}\n',

@@ -60,6 +60,11 @@ CHINESE = "退款将在收到退货后的三十天内支付给客户。"
         pytest.param(f"问\uff1a多久\n答\uff1a{CHINESE}", None, "", None, id="a label without a sign of a question"),
         pytest.param(f"```\n# not a heading\n```\n{BODY}", None, "", None, id="in a fence"),
         pytest.param(f"Is it? Nobody knows. {BODY}\nWhat?", None, "", None, id="questions within prose"),
+        pytest.param(f"Is it on p. 3. of the book?\n{BODY}", None, "", None, id="two sentences"),
+        pytest.param(
+            f"Is v2) - or - 3) better?\n{BODY}", "Is v2) - or - 3) better?", "heading", BODY, id="signs within"
+        ),
+        pytest.param("[" * 500_000 + f"?\n{BODY}", None, "", None, id="a line without an end"),
         pytest.param("# Empty\n## Short\nYes.\n", None, "", None, id="nothing beneath"),
         pytest.param(f"# ***\n{BODY}", None, "", None, id="a heading without words"),
         pytest.param("", None, "", None, id="nothing at all"),

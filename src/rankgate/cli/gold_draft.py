@@ -97,8 +97,10 @@ def draft(arguments: argparse.Namespace) -> tuple[GoldDocuments, str] | int:
         raise bad_input("--multi, --unanswerable, --overlap and --dry-run are about a judge; add --judge")
     texts = list(source_texts(arguments.corpus))
     passages = [each for text in texts for each in passages_of(text.id, text.title or "", text.text)]
-    orders = orders_of(passages, *wanted)
-    found = _by_judge(arguments, orders, overlap) if arguments.judge else by_headings(passages)
+    if arguments.judge:
+        found = _by_judge(arguments, orders_of(passages, *wanted), overlap)
+    else:
+        found = by_headings(passages)
     if found is None:
         return 0
     drafts, left = found[0][: sum(wanted)], found[1]

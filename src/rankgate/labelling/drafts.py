@@ -19,6 +19,7 @@ from rankgate.metrics.texts import folded, words
 MAX_PASSAGE = 600  # code points, about 100 words of English: what a small chunk holds
 MIN_LETTERS = 12  # of a passage, letters and digits; less answers nothing
 MAX_QUESTION = 200
+_LONGEST = 2000  # characters of a line that may be a heading
 _LOWEST = 7  # the level of a question, beneath any heading
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -32,7 +33,7 @@ _SIGNS = r"[?\uff1f\u061f\u2047\u037e\u1367\ua60f]|[\u0370-\u03ff\u1f00-\u1fff];
 _QUESTION = re.compile(f"(?:{_SIGNS}){_CLOSING}$")
 _STOPS = r"[.!?\u2026\u0964\u0965\u06d4\u061f\u1362]"
 _END = re.compile(rf"{_STOPS}{_CLOSING}(?=\s)|[\u3002\uff01\uff1f\uff61]{_CLOSING}|\n[ \t]*\n")
-_OPENING = re.compile(r"(?:[-*+>]\s+|\d+(?:\.\d+)*[.)]\s+)+")
+_OPENING = re.compile(r"\A(?:[-*+>]\s+|\d+(?:\.\d+)*[.)]\s+)+")
 _BLANK = re.compile(r"\s*")
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Thai to Han
 _WORD = re.compile(f"[{_UNSPACED}]|[^{_UNSPACED}]+")
@@ -189,20 +190,20 @@ def _sections(title: str, text: str) -> Iterator[tuple[int, str, str, int, int]]
 
 def _heading(line: str, before: str, following: str) -> tuple[int, str, str] | None:
     """Level, words and kind of the heading that a line is: marked, underlined, or a question on a line of its own."""
+    if len(line) > _LONGEST:
+        return None
     if found := _HASHES.match(line):
         return len(found[1]), _plain(found[2]), "heading" if _plain(found[2]) else ""
     if line and (found := _DETAILS.match(line)):
         return _LOWEST, _plain(found[1] or ""), "heading" if found[1] else ""
     bare, label = _OPENING.sub("", line.strip()), _LABEL.match(_OPENING.sub("", line.strip()))
     question = _plain(bare[label.end() :] if label else bare)
-    if label and label[1].casefold() in {"q", "question"} and question:
-        return _LOWEST, question, "faq"
-    if before or not question or line.startswith(("    ", "\t", "|", ">")):
-        return None
-    if (rule := _RULE.fullmatch(following)) and (rule[1] in "=-" or len(following) >= len(bare) > 1):
+    prose = before or not question or line.startswith(("    ", "\t", "|", ">"))
+    if not prose and (rule := _RULE.fullmatch(following)) and (rule[1] in "=-" or len(following) >= len(bare) > 1):
         return 1 if rule[1] == "=" else 2, _plain(line), "heading"
-    alone = len(question) <= MAX_QUESTION and _QUESTION.search(question) and not _END.search(question[:-1])
-    return (_LOWEST, question, "faq" if label else "heading") if alone else None
+    alone = not prose and _QUESTION.search(question) and not _END.search(question[:-1])
+    marked = label and label[1].casefold() in {"q", "question"} and question
+    return (_LOWEST, question, "faq" if label else "heading") if alone or marked else None
 
 
 def _plain(heading: str) -> str:
