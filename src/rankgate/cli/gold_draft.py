@@ -23,14 +23,14 @@ from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge.client import Endpoint, Spending
-from rankgate.judge.drafting import DEFAULT_OVERLAP, Order, calls_due, drafted, orders_of
+from rankgate.judge.drafting import DEFAULT_OVERLAP, calls_due, drafted, orders_of
 from rankgate.judge.identity import judge_of
 from rankgate.judge.job import Spent
 from rankgate.judge.judging import WORKERS, ask_rounds, settle
 from rankgate.judge.label_files import read_labels
 from rankgate.judge.model import MODES
 from rankgate.judge.sample import Question
-from rankgate.labelling.drafts import Draft, Left, by_headings, passages_of, samples_of
+from rankgate.labelling.drafts import Draft, Left, Passage, by_headings, passages_of, samples_of
 from rankgate.labelling.gold_documents import GOLD_SUFFIXES, GoldDocuments, about, read_documents
 from rankgate.model.answers import Unjudged
 from rankgate.model.wording import count_text, tokens_text
@@ -97,10 +97,7 @@ def draft(arguments: argparse.Namespace) -> tuple[GoldDocuments, str] | int:
         raise bad_input("--multi, --unanswerable, --overlap and --dry-run are about a judge; add --judge")
     texts = list(source_texts(arguments.corpus))
     passages = [each for text in texts for each in passages_of(text.id, text.title or "", text.text)]
-    if arguments.judge:
-        found = _by_judge(arguments, orders_of(passages, *wanted), overlap)
-    else:
-        found = by_headings(passages)
+    found = _by_judge(arguments, passages, wanted, overlap) if arguments.judge else by_headings(passages)
     if found is None:
         return 0
     drafts, left = found[0][: sum(wanted)], found[1]
@@ -115,13 +112,14 @@ def draft(arguments: argparse.Namespace) -> tuple[GoldDocuments, str] | int:
 
 
 def _by_judge(
-    arguments: argparse.Namespace, orders: Sequence[Order], overlap: float
+    arguments: argparse.Namespace, passages: Sequence[Passage], wanted: Sequence[int], overlap: float
 ) -> tuple[list[Draft], Counter[Left]] | None:
     """The questions of a model; None where what they take was only printed."""
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
     block, store = judge_in(criteria), verdicts_store(dry_run=arguments.dry_run)
     mode = store.mode(block.endpoint, block.model) if block.structured == "auto" else block.structured
     judge = judge_of(block, mode or MODES[0], drafting=True)
+    orders = orders_of(passages, *wanted)
     calls = calls_due(orders, judge, store, overlap)
     tokens = tokens_text(sum(sum(call.inputs.tokens(judge.prompts)) for call in calls))
     more = ", and one more for each passage without a question of use" if calls else ""
