@@ -73,10 +73,16 @@ def gate_change(gate: GateResult) -> str:
 
 
 def gate_change_interval(gate: GateResult) -> str:
-    """`95%: −8.1 to −3.4 pp`, or nothing where the data support none or nothing changed."""
-    bounds = change_interval_text(gate.delta_ci, gate.unit)
+    """`95%: −8.1 to −3.4 pp`, as far as the data support one and anything changed; what proves it, and of whom it is.
+
+    Where the value over all queries reads otherwise than that on the pairs, the change is not now − baseline.
+    """
+    bounds, paired = change_interval_text(gate.delta_ci, gate.unit), _value(gate.paired_value, gate)
     interval = f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
-    return "; ".join(filter(None, [interval, exact_proof(gate)]))
+    of_pairs = gate.delta is not None and gate.paired_value is not None and paired != gate_now(gate)
+    both = f"{count_text(gate.n_pairs, 'query', 'queries')} in both runs"
+    pairs = f"{gate_baseline(gate)} → {paired} on the {both}" if of_pairs else ""
+    return "; ".join(filter(None, [interval, exact_proof(gate), pairs]))
 
 
 def change_interval_text(ci: Interval | None, unit: Unit) -> str:
