@@ -381,7 +381,7 @@ JSON = st.recursive(
     st.lists(st.dictionaries(st.text("aé: #no1\n", min_size=1, max_size=9), JSON, min_size=1, max_size=4), max_size=3)
 )
 def test_yaml_reads_back_as_it_was(samples: list[dict[str, Any]]) -> None:
-    text = GoldDocuments(samples=dict(enumerate(samples)), beside={"no": [1.5]}).as_yaml()  # type: ignore[arg-type]
+    text = GoldDocuments(samples=dict(enumerate(samples)), beside={"no": [1.5]}).as_text(".yaml")  # type: ignore[arg-type]
     assert load_yaml(text, "gold.yaml").value == {"no": [1.5], "samples": samples}
 
 

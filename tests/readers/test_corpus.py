@@ -146,7 +146,7 @@ def test_all_problems_of_a_folder_at_once(tmp_path: Path) -> None:
         "a.md:2: not UTF-8 (byte 0xff); save the file as UTF-8",
         "b.jsonl:2: the id '1' stands in b.jsonl:1 already",
         "b.jsonl:3: no id; a document has one of chunk_id, id, _id, doc_id (found: nothing)",
-        "c.jsonl:1: 'd#1' is a chunk; a corpus holds whole documents",
+        "c.jsonl:1: 'd#1' is a chunk of 'd'; a corpus holds whole documents",
     ]
 
 

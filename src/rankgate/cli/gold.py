@@ -17,9 +17,9 @@ from rankgate.cli.output import say
 from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, named_run
 from rankgate.criteria.judge_block import KEY_VARIABLE
-from rankgate.errors import RankgateError, bad_input, on_one_line, redacted, shown
+from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
-from rankgate.labelling.anchor import Known, anchor
+from rankgate.labelling.anchor import anchor
 from rankgate.labelling.gold_documents import GOLD_SUFFIXES, GoldDocuments, read_documents
 from rankgate.labelling.labels import Merge, compare_labels
 from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, pool
@@ -29,11 +29,13 @@ from rankgate.model.values import Gold, Item, Need
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.corpus import read_corpus, source_texts
+from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
 
 STDOUT = "-"
 MAX_PROBLEMS = 1000  # conflicts between labellers are a list to work through
 _NAMED = 3
+Done = tuple[str, str, Sequence[Problem]]  # what is written, what is said of it, and what went wrong nevertheless
 
 _POOL = """\
 Write the first results of all runs for every gold query, one line per query and document:
@@ -48,10 +50,10 @@ label that the gold has already changes nothing. Labels that contradict the gold
 queries that the gold lacks, are listed, and then nothing is written. All else in the gold stays as it is
 written, except the comments of YAML. Qrels become samples."""
 _ANCHOR = """\
-Turn chunk ids, or answers that metadata.answer quotes, into spans of documents, which any chunking can be
-judged by (match: span). What stands once in its document becomes a span; all else is listed with its line,
-its sample stays as it is, and the exit code is 2. Spans that are there already are checked. The id of a
-document is its path below DIR, or its _id in JSONL. The text of a chunk is that of RUN or of CHUNKS."""
+Turn chunk ids, or answers that metadata.answer quotes, into spans of documents, by which any chunking can be
+judged (match: span). What stands once in its document becomes a span; of all else the line is named, the
+sample stays as it is, and the exit code is 2. Spans that are there already are checked. The id of a document
+is its path below DIR, or its id in JSONL."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -114,10 +116,8 @@ def _add_merge(options: argparse.ArgumentParser) -> None:
 def _add_anchor(options: argparse.ArgumentParser) -> None:
     options.add_argument("gold", metavar="GOLD", help="the gold set")
     options.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
-    corpus = "the documents: a directory, or a file of Markdown, HTML, text or JSONL"
-    options.add_argument("--corpus", metavar="DIR", nargs="+", required=True, help=corpus)
+    options.add_argument("--corpus", metavar="DIR", nargs="+", required=True, help="folders or files of documents")
     options.add_argument("--run", metavar="RUN", help="a run whose items state text or offsets")
-    options.add_argument("--run-format", metavar="NAME", help="of RUN; else told from the content")
     options.add_argument("--chunks", metavar="FILE", help="the chunks as JSONL: {id, text, doc_id}")
     options.add_argument("--passages", action="store_true", help="the gold's ids are texts, as match: text has them")
     _add_output(options, "the new gold set: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     done = actions[arguments.action](arguments)
     if isinstance(done, int):
         return done
-    text, summary, *problems = done
+    text, summary, problems = done
     if arguments.output == STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: this is data
@@ -161,7 +161,7 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
     return suffix
 
 
-def _draft(arguments: argparse.Namespace) -> tuple[str, str] | int:
+def _draft(arguments: argparse.Namespace) -> Done | int:
     """The drafts as text, and what is in them."""
     suffix = _output_suffix(arguments, dict.fromkeys(GOLD_SUFFIXES), "a gold set")
     found = gold_draft.draft(arguments)
@@ -170,10 +170,10 @@ def _draft(arguments: argparse.Namespace) -> tuple[str, str] | int:
     documents, summary = found
     file = shlex.quote(arguments.output)
     advice = "" if arguments.output == STDOUT else f"next:\n  $ rankgate gold review {file} -o gold.yaml --by YOU\n"
-    return _written(documents, suffix, summary + advice)
+    return *_written(documents, suffix, summary + advice), []
 
 
-def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
+def _pool(arguments: argparse.Namespace) -> Done | int:
     """The pool as text, and what is in it; an exit code where a judge labelled nothing."""
     _refuse_options(arguments)
     gold_file = file_of(arguments, "gold")
@@ -211,7 +211,7 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
         lines.append("nothing is left to label")
     elif named and STDOUT not in (arguments.output, named.path):
         lines += [merging, f"  $ {_merge_command(named.path, arguments)}"]
-    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in lines)
+    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in lines), ()
 
 
 def _refuse_options(arguments: argparse.Namespace) -> None:
@@ -276,7 +276,7 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
+def _merge(arguments: argparse.Namespace) -> Done:
     """The new gold set as text, and what was added."""
     refuse_two_stdins(*map(InputFile, arguments.labelled))
     gold, suffix = _gold_twice(arguments, ".jsonl", ".json")
@@ -286,9 +286,24 @@ def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
     if log.problems or merge.problems:
         raise RankgateError([*log.problems, *merge.problems])
     documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
-    return _written(
-        documents, suffix, _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
-    )
+    summary = _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
+    return *_written(documents, suffix, summary), ()
+
+
+def _anchor(arguments: argparse.Namespace) -> Done:
+    """The gold set with spans as text, how many samples have none, and what could not be found."""
+    gold, suffix = _gold_twice(arguments, ".jsonl", ".yaml", ".json")
+    corpus = {each.id: each.text for path in arguments.corpus for each in source_texts(path)}
+    texts = read_corpus(arguments.chunks) if arguments.chunks else ()
+    chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
+    run = arguments.run and named_run(InputFile(arguments.run), frozenset({Need.OFFSETS}), open_store=open_store)
+    for ranking in run.rankings if run else ():
+        chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
+    written = read_documents(arguments.gold, gold)
+    documents, problems = anchor(gold, written, corpus, chunks, passages=arguments.passages)
+    left = sum(documents.samples[each] is sample for each, sample in written.samples.items())
+    summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
+    return *_written(documents, suffix, summary), problems
 
 
 def _gold_twice(arguments: argparse.Namespace, *suffixes: str) -> tuple[Gold, str]:
@@ -296,30 +311,11 @@ def _gold_twice(arguments: argparse.Namespace, *suffixes: str) -> tuple[Gold, st
     if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
         raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
     suffix = _output_suffix(arguments, dict.fromkeys(suffixes), "a gold set")
-    return gold_of(file_of(arguments, "gold"), None), suffix
-
-
-def _anchor(arguments: argparse.Namespace) -> tuple[object, ...]:
-    """The gold set with spans as text, how many samples have them, and what could not be found."""
-    gold, suffix = _gold_twice(arguments, *GOLD_SUFFIXES)
-    corpus = {each.id: each.text for path in arguments.corpus for each in source_texts(path)}
-    chunks = (
-        {each.id: Item(each.doc_id, text=each.text) for each in read_corpus(arguments.chunks)}
-        if arguments.chunks
-        else {}
-    )
-    if arguments.run:
-        file = InputFile(arguments.run, arguments.run_format)
-        for ranking in named_run(file, frozenset({Need.OFFSETS}), open_store=open_store).rankings:
-            chunks |= zip(ranking.ids, ranking.details.items or () if ranking.details else (), strict=False)
-    documents, problems = anchor(gold, read_documents(arguments.gold, gold), Known(corpus, chunks, arguments.passages))
-    left = len({problem.line or problem.message for problem in problems})
-    summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
-    return *_written(documents, suffix, summary), *problems
+    return read_gold(arguments.gold, arguments.gold_format, scored=arguments.action == "merge"), suffix
 
 
 def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
-    """The text of a gold set in the form of a suffix, and what it lost."""
+    """A gold set in the form of a suffix, and what is said of it, with what that form loses."""
     if suffix == ".jsonl" and documents.beside:
         lost = ", ".join(documents.beside)
         summary += f"  left out, because JSONL holds samples only: {lost} (-o FILE.json keeps it)\n"

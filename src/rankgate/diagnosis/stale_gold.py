@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import repeat
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import require_fields, require_gold_queries
-from rankgate.model.values import Gold, Need, Ranking, Sample, Scores
+from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text
 
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that anybody knows
@@ -28,15 +29,13 @@ _OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
 Lists = Callable[[], Iterable[Ranking]]
 
 
-def refuse_unfit(
-    gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None, anchor: ScoredRun | None = None
-) -> None:
-    """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set."""
+def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, *stored: ScoredRun | None) -> None:
+    """A run that answers other questions, lacks what is read, or speaks of other ids than gold and baseline, if any."""
     require_gold_queries(candidate.scores, candidate.run.name, gold)
     require_fields(candidate.scores, plan, candidate.run.name)
-    for stored in filter(None, (baseline, anchor)):
-        require_fields(stored.scores, replace(plan, metrics=[]), stored.run.name)
-    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
+    for each in filter(None, stored):  # of these the matching alone: metrics without values are not compared
+        require_fields(each.scores, replace(plan, metrics=[]), each.run.name)
+    refuse_stale(gold, plan, candidate.scores, candidate.lists, stored[0].lists if stored[0] else None)
 
 
 def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: Lists | None) -> None:
@@ -44,16 +43,15 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
 
     It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
     of their ids occur in the gold set or the baseline. Ids of the same space and no hits are a FAIL like any other.
-    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document or, where
-    all items state offsets, by span, the documents count in place of the ids. The lists are read only where the matched
-    queries leave it possible.
+    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
+    offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
 
     Raises:
         RankgateError: it is stale; says how that shows and what to do.
     """
     how = plan.how
     by_ids = any(metric.needs <= _OF_LISTS for metric in plan.metrics)  # reads nothing beside lists and judgments
-    if how.by is By.TEXT or candidate.unplaced or not by_ids or _finds_enough(gold, candidate):
+    if how.by is By.TEXT or not by_ids or _finds_enough(gold, candidate):
         return
     lists = [outline for outline in candidate.outlines.values() if outline.ranks]
     if not lists:
@@ -64,13 +62,13 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     if not usual or full < FULL_SHARE * len(lists):
         return
     returned = _names(now(), how)
-    relevant = {_document(doc, sample) for sample in gold.samples.values() for doc in sample.relevant()}
+    about = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str
+    relevant = {about(doc) for sample in gold.samples.values() for doc in sample.relevant()}
     occurring = len(relevant & returned)
     if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
         return
-    known = _names(before(), how) if before else set()
-    for sample in gold.samples.values():
-        known.update(_document(doc, sample) for doc in (*sample.gains, *sample.judge_gains, *sample.negatives))
+    named = (each for sample in gold.samples.values() for each in (sample.gains, sample.judge_gains, sample.negatives))
+    known = {about(doc) for each in named for doc in each}.union(_names(before(), how) if before else ())
     if len(returned & known) >= STALE_SHARE * len(returned):
         return
     one, remedy = ("document", "") if how.by is not By.CHUNK else ("chunk", ", or gate by document with `match: doc`")
@@ -83,11 +81,6 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
         file=gold.name,
         kind=ProblemKind.GOLD_STALE,
     )
-
-
-def _document(doc: str, sample: Sample) -> str:
-    """What a judgment is about: the id that it names, or the document of its span."""
-    return sample.spans[doc].doc if doc in sample.spans else doc
 
 
 def _finds_enough(gold: Gold, candidate: Scores) -> bool:
@@ -109,8 +102,9 @@ def _names(rankings: Iterable[Ranking], how: Matching) -> set[str]:
     names: set[str] = set()
     for ranking in rankings:
         items = ranking.details.items if ranking.details else None
-        stated = [item.doc_id for item in items] if items else [None] * len(ranking.ids)
         names.update(
-            document_of(item_id, doc, how.separator) for item_id, doc in zip(ranking.ids, stated, strict=False)
+            document_of(item_id, item.doc_id if item else None, how.separator)
+            for item_id, item in zip(ranking.ids, items or repeat(None), strict=False)
+            if how.by is By.DOC or (item and item.start is not None)
         )
     return names

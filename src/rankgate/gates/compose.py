@@ -20,7 +20,7 @@ from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
-from rankgate.metrics.matching import OF_THE_LINE
+from rankgate.metrics.matching import OF_THE_LINE, By
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
@@ -82,7 +82,8 @@ def compose(
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.outlines.values()
-    warnings += [_unplaced(side) for side in (candidate, baseline) if side and side.scores.unplaced]
+    sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
+    warnings += [text for side in sides if side and (text := _unplaced(side, gold))]
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
     warnings += draft_facts(gold)
     metrics = criteria.metrics()
@@ -139,10 +140,12 @@ def compose(
     return concluded(report)
 
 
-def _unplaced(side: ScoredRun) -> str:
-    scores = side.scores
-    count = f"{scores.unplaced:,} of {count_text(scores.items, 'item')} of {side.run.name} state no offsets"
-    return f"{count}; passages are searched in their texts, where they have any"
+def _unplaced(side: ScoredRun, gold: Gold) -> str:
+    """How many items of the gold's queries state no offsets; nothing where all do."""
+    lists = (each.details.items or () for each in side.lists() if each.details and each.query_id in gold.samples)
+    placed = [item.start is not None for items in lists for item in items]
+    among = f"{placed.count(False):,} of {count_text(len(placed), 'item')} of {side.run.name} state no offsets"
+    return "" if all(placed) else f"{among}; passages are searched in their texts, where they have any"
 
 
 def with_details(

@@ -68,10 +68,9 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
 
 def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
     """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were replaced."""
-    if any(sample.spans for sample in gold.samples.values()):
-        return []  # which name no ids
     seen = {doc for rankings in runs for ranking in rankings for doc in ranking.ids}
-    relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
+    ids = (doc for sample in gold.samples.values() for doc in sample.relevant() if doc not in sample.spans)
+    relevant = dict.fromkeys(ids)
     unseen = [doc for doc in relevant if doc not in seen]
     if not unseen or not runs:
         return []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, shown
@@ -14,70 +13,47 @@ from rankgate.metrics.matching import document_of
 from rankgate.metrics.texts import folded, places
 from rankgate.model.values import Gold, Item, Sample, Span
 
-_NAMED = 3
 _BY_HAND = "or write the span by hand"
 
 
-class Known(msgspec.Struct, frozen=True):
-    """What ids and answers are looked up in: texts of whole documents, and chunks with a text or offsets, by id.
-
-    With `passages` the gold's ids are texts themselves, as `match: text` has them.
-    """
-
-    corpus: Mapping[str, str]
-    chunks: Mapping[str, Item] = {}
-    passages: bool = False
-
-
-def anchor(gold: Gold, documents: GoldDocuments, known: Known) -> tuple[GoldDocuments, list[Problem]]:
+def anchor(
+    gold: Gold, written: GoldDocuments, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool = False
+) -> tuple[GoldDocuments, list[Problem]]:
     """The samples with spans in place of ids; one of which anything is not found once stays as it is, and is listed.
 
-    Spans that are there already stay, and are compared with the corpus.
+    `corpus` has documents by id, `chunks` texts or offsets by id. Spans that are there already are compared with the
+    corpus. With `passages` the gold's ids are texts themselves, as `match: text` has them.
     """
-    samples, lines, problems = dict(documents.samples), dict(documents.lines), list[Problem]()
+    samples, lines, problems = dict(written.samples), dict(written.lines), list[Problem]()
     for query_id, sample in gold.samples.items():
-        wrong: dict[str, None] = {}
-        gains, negatives = (_anchored(sample, ids, known, wrong) for ids in (sample.gains, sample.negatives))
-        if not sample.gains and sample.answers and not sample.no_answer:
-            gains = _anchored(replace(sample, gains={"": 1.0}), [""], known, wrong)
-        if sample.judge_gains:
-            wrong["has judge_labels, which name documents by id; take them out first"] = None
+        spans: dict[str, dict[str, object]] = {}
+        wrong = ["has judge_labels or negatives, which are ids; take them out"] * bool(
+            sample.judge_gains or sample.negatives
+        )
+        quotes = [""] if sample.answers and not sample.gains and not sample.no_answer else []
+        for each in (*sample.gains, *quotes):
+            try:
+                for span in _spans(sample, each, corpus, chunks, passages=passages):
+                    if span.id in spans:
+                        raise ValueError(f"is the same passage as another, {shown(span.id)}; keep one")
+                    spans[span.id] = written_span(span, sample.gains.get(each, 1))
+            except ValueError as error:
+                wrong.append(f"{shown(each) if each else 'the answer'} {error}")
         name = f"sample {shown(query_id)}"
         problems += [Problem(f"{name}: {each}", gold.name, sample.line, "expected_output") for each in wrong]
-        if wrong or not (gains or negatives):
-            continue
-        listed = [written_span(*each) for each in gains.values()]
-        new = {**samples[query_id], "expected_output": listed}
-        old = samples[query_id].get("expected_output")
-        if isinstance(old, Mapping) and isinstance(old.get("ids"), list | dict):
-            new["expected_output"] = {**old, "ids": listed}
-        samples[query_id] = new | (
-            {"negatives": [written_span(each) for each, _ in negatives.values()]} if negatives else {}
-        )
-        lines.pop(query_id, None)
-    return replace(documents, samples=samples, lines=lines), problems
+        if spans and not wrong:
+            old, new = samples[query_id].get("expected_output"), [*spans.values()]
+            nested = isinstance(old, Mapping) and isinstance(old.get("ids"), list | dict)
+            samples[query_id] = {**samples[query_id], "expected_output": {**old, "ids": new} if old and nested else new}
+            lines.pop(query_id, None)
+    return replace(written, samples=samples, lines=lines), problems
 
 
-def _anchored(
-    sample: Sample, ids: Iterable[str], known: Known, wrong: dict[str, None]
-) -> dict[str, tuple[Span, float]]:
-    """The spans of judged ids with their gains; what is wrong with an id is noted."""
-    found: dict[str, tuple[Span, float]] = {}
-    for each in ids:
-        try:
-            for span in _spans(sample, each, known):
-                if span.id in found:
-                    raise ValueError(f"is the same passage as another, {shown(span.id)}; keep one")
-                found[span.id] = span, sample.gains.get(each, 1.0)
-        except ValueError as error:
-            wrong[f"{shown(each)} {error}" if each else f"the answer {error}"] = None
-    return found
-
-
-def _spans(sample: Sample, each: str, known: Known) -> list[Span]:
+def _spans(
+    sample: Sample, each: str, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool
+) -> Sequence[Span]:
     """The spans that a judged id stands for; else a ValueError says, of the id, what is wrong."""
-    chunk, corpus = known.chunks.get(each), known.corpus
-    span = sample.spans.get(each)
+    chunk, span = chunks.get(each), sample.spans.get(each)
     if chunk and chunk.start is not None and chunk.end is not None:
         span = Span(document_of(each, chunk.doc_id), chunk.start, chunk.end)
     if span:
@@ -91,7 +67,7 @@ def _spans(sample: Sample, each: str, known: Known) -> list[Span]:
         return [span if span.text else replace(span, text=text)]
     if chunk and chunk.text:
         return _once([chunk.text], document_of(each, chunk.doc_id), corpus, borders=False)
-    if known.passages and each:
+    if passages and each:
         return _once([each], "", corpus)
     if sample.answers and (each in corpus or not each):
         return _once(sample.answers, each, corpus)
@@ -100,23 +76,19 @@ def _spans(sample: Sample, each: str, known: Known) -> list[Span]:
     raise ValueError("is no chunk of --run or --chunks that has a text or offsets, and no document of the corpus")
 
 
-def _once(texts: Sequence[str], doc: str, corpus: Mapping[str, str], *, borders: bool = True) -> list[Span]:
+def _once(texts: Iterable[str], doc: str, corpus: Mapping[str, str], *, borders: bool = True) -> list[Span]:
     """Where these texts stand, of which some may be nowhere: in this document, if the corpus has it, else anywhere."""
     within = {doc: corpus[doc]} if doc in corpus else corpus
     spans: list[Span] = []
     for quoted in texts:
-        everywhere = (
-            Span(name, start, end, text[start:end])
-            for name, text in within.items()
-            for start, end in places(quoted, text, borders=borders)
-        )
-        found = list(islice(everywhere, _NAMED))
+        everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=borders))
+        found = [Span(name, start, end, corpus[name][start:end]) for name, start, end in islice(everywhere, 3)]
         if found[1:]:
             where = ", ".join(shown(each.id) for each in found)
             raise ValueError(f"stands more than once ({where}); quote more of it, {_BY_HAND}")
         spans += found
     if not spans:
         raise ValueError(
-            f"stands nowhere in {shown(doc) if doc in corpus else 'the corpus'}; quote it as it stands, {_BY_HAND}"
+            f"stands nowhere in {shown(doc) if doc in corpus else 'the corpus'}; quote it exactly, {_BY_HAND}"
         )
     return spans

@@ -67,21 +67,17 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> str:
         """One document, with whatever stood beside the samples."""
-        return f"{_json(self._whole(), indent=2)}\n"
-
-    def as_yaml(self) -> str:
-        """The same as YAML."""
-        from rankgate.readers.yaml_text import dumped  # noqa: PLC0415 -- paid only for YAML
-
-        return dumped(json.loads(_json(self._whole())))  # of values that occur once each, so that there is no alias
+        samples = list(self.samples.values())
+        value = samples if self.beside is None else {**self.beside, "samples": samples}
+        return f"{_json(value, indent=2)}\n"
 
     def as_text(self, suffix: str) -> str:
         """In the form of a file that ends in one of `GOLD_SUFFIXES`."""
-        return {".jsonl": self.as_jsonl, ".json": self.as_json}.get(suffix, self.as_yaml)()
+        if suffix in {".yaml", ".yml"}:
+            from rankgate.readers.yaml_text import dump_yaml  # noqa: PLC0415 -- paid only for YAML
 
-    def _whole(self) -> Any:
-        samples = list(self.samples.values())
-        return samples if self.beside is None else {**self.beside, "samples": samples}
+            return dump_yaml(json.loads(self.as_json()))
+        return self.as_json() if suffix == ".json" else self.as_jsonl()
 
 
 def read_documents(path: str, gold: Gold) -> GoldDocuments:
@@ -112,13 +108,12 @@ def written(sample: Sample) -> Written:
     }
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}
     spans = [written_span(sample.spans[each], gain) for each, gain in gains.items() if each in sample.spans]
-    value = {
+    value: Written = {
         "id": sample.query_id,
         "input": None if sample.question is None else {"question": sample.question},
-        "expected_output": spans or (list(gains) if set(gains.values()) <= {1} else gains),
+        "expected_output": spans or ([*gains] if set(gains.values()) <= {1} else gains),
         "judge_labels": {doc: plain_number(gain) for doc, gain in sample.judge_gains.items()} or None,
-        "negatives": [written_span(sample.spans[each]) if each in sample.spans else each for each in sample.negatives]
-        or None,
+        "negatives": list(sample.negatives) or None,
         "metadata": {key: value for key, value in metadata.items() if value is not None} or None,
     }
     return {key: each for key, each in value.items() if each is not None}

@@ -20,8 +20,7 @@ Ideal = Literal["gold", "retrieved"]
 def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int, discount: Discount = "log2") -> float:
     """Σ gain / discount over (rank, grade) pairs up to the limit.
 
-    Of several passages that one item holds, each after the first counts at the next rank that is free, as if they had
-    been returned one by one, so that no list is better than the ideal one.
+    Further passages of one item count at the next ranks that are free, so that no list is better than the ideal one.
     """
     total, taken = 0.0, 0
     for at, grade in hits:

@@ -45,6 +45,7 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
         return _READS[self.by]
 
 
+Covering = dict[str, list[int]]  # the ranks of a span's hit and its repeats, by the span
 _NO_PASSAGE = ""  # no passage is empty
 # What metrics read of the line as it stands, whatever the list holds.
 OF_THE_LINE = frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.ANSWER})
@@ -165,10 +166,10 @@ def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how:
     return named
 
 
-def _covering(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> dict[str, list[int]]:
+def _covering(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> Covering:
     """For each span that is found the rank at which the items so far cover enough of it, then those of its repeats."""
     items = [*zip(ids, details.items or () if details else (), strict=False)]
-    found: dict[str, list[int]] = {}
+    found: Covering = {}
     for name, span in sample.spans.items():
         wanted = how.coverage * (span.end - span.start) - TOLERANCE
         union: list[tuple[int, int]] = []  # apart from each other
@@ -185,10 +186,7 @@ def _covering(sample: Sample, ids: Sequence[str], details: Details | None, how: 
 
 
 def _part(span: Span, item_id: str, item: Item, separator: str) -> tuple[int, int] | None:
-    """What an item covers of a span, None for nothing; by its offsets, or else by its text.
-
-    A text that stands in the passage's covers the same share of the span, at the same place.
-    """
+    """What an item covers of a span, by its offsets or else in proportion to its text; None where that is nothing."""
     if item.start is not None and item.end is not None:
         start, end = max(span.start, item.start), min(span.end, item.end)
         return (start, end) if start < end and document_of(item_id, item.doc_id, separator) == span.doc else None
@@ -213,7 +211,7 @@ def _parents(ids: Sequence[str], details: Details | None, separator: str) -> lis
     return [document_of(item_id, item.doc_id if item else None, separator) for item_id, item in each]
 
 
-def _ranks(documents: Sequence[str], wanted: Container[str], covering: dict[str, list[int]] | None) -> tuple[int, ...]:
+def _ranks(documents: Sequence[str], wanted: Container[str], covering: Covering | None) -> tuple[int, ...]:
     if covering is not None:
         return tuple(sorted({rank for span, ranks in covering.items() if span in wanted for rank in ranks}))
     return tuple([rank for rank, document in enumerate(documents, start=1) if document in wanted])

@@ -16,8 +16,6 @@ from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import LINE_KEYS, Details, Gold, MatchedQuery, Need, Outline, Ranking, Sample, Scores
 
-MAX_PROBLEMS = 20  # samples that are named
-
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
     """Score a run, reading each ranking once.
@@ -57,7 +55,6 @@ class Tally:
         of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
         self.of_lines = [(metric, [LINE_KEYS[need] for need in needs]) for metric, needs in of_lines if needs]
         self.givers: dict[str, dict[str, str | None]] = {}
-        self.items = self.unplaced = 0  # where spans are matched: items, and those without offsets
         _require_kind(gold, plan.how)
 
     def add(self, rankings: Iterable[Ranking]) -> None:
@@ -65,7 +62,7 @@ class Tally:
         plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
         depth, needs = plan.depth, self.needs
         columns, values = self.columns, Together(plan.metrics).values
-        asked, by_span = [need for need in STATED if need in needs], plan.how.by is By.SPAN
+        asked = [need for need in STATED if need in needs]
         for ranking in rankings:
             query_id = ranking.query_id
             sample = samples.get(query_id)
@@ -73,7 +70,8 @@ class Tally:
                 self.unknown_queries += [] if query_id in self.gold.left_out else [query_id]
                 continue
             self.duplicates += ranking.duplicates
-            self.cut += depth is not None and len(ranking.ids) > depth
+            if depth is not None and len(ranking.ids) > depth:
+                self.cut += 1
             before = plan.baseline_ids.get(query_id) if plan.baseline_ids else None
             query = self.match(sample, ranking, baseline_ids=before)
             row = rows[query_id]
@@ -88,9 +86,6 @@ class Tally:
                 self._note(metric, keys, query)
             if plan.keep_matched:
                 self._keep(query, sample)
-            if by_span and ranking.details:
-                stated = [item.start is not None for item in (ranking.details.items or ())[:depth]]
-                self.items, self.unplaced = self.items + len(stated), self.unplaced + stated.count(False)
             if len(self.stated) < len(asked):
                 self._listen(ranking, asked)
 
@@ -197,8 +192,6 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         clusters=_clusters(gold),
         unstated={need: query_id for need, query_id in tally.unstated.items() if need not in tally.stated},
         givers=tally.givers,
-        items=tally.items,
-        unplaced=tally.unplaced,
     )
 
 
@@ -254,7 +247,7 @@ def _require_kind(gold: Gold, how: Matching) -> None:
             message = f"sample {shown(sample.query_id)} names {shown(stray)} {wrong}"
             problems.append(Problem(message, gold.name, sample.line))
     if problems:
-        raise RankgateError(problems[:MAX_PROBLEMS])
+        raise RankgateError(problems[:20])
 
 
 def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:

@@ -25,8 +25,6 @@ class _Packed(msgspec.Struct, array_like=True):
     unknown_queries: list[str]
     duplicates: int
     cut: int
-    items: int
-    unplaced: int
     unstated: dict[Need, str]
     stated: list[Need]
     givers: dict[str, dict[str, str | None]]
@@ -45,8 +43,6 @@ def packed(tally: Tally) -> bytes:
             unknown_queries=tally.unknown_queries,
             duplicates=tally.duplicates,
             cut=tally.cut,
-            items=tally.items,
-            unplaced=tally.unplaced,
             unstated=tally.unstated,
             stated=list(tally.stated),
             givers=tally.givers,
@@ -74,8 +70,6 @@ def add_packed(tally: Tally, data: bytes) -> None:
     tally.unknown_queries += part.unknown_queries
     tally.duplicates += part.duplicates
     tally.cut += part.cut
-    tally.items += part.items
-    tally.unplaced += part.unplaced
     for need, query_id in part.unstated.items():
         tally.unstated.setdefault(need, query_id)
     tally.stated.update(part.stated)

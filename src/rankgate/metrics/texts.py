@@ -17,8 +17,6 @@ _SPEAKER = r"(?m)^[ \t]*(?:user|assistant): "
 _SINGLE, _DOUBLE = "\u2018\u2019\u201a\u201b\u2032`\u00b4\u02bc", "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"
 _FOLDED = {ord(sign): "'" for sign in _SINGLE} | {ord(sign): '"' for sign in _DOUBLE} | {0x2212: "-"}
 _FOLDED |= dict.fromkeys(range(0x2010, 0x2016), "-") | dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF), "")
-# A code point with what may join it into one: marks, signs without width, vowels and finals of Korean, voicing of kana.
-_CLUSTER = re.compile(r"(?s).(?:[^\w\s\x00-\x7f]|[\u1160-\u11ff\uff9e\uff9f])*")
 # What words are made of where blanks part them and no particle is attached: Latin, Greek, Cyrillic, Armenian, the
 # scripts of India, Georgian, Ethiopic, and digits. Chinese, Japanese, Thai, Korean, Arabic and Hebrew are not so.
 _OF_WORDS = (
@@ -39,45 +37,25 @@ def stands_in(words: str, text: str) -> bool:
 
     Where a script does not part words by blanks, or attaches particles to them, any place counts.
     """
-    return bool(words) and next(_starts(words, text), None) is not None
+    return bool(words) and words in text and re.search(_apart(words, re.escape(words)), text) is not None
 
 
-def _starts(words: str, text: str, *, borders: bool = True) -> Iterator[int]:
-    """Where these words begin in a text, overlapping places too; with `borders` as in `stands_in`."""
-    at = text.find(words)
-    if at < 0:
-        return
+def _apart(words: str, pattern: str) -> str:
+    """The pattern of words with what must not stand right before and after them."""
     before = rf"(?<!{_OF_WORDS})" + r"(?<!\d[.,])" * words[0].isdigit() if re.match(_OF_WORDS, words[0]) else ""
     after = rf"(?!{_OF_WORDS})" + r"(?![.,]\d)" * words[-1].isdigit() if re.match(_OF_WORDS, words[-1]) else ""
-    apart = re.compile(before + re.escape(words) + after if borders else "")
-    while at >= 0:
-        if apart.match(text, at):
-            yield at
-        at = text.find(words, at + 1)
+    return before + pattern + after
 
 
-def places(words: str, text: str, *, borders: bool = True) -> list[tuple[int, int]]:
-    """Where a passage stands in a text, in code points: as it is written, or if that is nowhere, folded."""
-    exact = [(at, at + len(words)) for at in _starts(words, text, borders=borders)] if words.strip() else []
-    wanted = folded(words)
-    if exact or not wanted or wanted not in _folded(text):
-        return exact
-    signs = _signs(text)
-    plain = "".join(sign for sign, _, _ in signs)
-    starts = _starts(wanted, plain, borders=borders)
-    return [(signs[at][1], signs[at + len(wanted) - 1][2]) for at in starts]
+def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int, int]]:
+    """Where words stand in a text, as code points; neither white space nor the kind of quotes and dashes counts.
 
-
-def _signs(text: str) -> list[tuple[str, int, int]]:
-    """The code points of a folded text, each with where that which it stands for begins and ends."""
-    signs: list[tuple[str, int, int]] = []
-    for found in _CLUSTER.finditer(text):
-        plain, (start, end) = folded(f"x{found[0]}x")[1:-1], found.span()  # within words, so that a blank stays
-        alike = len(plain) == end - start
-        for at, sign in enumerate(plain, start):
-            if sign != " " or (signs and signs[-1][0] != " "):
-                signs.append((sign, at, at + 1) if alike else (sign, start, end))
-    return signs
+    With `borders` not within a longer word, as in `stands_in`, and case does not count either.
+    """
+    wanted = _alike(words).split()
+    pattern = r"\s+".join(map(re.escape, wanted))
+    pattern = _apart("".join(wanted), pattern) if borders and wanted else pattern
+    yield from (found.span() for found in re.finditer(pattern, _alike(text), re.IGNORECASE * borders) if wanted)
 
 
 def words(text: str) -> list[str]:
@@ -112,7 +90,9 @@ def _share_of_occurrences(text: str, other: str) -> float:
     return (own & Counter(words(other))).total() / own.total() if own else 0.0
 
 
-_folded = lru_cache(maxsize=4096)(folded)
+@lru_cache(maxsize=4096)
+def _alike(text: str) -> str:
+    return text.translate({sign: plain for sign, plain in _FOLDED.items() if plain})  # one for one: places stay
 
 
 @lru_cache(maxsize=4096)

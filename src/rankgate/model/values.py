@@ -253,10 +253,7 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """What the run says of one retrieved item beyond its id, as far as a metric asked; `version` is an ISO day.
-
-    `start` and `end` are both there or neither: the code points of the document's text that the item is.
-    """
+    """What the run says of an item beyond its id, as far as asked; `version` is an ISO day, `end` goes with `start`."""
 
     doc_id: str | None = None
     version: str | None = None
@@ -409,7 +406,6 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
     could have stated it. `clusters` has the cluster of each query where the gold names any.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
-    `items` are those of all lists where spans are matched, `unplaced` those that state no offsets.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
     """
@@ -426,7 +422,5 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
     unstated: Mapping[Need, str] = {}
-    items: int = 0
-    unplaced: int = 0
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}

@@ -5,12 +5,11 @@ Whole documents are read from Markdown, HTML and plain text as well, in a file o
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -21,9 +20,8 @@ from rankgate.readers.source import Source, open_source
 
 _IDS = ("chunk_id", "id", "_id", "doc_id")
 _TEXTS = ("text", "contents")
-_LINES = ".jsonl"
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")
-SUFFIXES = (*_MARKDOWN, ".txt", ".rst", *_HTML, _LINES)
+SUFFIXES = (*_MARKDOWN, ".txt", ".rst", *_HTML, ".jsonl")
 _SKIPPED = frozenset({"script", "style", "template", "noscript", "svg", "title"})  # no text of the page
 _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|cite|code|data|del|dfn|em|font|i|img|ins|kbd|mark|q|s|samp|small|span|strong|su[bp]|time|tt|u|var|wbr"
@@ -58,36 +56,26 @@ def source_texts(path: str) -> Iterator[SourceText]:
     `<summary>` as Markdown headings; of JSONL the text without the title. Hidden and empty files are skipped.
 
     Raises:
-        RankgateError: nothing to read, not UTF-8, a line that is no document or is a chunk of one, or an id that stands
-            twice, with all files and lines at once.
+        RankgateError: nothing to read, not UTF-8, lines that are no documents or chunks of one; all at once.
     """
     root = Path(path)
-    files = sorted(_files(root), key=Path.as_posix) if root.is_dir() else [root]
-    if not files or (root.is_file() and root.suffix.lower() not in SUFFIXES):
+    below = [each for each in root.rglob("*") if not any(part.startswith(".") for part in each.relative_to(root).parts)]
+    wanted = (each for each in (below if root.is_dir() else [root]) if each.suffix.lower() in SUFFIXES)
+    files = [each for each in wanted if each == root or (each.is_file() and each.read_bytes().strip())]
+    if not files and root.exists():
         raise bad_input(f"has no document; they end in {', '.join(SUFFIXES)}", file=path)
     log, seen = ProblemLog(), dict[str, str]()
-    for file in files:
-        name = file.name if file is root else file.relative_to(root).as_posix()
+    for file in sorted(files, key=Path.as_posix) or [root]:
+        name = file.name if file == root else file.relative_to(root).as_posix()
         try:
             with open_source(str(file)) as source:
-                if name.lower().endswith(_LINES):
-                    yield from _documents(source, seen, log, _of_line)
-                    continue
-                yield _of_file(source.text(), name)
+                if name.lower().endswith(".jsonl"):
+                    yield from (each for each, _ in _documents(source, seen, log, whole=True))
+                else:
+                    yield _of_file(source.text(), name)
         except RankgateError as error:
             log.problems = [*dict.fromkeys([*log.problems, *error.problems])]
-        if name in seen:
-            log.add(Problem(f"the id {shown(name)} stands in {seen[name]} already", str(file)))
-        seen[name] = name
     log.raise_if_any()
-
-
-def _files(root: Path) -> Iterator[Path]:
-    for folder, inner, names in os.walk(root):
-        inner[:] = [name for name in inner if not name.startswith(".")]
-        for file in (Path(folder, name) for name in names if not name.startswith(".")):
-            if file.suffix.lower() in SUFFIXES and file.is_file() and file.read_bytes().strip():
-                yield file
 
 
 def _of_file(text: str, name: str) -> SourceText:
@@ -99,13 +87,6 @@ def _of_file(text: str, name: str) -> SourceText:
         return SourceText(name, " ".join("".join(page.title).split()) or None, "\n\n".join(page.blocks) + "\n")
     heading = re.search(r"^# +(.*?)[ #]*$", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
     return SourceText(name, (heading and heading[1]) or None, text)
-
-
-def _of_line(value: Any) -> SourceText:
-    document = _document(value)
-    if "chunk_id" in value or document.doc_id not in (None, document.id):
-        raise ValueError(f"{shown(document.id)} is a chunk; a corpus holds whole documents")
-    return SourceText(document.id, value.get("title") or None, next(value[key] for key in _TEXTS if key in value))
 
 
 class _Page(HTMLParser):
@@ -147,9 +128,6 @@ class _Page(HTMLParser):
         self._words.clear()
 
 
-D = TypeVar("D", "Document", SourceText)
-
-
 def read_corpus(path: str) -> list[Document]:
     """The documents of a JSONL file, also gzipped or `-`, in its order; keys beside ids, title and text are not read.
 
@@ -158,27 +136,32 @@ def read_corpus(path: str) -> list[Document]:
     """
     log = ProblemLog()
     with open_source(path) as source:
-        documents = list(_documents(source, {}, log, _document))
+        found = [*_documents(source, {}, log)]
         log.raise_if_any()
-    return documents
+    return [Document(each.id, " ".join(filter(None, (each.title, each.text))), doc_id) for each, doc_id in found]
 
 
-def _documents(source: Source, seen: dict[str, str], log: ProblemLog, read: Callable[[Any], D]) -> Iterator[D]:
-    """The documents of JSONL; what is none is noted, and what stands in `seen` already, with its place."""
+def _documents(
+    source: Source, seen: dict[str, str], log: ProblemLog, *, whole: bool = False
+) -> Iterator[tuple[SourceText, str | None]]:
+    """The documents of JSONL with the `doc_id` of each; what is none is noted, and what stands in `seen` already."""
     for number, line in source.lines():
         place = Problem("", source.name, number)
         try:
-            document = read(strict_json(line))
+            document, doc_id = _document(strict_json(line))
             first = seen.setdefault(document.id, str(place))
             if first != str(place):
                 raise ValueError(f"the id {shown(document.id)} stands in {first} already")
+            if whole and doc_id not in (None, document.id):
+                raise ValueError(f"{shown(document.id)} is a chunk of {shown(doc_id)}; a corpus holds whole documents")
         except ValueError as error:
-            log.note(place, _hinted(error, source, number))
+            several = number == 1 and isinstance(error, JsonError) and source.head.lstrip().startswith((b"{", b"["))
+            log.note(place, f"{error}{'; a corpus is JSONL, one document a line' if several else ''}")
         else:
-            yield document
+            yield document, doc_id
 
 
-def _document(value: Any) -> Document:
+def _document(value: Any) -> tuple[SourceText, str | None]:
     if not isinstance(value, dict):
         raise ValueError(f'expected one document a line, as {{"id": …, "text": …}}, found {shown(value)}')
     key = next((key for key in _IDS if key in value), None)
@@ -188,21 +171,12 @@ def _document(value: Any) -> Document:
     text_key = next((key for key in _TEXTS if key in value), None)
     if text_key is None:
         raise ValueError(f"document {shown(value[key])} has no text; it stands under {' or '.join(_TEXTS)}")
-    title = [] if value.get("title") is None else [_text("title", value["title"])]
-    return Document(
-        id=id_of(value[key], key),
-        text=" ".join(filter(None, [*title, _text(text_key, value[text_key])])),
-        doc_id=None if value.get("doc_id") is None else id_of(value["doc_id"], "doc_id"),
-    )
+    title = None if value.get("title") is None else _text("title", value["title"])
+    doc_id = None if value.get("doc_id") is None else id_of(value["doc_id"], "doc_id")
+    return SourceText(id_of(value[key], key), title or None, _text(text_key, value[text_key])), doc_id
 
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{key}: expected text, found {shown(value)}")
     return value
-
-
-def _hinted(error: ValueError, source: Source, number: int) -> str:
-    """What is wrong; of a JSON file that is no JSONL also what is wanted."""
-    one_value = number == 1 and isinstance(error, JsonError) and source.head.lstrip().startswith((b"{", b"["))
-    return f"{error}; a corpus is JSONL, one document a line" if one_value else str(error)

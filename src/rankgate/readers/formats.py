@@ -84,18 +84,18 @@ def listed(table: Mapping[str, Format]) -> str:
     return ", ".join(row.label for row in table.values())
 
 
-def read_gold(path: str, format: str | None = None, *, most_problems: int | None = None) -> Gold:  # noqa: A002
+def read_gold(path: str, format: str | None = None, *, most_problems: int | None = None, scored: bool = True) -> Gold:  # noqa: A002
     """Read a gold set; the format is detected from the content unless it is named.
 
     Raises:
-        RankgateError: unreadable or malformed, with every problem in it, or no relevant document in it at all.
+        RankgateError: unreadable or malformed, with every problem in it, or, to be `scored`, without relevant document.
     """
     with open_source(path) as source:
         name = _named(format, GOLD_FORMATS, "gold") or _recognised(source, gold=True)
         log = ProblemLog(most_problems)
         samples = gold_format(name).read(source, log)
         log.raise_if_any()
-        if not any(sample.relevant() for sample in samples.values()):
+        if scored and not any(sample.relevant() for sample in samples.values()):
             plural = "s" if len(samples) > 1 else ""
             count = f"{len(samples)} sample{plural}, none of which" if samples else "no sample, so none"
             message = f"the gold set has {count} names a relevant document; nothing could be scored"

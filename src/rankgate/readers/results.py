@@ -144,8 +144,7 @@ def _opened(entry: Any, name: str) -> Any:
     item = {key: value for key, names in _ATTRIBUTES.items() if (value := _stated(entry, names)) is not None}
     if "chunk_id" not in item:
         raise ResultError(f"{name} is a {type(entry).__name__} whose id is None; set it, or give an id in its place")
-    metadata = _stated(entry, ["metadata"])
-    if isinstance(metadata, Mapping) and "start_index" in metadata:  # LangChain's, by `add_start_index`
+    if isinstance(metadata := _stated(entry, ["metadata"]), Mapping) and "start_index" in metadata:  # LangChain's
         item["metadata"] = {"start_index": metadata["start_index"]}
     return item
 

@@ -312,14 +312,11 @@ def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
 
 
 def offsets_of(item: Any, text: str | None) -> tuple[int | None, int | None]:
-    """Where an item lies in its document's text, or two None where it does not say; else a ValueError.
-
-    LangChain's `start_index` of -1 says that it was not found there.
-    """
+    """Where an item lies in its document's text, or two None where it does not say; else a ValueError."""
     written = item.metadata.get("start_index") if isinstance(item.metadata, Mapping) else None
     start = next((each for each in (item.start, item.start_char_idx, written) if each is not None), None)
     end = item.end_char_idx if item.end is None else item.end
-    if (start is None and end is None) or (start == written == -1):
+    if (start is None and end is None) or (start == written == -1):  # so LangChain says that it found no place
         return None, None
     if type(start) is int and end is None and text is not None:
         end = start + len(text)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from rankgate.errors import Problem, did_you_mean, shown
+from rankgate.errors import Problem, shown
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
 from rankgate.readers.base import ProblemLog
@@ -54,8 +54,18 @@ class WrittenSample(msgspec.Struct):
     expected_output: Any = None
     input: Input | str | None = None
     judge_labels: Any = None
-    negatives: list[str | int | dict[str, Any]] = []
+    negatives: list[str | int] = []
     metadata: Metadata | None = None
+
+
+class _WrittenSpan(msgspec.Struct, forbid_unknown_fields=True):
+    """A passage of a document as files hold it."""
+
+    doc: Annotated[str, msgspec.Meta(min_length=1)] | int
+    start: Annotated[int, msgspec.Meta(ge=0)]
+    end: int
+    text: Annotated[str, msgspec.Meta(min_length=1)] | None = None
+    gain: Any = 1
 
 
 class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -127,7 +137,7 @@ def _checked(value: object, line: int | None) -> Sample:
     relevant = {doc for doc, gain in gains.items() if gain > 0}
     if metadata.no_answer and relevant:
         raise _SampleError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
-    negatives = tuple(_gains(written.negatives, name, "negatives"))
+    negatives = tuple(dict.fromkeys(map(str, written.negatives)))
     if not relevant.isdisjoint(negatives):
         both = shown(next(doc for doc in negatives if doc in relevant))
         raise _SampleError(f"{name}: {both} is a negative and relevant; keep one", "negatives")
@@ -136,7 +146,7 @@ def _checked(value: object, line: int | None) -> Sample:
         gains=gains,
         judge_gains=_judge_labels(written.judge_labels, gains, name),
         negatives=negatives,
-        spans=spans_of(written.expected_output) | spans_of(written.negatives),
+        spans=spans_of(written.expected_output),
         question=_question(written.input),
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
@@ -234,12 +244,10 @@ def judgments(value: object) -> dict[str, float]:
     if isinstance(value, list):
         gains: dict[str, float] = {}
         for at, entry in enumerate(value):
-            doc, gain = _span(entry, f"[{at}]") if isinstance(entry, dict) else (_id(entry), 1.0)
-            if not isinstance(doc, str):
-                if doc.id in gains:
-                    raise _SampleError(f"the span {shown(doc.id)} stands twice; keep one", f"[{at}]")
-                doc = doc.id
-            gains[doc] = gain
+            span, gain = _span(entry, f"[{at}]") if isinstance(entry, dict) else (None, 1.0)
+            if span and span.id in gains:
+                raise _SampleError(f"the span {shown(span.id)} stands twice; keep one", f"[{at}]")
+            gains[span.id if span else _id(entry)] = gain
         return gains
     if not isinstance(value, dict):
         raise ValueError(f"expected a list of ids or a mapping of ids to gains, found {shown(value)}")
@@ -256,23 +264,16 @@ def spans_of(value: object) -> dict[str, Span]:
 
 def _span(entry: dict[Any, Any], at: str) -> tuple[Span, float]:
     """A span and its gain; a _SampleError where it is none."""
-    keys = ("doc", "start", "end", "text", "gain")
-    stray = next((key for key in entry if key not in keys), None)
-    if stray is not None:
-        raise _SampleError(f"a span has {', '.join(keys)}, and no {shown(stray)}{did_you_mean(str(stray), keys)}", at)
-    doc, start, end, text, gain = (entry.get(key) for key in keys)
-    if isinstance(doc, bool) or not isinstance(doc, str | int) or doc == "":
-        raise _SampleError(f"the span has no document, found {shown(doc)}; write doc: its id", f"{at}.doc")
-    for key, offset in (("start", start), ("end", end)):
-        if type(offset) is not int or offset < 0:
-            what = f"expected a whole number of code points from the beginning of {shown(doc)}, found {shown(offset)}"
-            raise _SampleError(what, f"{at}.{key}")
-    if end <= start:
-        raise _SampleError(f"the span ends at {end} and starts at {start}; the end is exclusive", f"{at}.end")
-    if text is not None and (not isinstance(text, str) or not text.strip()):
-        raise _SampleError(f"expected the passage's text, found {shown(text)}; or leave it out", f"{at}.text")
-    span = Span(str(doc), start, end, text)
-    return span, check_gain(span.id, 1 if gain is None else gain)
+    try:
+        written = msgspec.convert(entry, _WrittenSpan)
+    except msgspec.ValidationError as error:
+        keys = ", ".join(_WrittenSpan.__struct_fields__)
+        raise _SampleError(f"expected a span with {keys}: {spoken(error)}", at) from error
+    if written.end <= written.start:
+        what = f"the span starts at {written.start} and ends, exclusive, at {written.end}; give a later end"
+        raise _SampleError(what, f"{at}.end")
+    span = Span(str(written.doc), written.start, written.end, written.text)
+    return span, check_gain(span.id, written.gain)
 
 
 def check_gain(doc: object, gain: object) -> float:
