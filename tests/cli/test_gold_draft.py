@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.test_judge_labels import Terminal
 from tests.conftest import ROOT
-from tests.judge.hash_judge import INJECTED, KEY, HashJudge, judging, share, status
+from tests.judge.hash_judge import INJECTED, KEY, Fault, HashJudge, judging, share, status
 
-from rankgate.cli import main
+from rankgate.cli import gold_draft, main
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.gates.power import SIZES, by_size, detectable
@@ -173,11 +173,22 @@ def test_content_is_data_and_an_obedient_model_can_only_write_a_question(server:
     assert any(INJECTED in content["passage"][0] for content in server.questions("draft"))
 
 
-@pytest.mark.parametrize("reply", ["text:{}x", 'text:{"questions": ["a", "b", "c", "d"]}', 'text:{"questions": ["?"]}'])
-def test_an_unusable_answer_costs_its_passage_alone(server: HashJudge, reply: str) -> None:
-    server.faults = [reply] * 3
-    write_criteria(server, more=", budget: {calls: 40}")
+@pytest.mark.parametrize(
+    ("fault", "times"),
+    [
+        pytest.param("text:{}x", 3, id="no JSON"),
+        pytest.param('text:{"questions": ["a", "b", "c", "d"]}', 3, id="too many"),
+        pytest.param('text:{"questions": ["?"]}', 3, id="no words"),
+        pytest.param(status(500), 5, id="a failure that is not kept"),
+    ],
+)
+def test_an_unusable_answer_costs_its_passage_alone(
+    server: HashJudge, fault: Fault, times: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gold_draft, "WORKERS", 1)
+    server.faults = [fault] * times
     assert len(draft("--judge", "--n", "5")) == 5
+    assert "; 1 passage without a usable answer\n" in capsys.readouterr().err
 
 
 def test_a_failing_endpoint_and_a_budget_end_it_and_the_same_command_goes_on(
@@ -273,6 +284,16 @@ def test_a_session_at_the_terminal() -> None:
     assert set(questions[2:3]) < set(gold().values())
 
 
+def test_any_gold_set_with_drafts_can_be_reviewed(capsys: Capture) -> None:
+    lines = [ODD, DRAFT, {**DRAFT, "id": "r", "metadata": {"draft": "no"}}]
+    Path("draft.yaml").write_text(json.dumps(lines), encoding="utf-8")
+    review("--export", "s.csv")
+    assert [row.split(",")[0] for row in Path("s.csv").read_text("utf-8").splitlines()[1:]] == ["o", "q"]
+    review("--import", "s.csv")
+    assert "gold.yaml: 1 question; of 2 drafts 0 accepted, 0 rejected, 2 left" in capsys.readouterr().out
+    assert gold() == {"r": "Why?"}, "what is no draft is of the gold set"
+
+
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
 def test_no_answer_is_lost(by: signal.Signals) -> None:
     draft("--n", "5")
@@ -338,6 +359,7 @@ def test_a_sheet_goes_out_and_comes_back(capsys: Capture) -> None:
 
 
 MARK = {"by": "ana", "on": "2026-01-01"}
+ODD = {"id": "o", "input": None, "expected_output": [], "metadata": {"draft": True, "no_answer": True, "about": 5}}
 DRAFT = {"id": "q", "input": "Why?", "expected_output": ["d"], "metadata": {"draft": True, "mine": 1}}
 ACCEPTED = {
     "id": "q",

@@ -128,6 +128,7 @@ def _by_judge(
         return None
     endpoint, spending = Endpoint(block.endpoint), Spending(block.budget.calls, block.budget.tokens)
     if calls:
+        useless = 0
         with terminated_as_interrupted(), bar(lambda: min(1.0, spending.calls / len(calls)), "drafting"):
             settled = settle(block, endpoint, store, spending)
             stopped = settled if isinstance(settled, Unjudged) else None
@@ -135,12 +136,14 @@ def _by_judge(
                 judge = judge_of(block, settled.mode, drafting=True)
                 due = partial(calls_due, orders, judge, overlap=overlap)
                 ask = partial(ask_rounds, endpoint=endpoint, spending=spending, workers=WORKERS)
-                stopped = ask(due, judge, store=store).stopped
+                progress = ask(due, judge, store=store)
+                stopped, useless = progress.stopped, sum(progress.unjudged.values())
         spent = Spent(spending.calls, spending.tokens)
         if stopped:
             kept = "What was answered is kept; the same command goes on"
             raise stopped_by(stopped, block.model, spent, criteria, kept, ".calls")
-        sys.stderr.write(f"{cost_text(spent)}\n")
+        without = f"; {count_text(useless, 'passage')} without a usable answer" if useless else ""
+        sys.stderr.write(f"{cost_text(spent)}{without}\n")
     return drafted(orders, judge, store, overlap)
 
 
@@ -153,7 +156,7 @@ def review(arguments: argparse.Namespace) -> int:
         read_documents(each, gold_of(InputFile(each), None)) for each in (path, *[arguments.output] * output.exists())
     )
     before = there[0] if there else GoldDocuments(samples={})
-    items = [_question(query_id, each) for query_id, each in drafts.samples.items() if about(each).get("draft")]
+    items = [_question(query_id, each) for query_id, each in drafts.samples.items() if about(each).get("draft") is True]
     if not items:
         raise bad_input("has no sample with `metadata: {draft: true}`", file=path)
     journal = f"{path}.reviews.jsonl"
@@ -185,7 +188,7 @@ def review(arguments: argparse.Namespace) -> int:
 def _question(query_id: str, sample: dict[str, Any]) -> Question:
     asked, unanswered = sample.get("input") or "", bool(about(sample).get("no_answer"))
     found = about(sample).get("about") if unanswered else sample.get("expected_output")
-    found = found.get("ids", found) if isinstance(found, dict) else found or []
-    texts = (f"({each['doc']}) {each.get('text', '')}" if isinstance(each, dict) else str(each) for each in found)
+    found = found.get("ids", found) if isinstance(found, dict) else found if isinstance(found, list) else []
+    texts = (f"({each.get('doc')}) {each.get('text', '')}" if isinstance(each, dict) else str(each) for each in found)
     question = asked.get("question") or "" if isinstance(asked, dict) else asked
     return Question(query_id, question, _UNANSWERED if unanswered else "", tuple(texts), ())

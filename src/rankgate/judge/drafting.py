@@ -42,7 +42,7 @@ def orders_of(passages: Sequence[Passage], single: int, multi: int, unanswerable
 
 def calls_due(orders: Sequence[Order], judge: Judge, known: Known, overlap: float) -> list[Call]:
     """The passages to ask about now: as many as lack a question of use, as long as there are any."""
-    asked = (each for order in orders for each in _asked(order, judge, known, overlap))
+    asked = (each for order in orders for each in _asked(order, judge, known, overlap, hoping=True))
     return list(dict.fromkeys(call for call, record, _ in asked if record is None))
 
 
@@ -51,7 +51,7 @@ def drafted(orders: Sequence[Order], judge: Judge, known: Known, overlap: float)
     drafts: dict[str, Draft] = {}
     left: Counter[Left] = Counter()
     for order in orders:
-        found = [own for _, _, own in _asked(order, judge, known, overlap)]
+        found = [own for _, _, own in _asked(order, judge, known, overlap, hoping=False)]
         left[Left.COPIED] += sum(each is None for own in found for each in own)
         most = len(drafts) + order.wanted
         for draft in (each for turn in zip_longest(*found) for each in turn if each):
@@ -62,9 +62,9 @@ def drafted(orders: Sequence[Order], judge: Judge, known: Known, overlap: float)
 
 
 def _asked(
-    order: Order, judge: Judge, known: Known, overlap: float
+    order: Order, judge: Judge, known: Known, overlap: float, *, hoping: bool
 ) -> Iterator[tuple[Call, Record | None, list[Draft | None]]]:
-    """The calls up to which there are, or may be, enough questions, with what is known of them.
+    """The calls up to which there are enough questions, or may be where `hoping`, with what is known of them.
 
     None stands in the place of a question that copies its passages.
     """
@@ -81,5 +81,5 @@ def _asked(
             found.append(None if copied else msgspec.structs.replace(source, question=question, by=by))
         new = {folded(each.question) for each in found if each} - seen
         seen |= new
-        missing -= record is None or bool(new)
+        missing -= bool(new) or (hoping and record is None)
         yield call, record, found

@@ -45,7 +45,8 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
         samples: dict[str, Written] = {}
         for query_id in {**self.samples, **drafts}:
             own, draft, found = self.samples.get(query_id), drafts.get(query_id, {}), accepted.get(query_id)
-            mark, was_draft, is_draft = about(own).get("reviewed"), about(own).get("draft"), about(draft).get("draft")
+            was_draft, is_draft = (about(each).get("draft") is True for each in (own, draft))
+            mark = about(own).get("reviewed")
             stays = not (found and was_draft) if mark is None else found and found[1] == mark and query_id not in new
             if own and (stays or not is_draft):
                 samples[query_id] = own
