@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.judge.calibrated import always, calibrated
+from tests.judge.calibrated import always, calibrated, metric_found
 from tests.judge.cases import answers_of
 from tests.judge.hash_judge import REFUSAL, judging
 
@@ -264,14 +265,59 @@ def test_validate_says_what_judging_costs_and_what_it_can_show(project: Project)
     lines = validated(project)
     assert cost in lines
     seen = f"with 100 questions, {allowed} detected 80 % of the time (3.0 pp allowed; {assumed})"
-    assert f"note: gate 'faithfulness': {seen}" in lines
+    assert f"note: gate 'faithfulness': {seen}; about 67 to 189 questions would detect 6.0 pp" in lines
+    assert "note: gate 'faithfulness': floors and drops may block" in lines
     project.judge("run.jsonl", "base.jsonl")
     lines = validated(project)
     assert cost in lines, "as if nothing were known"
-    (measured,) = (line for line in lines if line.startswith("note: gate 'faithfulness'"))
-    assert measured.endswith("(3.0 pp allowed; spread of 0.25 measured)"), measured
+    (measured,) = (line for line in lines if line.startswith("note: gate 'faithfulness': with"))
+    assert "(3.0 pp allowed; spread of 0.25 measured)" in measured
     project.gates("warning", ("structured: json_schema", "structured: json_schema, budget: {calls: 150}"))
     assert f"{cost}, more than `judge.budget.calls` allows" in validated(project)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        pytest.param({}, "floors and drops may block", id="calibrated"),
+        pytest.param({"date": "2020-01-01"}, "warns at most; people have checked this judge too long ago", id="old"),
+        pytest.param({"date": "2999-01-01"}, "is dated in the future; repeat `rankgate judge calibrate`", id="ahead"),
+        pytest.param({"judge": "0" * 64}, "warns at most; people have checked another judge", id="another-judge"),
+        pytest.param(None, "no person has checked this judge; labels on 200 answers would do", id="none"),
+        pytest.param({"j": 0.5, "reach": 0.2}, "more than 40% is needed. About 801 labelled answers", id="weak"),
+        pytest.param({"j": 0.3, "reach": 0.1}, "drops warn at most; the judge may see as little as 20%", id="J-small"),
+        pytest.param({"j": 0.1}, "cannot tell right from wrong: it may see as little as 10%", id="uninformative"),
+        pytest.param({"labels": 60, "rarer": 10}, "100 and 30 are needed. About 180 labelled answers", id="few"),
+        pytest.param({"rarer": 0}, "100 and 30 are needed. Draw a larger sample", id="one-class"),
+    ],
+)
+def test_what_a_calibration_allows_is_said_before_judging_and_by_validate(
+    project: Project, written: dict[str, Any] | None, said: str
+) -> None:
+    project.gates("warning", ("max_days: 99999", "max_days: 180"))
+    project.run("run.jsonl", right)
+    project.judge("run.jsonl", "base.jsonl")
+    found = {"date": dt.datetime.now(tz=dt.UTC).date().isoformat(), **(written or {})}
+    about = {key: found.pop(key) for key in ("date", "judge") if key in found}
+    of = metric_found({f"q{n}": 1.0 for n in range(COUNT)}, **found)
+    calibrated("ship-criteria.yaml", {"faithfulness": of, "answered_rate": of}, "calibration.json", **about)
+    if written is None:
+        Path("calibration.json").unlink()
+    noted = [line for line in validated(project) if line.startswith("note: gate 'faithfulness': ")]
+    assert said in noted[0]
+    files = ["--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]
+    assert main(["judge", "--dry-run", *files]) == 0
+    out = project.capsys.readouterr().out.splitlines()
+    assert [line.removeprefix("note: ") for line in noted] == [line for line in out if "'faithfulness': " in line]
+    assert main(["judge", "--dry-run", "--format", "json", *files]) == 0
+    assert json.loads(project.capsys.readouterr().out)["needs"][0] == noted[0].removeprefix("note: ")
+
+
+def test_a_gate_that_no_labels_calibrate_says_so(project: Project) -> None:
+    project.gates("warning", ("name: answered_rate", "name: context_precision"))
+    project.run("run.jsonl", right)
+    text = "look at: gate 'context_precision' never blocks: people's labels say nothing of context_precision, only of"
+    assert any(line.startswith(text) and line.endswith(": gate one of these") for line in validated(project))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.judge.calibrated import always, calibrated
+from tests.judge.calibrated import always, calibrated, metric_found
 from tests.judge.cases import answers_of
 from tests.judge.hash_judge import REFUSAL, judging
 from tests.renderers.reports import HOLDS, REPORT
@@ -25,14 +26,18 @@ from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers
 from rankgate.judge.runs import NEEDS, wants_of
+from rankgate.judge.sample import item_of, pair_key
 from rankgate.judge.store import Store, written
 from rankgate.model.answer_losses import LostClaim, Place
 from rankgate.model.answers import Entailment, JudgeMark, Unjudged, UnjudgedKind, Want
+from rankgate.model.calibration import LabelledChange
 from rankgate.model.headline import with_summary
 from rankgate.model.report import GateResult
-from rankgate.model.values import Reason, ReasonKind, Verdict
+from rankgate.model.values import Reason, ReasonKind, Unit, Verdict
+from rankgate.model.wording import delta_text
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.renderers.answer_rows import fate
+from rankgate.statistics.prediction_powered import Powered
 
 GOLDEN = Path(__file__).parent / "judged"
 DATE = ["--date", "2026-01-31"]
@@ -233,6 +238,52 @@ def test_another_judge_judges_both_runs(tmp_path: Path, monkeypatch: pytest.Monk
     ask(case)
     assert check("--baseline", "store") == 1
     same_as_golden("judge_swapped", request)
+
+
+@pytest.mark.parametrize("labels", ["of the run", "of the change"])
+def test_a_calibration_is_shown_in_every_report(
+    labels: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], request: Any
+) -> None:
+    """The judge, how much it sees, its own values, and what the change in people's units rests on."""
+    monkeypatch.chdir(tmp_path)
+    case = CASES["lost_passage"]
+    write_inputs(case)
+    criteria = Path("ship-criteria.yaml")
+    criteria.write_text(criteria.read_text().replace("evidence: estimate", "evidence: proven_harm"))
+    ask(case)
+    every = {f"q{n}": 1.0 for n in range(case.questions)}
+    found = {"faithfulness": metric_found(every, j=0.8, reach=0.1), "answered_rate": metric_found(every, j=0.3)}
+    calibrated(criteria, found, "calibration.json")
+    check()
+    of = json.loads(Path("report.json").read_text())["gates"][0]
+    if labels == "of the change":
+        powered = Powered(value=-0.3, error=0.02, tuning=0.5, cumulant=0.0, unseen=0.0, n=12, df=10)
+        judged = {name: {f"q{n}": key for n, key in enumerate(keys(name))} for name in ("run.jsonl", "base.jsonl")}
+        change = {"faithfulness": LabelledChange(powered, of["delta_raw"], of["n_pairs"])}
+        calibrated(criteria, found, "calibration.json", changes={pair_key(*judged.values()): change})
+    capsys.readouterr()
+    check("-o", "report.html")
+    same_as_golden(f"people_{labels.rsplit(maxsplit=1)[-1]}", request)
+    comment = Path("comment.md").read_text()
+    page = " ".join(html.unescape(re.sub(r"<[^>]+>", "", Path("report.html").read_text())).split())
+    printed = " ".join(capsys.readouterr().out.split())
+    rests = {
+        "of the run": "as if it erred alike on both runs",
+        "of the change": "the change in faithfulness by people's labels of what changed",
+    }[labels]
+    sees = "checked on 200 answers by 2 people: of a difference it sees 80% in faithfulness, 30% in answered_rate."
+    own = f"The judge's own values: faithfulness 75.0% ({delta_text(of['delta_raw'], Unit.SHARE)})"
+    assert of["delta_raw"] == pytest.approx(-0.25)
+    few = "Advisory for answered_rate: the judge may see as little as 30% of a difference in answered_rate, and more"
+    for text in (comment.replace("`", ""), page, printed):
+        assert [each for each in (sees, own, rests, few) if each not in text] == []
+    assert main(["explain", "q7", "--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"]) == 0
+    assert "'It costs 7 euros.': was supported by doc_7#p2 at rank 2" in " ".join(capsys.readouterr().out.split())
+
+
+def keys(run: str) -> list[str]:
+    gold = read_gold("gold.jsonl")
+    return [item_of(answer).key for answer in answers_of(gold, read_run(run, needs=NEEDS).rankings, 5)]
 
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -128,7 +128,7 @@ def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     out, _ = printed(capsys, "calibrate", "sample.jsonl", "sample.labels.jsonl", "ben.jsonl")
     for words in (
         "203 of 203 answers labelled by ana, ben, who agree with kappa 0.",
-        "faithfulness: counts; floors and drops may block\n",
+        "faithfulness: floors and drops may block\n",
         "faithfulness in lang:pt-BR  ",
         "written: calibration.json\n",
     ):
@@ -211,7 +211,7 @@ def test_a_useless_judge_only_warns(server: HashJudge, capsys: Capture) -> None:
     assert main(["judge", "sample"]) == 0
     label("sample.jsonl", "sample.labels.jsonl", "ana")
     out, _ = printed(capsys, "calibrate", "sample.jsonl")
-    assert "faithfulness: warns at most; the judge cannot tell right from wrong, and may see as little as 0%" in out
+    assert "faithfulness: warns at most; the judge cannot tell right from wrong: it may see as little as 0%" in out
     assert "More labels will not help: fix the rule of labelling, or change the judge" in out
     write_lines("run.jsonl", [line(n, drop=0.5) for n in range(COUNT)])
     assert main(["judge"]) == 0
@@ -229,13 +229,31 @@ def test_unfinished_labels_do_not_count(server: HashJudge, capsys: Capture) -> N
     assert "with a claim that the judge finds unsupported has labels yet" in refused(capsys)
     label("sample.jsonl", "sample.labels.jsonl", "ana", of=lambda item: int(item.query_id[1:]) % 2 == 0)
     out, _ = printed(capsys, "calibrate", "sample.jsonl")
-    assert re.search(r"faithfulness: warns at most; 100 labelled answers are needed, and 30 of the rarer verdict", out)
+    assert re.search(
+        r"faithfulness: warns at most; people have labelled \d+ answers, of which \d+ have .*; 100 and 30 are needed",
+        out,
+    )
     assert re.search(r"\d+ answers of the sample left to label: `rankgate judge label` goes on", out)
     found = read_calibration("calibration.json")
     assert found is not None
     assert found.agreement is None
     assert found.people == ("ana",)
     assert server.errors == []
+
+
+@pytest.mark.usefixtures("server")
+def test_options_count_before_and_after_the_name(capsys: Capture) -> None:
+    known = ("--verdicts", "run.verdicts.jsonl", "--run", "base.jsonl", "-o", "c.json", "--format", "json")
+    files = ("calibrate", "sample.jsonl")
+    shown = []
+    for words in ((*files, *known), ("calibrate", *known, "sample.jsonl"), (*known[4:], *files, *known[:4])):
+        shown.append(json.loads(printed(capsys, *words)[0]))
+        Path("c.json").unlink()
+    assert shown[0] == shown[1] == shown[2]
+    assert shown[0]["output"] == "c.json"
+    printed(capsys, "-o", "s.jsonl", "--gold-part", "whole", "sample")
+    assert Path("s.jsonl").read_bytes() == Path("sample.jsonl").read_bytes()
+    printed(capsys, "-o", "l.jsonl", "label", "s.jsonl", "--by", "ben", "--import", "none.csv", code=2)
 
 
 @pytest.mark.usefixtures("server")
@@ -303,6 +321,41 @@ class TestChanged:
         label("changed.jsonl", "changed.labels.jsonl", "ana")
         return json.loads(printed(capsys, "calibrate", "changed.jsonl", "--format", "json")[0])["changes"]
 
+    def gate(self) -> Any:
+        main(["check", "-o", "report.json"])
+        return json.loads(Path("report.json").read_text("utf-8"))["gates"][0]
+
+    @pytest.mark.usefixtures("server")
+    def test_gates_go_by_labels_of_exactly_these_runs(self, capsys: Capture) -> None:
+        """Not after another answer; labels of either sample may be written again; another judge has none."""
+        printed(capsys, "calibrate", "sample.jsonl")
+        alone = Path("calibration.json").read_bytes()
+        [found] = [each for each in self.changed(0.6, capsys) if each["metric"] == "faithfulness"]
+        written = Path("calibration.json").read_bytes()
+        gate = self.gate()
+        assert (gate["verdict"], gate["assumption"]) == ("fail", "labelled")
+        assert (gate["delta"], gate["delta_ci"]) == (pytest.approx(found["people"]), pytest.approx(found["ci"]))
+        assert gate["delta_raw"] == pytest.approx(found["judge"])
+        assert gate["n_pairs"] == found["pairs"] == 285
+        capsys.readouterr()
+        main(["check"])
+        assert "the change in faithfulness by people's labels of what changed" in " ".join(
+            capsys.readouterr().out.split()
+        )
+        printed(capsys, "calibrate", "sample.jsonl", "--run", "base.jsonl", "--verdicts", "run.verdicts.jsonl")
+        again = Path("calibration.json").read_bytes()
+        assert again.replace(b'"run": "base', b'"run": "run') == written
+        printed(capsys, "calibrate", "changed.jsonl", "-o", "other.json")
+        assert Path("other.json").read_bytes() == again
+        lines = Path("run.jsonl").read_text("utf-8").replace("Satz 0 von 1.", "Satz 9 von 1.")
+        Path("run.jsonl").write_text(lines, "utf-8")
+        assert main(["judge"]) == 0
+        assert self.gate()["assumption"] == "alike"
+        Path("calibration.json").write_bytes(alone.replace(b'"judge": "', b'"judge": "0', 1))
+        self.changed(0.6, capsys)
+        assert Path("calibration.json").read_bytes() != written
+        assert "Not written: calibration.json has no calibration" in printed(capsys, "calibrate", "changed.jsonl")[0]
+
     @pytest.mark.usefixtures("server")
     def test_a_drop_by_people_and_by_the_judge(self, capsys: Capture) -> None:
         found = {each["metric"]: each for each in self.changed(0.6, capsys)}
@@ -335,5 +388,5 @@ class TestChanged:
         label("changed.jsonl", "changed.labels.jsonl", "ana", of=lambda item: item.query_id in {"q1", "q2", "q3"})
         some = {item.query_id for item in read_sample("changed.jsonl")[:20]}
         label("changed.jsonl", "changed.labels.jsonl", "ana", of=lambda item: item.query_id in some)
-        assert "At least 20 labelled pairs are needed" in printed(capsys, "calibrate", "changed.jsonl")[0]
+        assert "20 labelled pairs are needed" in printed(capsys, "calibrate", "changed.jsonl")[0]
         assert server.errors == []

@@ -184,6 +184,14 @@ def test_two_judges_on_the_same_answers(server: HashJudge, capsys: Capture) -> N
     assert f"\n220 claims that both have, word for word: the same verdict on {same}, kappa 0.00\n" in found
     assert len(re.findall(r"\n  q\d+, on the context: A supported, B absent: Fact \d+ is that", found)) == 5
     assert server.requests == []
+    told = json.loads(said(capsys, "compare", "--format", "json", "run.verdicts.jsonl", "other.jsonl"))
+    assert (told["answers"], told["left"], told["claims"], told["kappa"]) == (220, 0, 220, pytest.approx(0))
+    assert told["a"]["model"] == told["b"]["model"] == "hash-judge-1"
+    faithfulness = next(each for each in told["metrics"] if each["metric"] == "faithfulness")
+    assert faithfulness["b"] == pytest.approx(1 - denied / 220)
+    assert faithfulness["ci"][0] < faithfulness["change"] < faithfulness["ci"][1] < 0
+    assert len(told["disagreements"]) == denied
+    assert told["disagreements"][0].items() >= {"a": "supported", "b": "absent"}.items()
 
 
 def test_what_one_of_two_judges_lacks_is_counted_and_none_is_refused(server: HashJudge, capsys: Capture) -> None:

@@ -11,7 +11,8 @@ import msgspec
 from rankgate.criteria import load_criteria
 from rankgate.judge.identity import judge_of
 from rankgate.model.answers import Rate
-from rankgate.model.calibration import Calibration, LabelledValue, MetricCalibration
+from rankgate.model.calibration import Calibration, MetricCalibration
+from rankgate.statistics.prediction_powered import Powered
 
 TODAY = "2026-01-31"
 
@@ -20,9 +21,9 @@ def metric_found(values: Mapping[str, float], *, j: float = 1.0, reach: float = 
     """What labels on the answers with these values say, where all of them were labelled."""
     n, mean = len(values), sum(values.values()) / len(values)
     labels = other.pop("labels", max(n, 200))
-    rate = Rate(j, j - reach, j + reach, labels)
-    known = {"sensitivity": Rate(1.0, 1.0, 1.0, labels), "specificity": Rate(1.0, 1.0, 1.0, labels), "kappa": 1.0}
-    value = LabelledValue(value=mean, error=0.0, tuning=1.0, cumulant=0.0, unseen=0.0, n=labels, df=labels - 1)
+    rate, right = Rate(j, j - reach, j + reach, labels), Rate(1.0, 1.0, 1.0, labels)
+    known = {"sensitivity": right, "specificity": right, "kappa": 1.0}
+    value = Powered(value=mean, error=0.0, tuning=1.0, cumulant=0.0, unseen=0.0, n=labels, df=labels - 1)
     return MetricCalibration(
         **{**known, "labels": labels, "rarer": labels // 3, "slope": rate, "value": value, "values": values, **other}
     )

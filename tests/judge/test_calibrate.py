@@ -19,7 +19,7 @@ from rankgate.judge.calibrate import (
 )
 from rankgate.judge.label_files import Label, Labels, Place, label_of
 from rankgate.judge.sample import Design, Item, Kind, Stratum, Unit
-from rankgate.model.answers import AnswerState, AnswerVerdicts, Entailment, Support, Supports
+from rankgate.model.answers import LABELLED, AnswerState, AnswerVerdicts, Entailment, Support, Supports
 from rankgate.statistics.calibration import quality
 from rankgate.statistics.prediction_powered import Labelled
 
@@ -162,10 +162,10 @@ def test_weights_make_up_for_strata() -> None:
     assert found is not None
     assert expected.slope is not None
     assert expected.sensitivity is not None
-    assert found[0].slope is not None
-    assert found[0].sensitivity is not None
-    assert found[0].slope.value == pytest.approx(expected.slope.value)
-    assert found[0].sensitivity.value == pytest.approx(expected.sensitivity.value)
+    assert found.slope is not None
+    assert found.sensitivity is not None
+    assert found.slope.value == pytest.approx(expected.slope.value)
+    assert found.sensitivity.value == pytest.approx(expected.sensitivity.value)
 
 
 def test_a_fully_labelled_run_has_peoples_value_whatever_the_judge_says() -> None:
@@ -176,9 +176,9 @@ def test_a_fully_labelled_run_has_peoples_value_whatever_the_judge_says() -> Non
     }
     found = metric_calibration(FAITHFULNESS, drawn, values_of(known), set(), known)
     assert found is not None
-    assert found[0].value is not None
-    assert found[0].value.value == pytest.approx(40 / 60)
-    assert (found[0].labels, found[0].rarer) == (60, 20)
+    assert found.value is not None
+    assert found.value.value == pytest.approx(40 / 60)
+    assert (found.labels, found.rarer) == (60, 20)
 
 
 def test_empty_answers_need_nobody() -> None:
@@ -187,10 +187,14 @@ def test_empty_answers_need_nobody() -> None:
     values = dict.fromkeys(known, 1.0) | {f"q{n}": 0.0 for n in range(30, 60)}
     found = metric_calibration(ANSWERED, drawn, values, {f"q{n}" for n in range(30, 60)}, known)
     assert found is not None
-    assert found[0].value is not None
-    assert found[0].value.value == pytest.approx(0.5)
-    assert found[0].labels == 30
+    assert found.value is not None
+    assert found.value.value == pytest.approx(0.5)
+    assert found.labels == 30
     assert metric_calibration(ABSTAINED, drawn, {}, set(), known) is None
+
+
+def test_gates_know_of_what_labels_are() -> None:
+    assert tuple(metric.name for metric in METRICS) == LABELLED
 
 
 def test_disagreements_begin_with_those_of_everybody() -> None:

@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from rankgate.model.answers import JudgeState, Rate, Standing
 from rankgate.statistics.calibration import (
     Change,
     Measured,
@@ -68,7 +69,7 @@ def test_a_table_by_hand() -> None:
     # Wilson's interval of 99 independent answers, with t instead of z.
     z2, n = stats.t.ppf(0.975, 99) ** 2, 99
     middle, reach = (0.8 + z2 / 2 / n) / (1 + z2 / n), math.sqrt(z2 * 0.16 / n + z2**2 / 4 / n**2) / (1 + z2 / n)
-    assert found.sensitivity.ci == pytest.approx((middle - reach, middle + reach))
+    assert (found.sensitivity.low, found.sensitivity.high) == pytest.approx((middle - reach, middle + reach))
 
 
 @given(st.tuples(*[st.integers(1, 40)] * 4))
@@ -90,8 +91,8 @@ def test_shares_beside_a_slow_implementation(answers: list[tuple[list[tuple[bool
             continue
         assert share is not None
         assert share.value == pytest.approx(sum(w for w, hit in claims if hit) / sum(w for w, _ in claims))
-        assert 0 <= share.ci[0] <= share.value <= share.ci[1] <= 1
-        assert share.ci[1] - share.ci[0] > 0.01
+        assert 0 <= share.low <= share.value <= share.high <= 1
+        assert share.high - share.low > 0.01
 
 
 @given(ANSWERS)
@@ -114,7 +115,7 @@ def test_the_slope_is_weighted_least_squares_with_hc3(answers: list[tuple[list[t
     off = y - np.average(y, weights=w)
     unseen = 1.4 * np.max(w * abs(off)) / np.sum(w * off**2)
     reach = math.hypot(error * stats.t.ppf(0.975, len(y) - 2), unseen)
-    assert found.ci[1] - found.value == pytest.approx(reach, rel=1e-6, abs=1e-6)
+    assert found.high - found.value == pytest.approx(reach, rel=1e-6, abs=1e-6)
 
 
 @given(ANSWERS, st.floats(0.1, 10))
@@ -123,7 +124,7 @@ def test_only_the_proportion_of_weights_counts(
 ) -> None:
     def numbers(found: Quality) -> list[float]:
         measured = [each for each in (found.sensitivity, found.specificity, found.slope) if each]
-        return [x for each in measured for x in (each.value, *each.ci)] + [found.kappa or 0.0]
+        return [x for each in measured for x in (each.value, each.low, each.high)] + [found.kappa or 0.0]
 
     before = numbers(judged(answers))
     assert numbers(judged([(claims, weight * scale) for claims, weight in answers])) == pytest.approx(before, abs=1e-6)
@@ -144,8 +145,9 @@ def test_kappa(pairs: list[tuple[str, str, float]], expected: float | None) -> N
     assert kappa(pairs) == (None if expected is None else pytest.approx(expected))
 
 
-def found_with(n: int, rarer: int, low: float | None) -> Quality:
-    return Quality(n, rarer, None, None, None if low is None else Measured(low + 0.1, (low, low + 0.2), n), None)
+def found_with(n: int, rarer: int, low: float | None) -> Standing:
+    slope = None if low is None else Rate(low + 0.1, low, low + 0.2, n)
+    return Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK, labels=n, rarer=rarer, slope=slope)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def found_with(n: int, rarer: int, low: float | None) -> Quality:
         pytest.param(found_with(100, 50, None), None, id="no-slope"),
     ],
 )
-def test_labels_needed(found: Quality, needed: int | None) -> None:
+def test_labels_needed(found: Standing, needed: int | None) -> None:
     assert found.labels_needed() == needed
 
 
@@ -170,10 +172,10 @@ class TestChange:
     ) -> None:
         """By square-and-add itself at r just inside and just outside of each end."""
         low, high = delta - down, delta + up
-        j = Measured(slope_low + below, (slope_low, slope_low + below + above), 100)
+        j = Measured(slope_low + below, slope_low, slope_low + below + above, 100)
 
         def holds(r: float) -> bool:
-            ends = sorted((r * j.ci[0], r * j.ci[1]))
+            ends = sorted((r * j.low, r * j.high))
             least, most = square_and_add(delta, (low, high), r * j.value, (ends[0], ends[1]))
             assert least is not None
             assert most is not None
@@ -194,12 +196,12 @@ class TestChange:
 
     @given(st.floats(-0.5, 0.5), st.floats(0.001, 0.5), st.floats(0.001, 0.5), st.floats(0.01, 1))
     def test_an_exact_slope_divides(self, delta: float, down: float, up: float, j: float) -> None:
-        found = people_change(delta, (delta - down, delta + up), Measured(j, (j, j), 100))
+        found = people_change(delta, (delta - down, delta + up), Measured(j, j, j, 100))
         assert found.ci == pytest.approx(((delta - down) / j, (delta + up) / j), abs=1e-9)
 
     @given(st.floats(-0.5, 0.5), st.floats(0.001, 0.5), st.floats(0.001, 0.5))
     def test_the_other_direction_is_its_mirror(self, delta: float, down: float, up: float) -> None:
-        j = Measured(0.6, (0.5, 0.75), 100)
+        j = Measured(0.6, 0.5, 0.75, 100)
         there, back = (
             people_change(delta, (delta - down, delta + up), j),
             people_change(-delta, (-delta - up, -delta + down), j),
@@ -225,7 +227,7 @@ class TestChange:
         j: tuple[float, float, float] | None,
         expected: Change,
     ) -> None:
-        found = people_change(delta, ci, j and Measured(j[0], j[1:], 100))
+        found = people_change(delta, ci, j and Measured(*j, 100))
         for one, other in zip((found.value, *found.ci), (expected.value, *expected.ci), strict=True):
             assert one == (None if other is None else pytest.approx(other))
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -34,6 +34,8 @@ from rankgate.files.writing import write_atomic
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.runner import add_summary
 from rankgate.gates.noise import judges_share
+from rankgate.gates.people import people_of
+from rankgate.gates.warnings import judged_facts
 from rankgate.judge.calibrate import OF_SAMPLE, labelled_answer
 from rankgate.judge.client import Endpoint
 from rankgate.judge.job import (
@@ -57,7 +59,7 @@ from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
-from rankgate.model.answers import UnjudgedKind, Want
+from rankgate.model.answers import JudgeMark, UnjudgedKind, Want
 from rankgate.model.values import Need
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.source import STDIN
@@ -167,15 +169,18 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     take_in([*map(read_verdicts, files)], stored, job.block, store)
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, criteria))
+    mark = JudgeMark(planned.judge.short, planned.judge.model)
+    people = people_of(criteria, mark, today()) if arguments.dry_run and not arguments.claims_of else {}
+    needs = judged_facts(criteria, asked.golds[0], [], people)
     first = f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}"
     if arguments.format == "terminal":
-        say([first, *_plan_lines(job, planned)])
+        say([first, *_plan_lines(job, planned), *needs])
         sys.stdout.flush()  # before anything is asked
     outcome = None if arguments.dry_run else ask_job(job, planned, store, workers, endpoint)
     if outcome:
         write_atomic(output, written(outcome.records.values()))
     if arguments.format == "json":
-        say(_json(job, names, planned, outcome, output))
+        say(_json(job, {"metrics": names, "needs": needs}, planned, outcome, output))
     elif outcome:
         say([*_outcome_lines(job, outcome), *_noise_lines(job, outcome, names), f"verdicts: {redacted(output)}"])
     if outcome and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
@@ -349,7 +354,7 @@ def _noise_lines(job: Job, outcome: Outcome, names: list[str]) -> Iterator[str]:
             yield f"{metric.name}: {noise}"
 
 
-def _json(job: Job, metrics: list[str], planned: Planned, outcome: Outcome | None, output: str) -> str:
+def _json(job: Job, about: Mapping[str, list[str]], planned: Planned, outcome: Outcome | None, output: str) -> str:
     judge = (outcome or planned).judge
     plans = {
         name: {"answers": plan.answers, "cached": plan.cached, "calls": plan.every_call, "tokens": plan.tokens}
@@ -367,6 +372,6 @@ def _json(job: Job, metrics: list[str], planned: Planned, outcome: Outcome | Non
         found["failed"] = {kind.value: count for kind, count in outcome.failed.items()}
         stopped = outcome.stopped
         found["stopped"] = stopped and {"kind": stopped.kind.value, "number": stopped.number}
-    about = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}
-    whole = {"judge": about, "metrics": metrics, "plan": plans, "outcome": found or None}
+    own = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}
+    whole = {"judge": own, **about, "plan": plans, "outcome": found or None}
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

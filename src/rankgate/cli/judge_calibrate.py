@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +16,12 @@ from msgspec.structs import asdict, replace
 from rankgate.cli.judge_labels import Judged, judged_of, segments_by_query
 from rankgate.cli.options import today
 from rankgate.cli.output import as_json, say
-from rankgate.errors import bad_input, redacted, shown
+from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.judge.calibrate import (
     METRICS,
     Checked,
     Disagreement,
-    Movement,
     People,
     agreement,
     disagreements,
@@ -31,31 +31,35 @@ from rankgate.judge.calibrate import (
     support_of,
     words_of_people,
 )
+from rankgate.judge.calibration import read_calibration
 from rankgate.judge.job import Answers
 from rankgate.judge.label_files import Label, Labels, Place, design_beside, read_design, read_labels, read_sample
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
-from rankgate.judge.sample import WANTS, Design, Item, Kind, item_of
-from rankgate.model.answers import NO_VERDICT, JudgeState
-from rankgate.model.calibration import MIN_ANSWERS, MIN_RARER, SEES_LITTLE, Calibration, MetricCalibration
+from rankgate.judge.sample import WANTS, Design, Item, Kind, item_of, pair_key
+from rankgate.model.answers import NO_VERDICT, JudgeMark, Standing
+from rankgate.model.calibration import Calibration, LabelledChange, MetricCalibration
+from rankgate.model.reasons import labels_text
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, delta_text, interval_text, value_text
 from rankgate.renderers.blocks import Block, Pairs, Table
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.phrases import LONGEST, NOTHING
-from rankgate.statistics.prediction_powered import Powered
+from rankgate.statistics.prediction_powered import MIN_CHANGED, Powered
 
 DESCRIPTION = """\
 Say what people's labels make of the judge, metric by metric, and write it for gates: name the file as
 `calibration` in the criteria's judge block. Reads the sample with its design, the labels of one or more
 people (default: sample.labels.jsonl), and the verdicts on the run that was labelled. Asks no model. Of a
-sample of what changed it says whether the change pleases the judge more than people, and writes nothing.
+sample of what changed it says whether the change pleases the judge more than people, and adds to the file
+what people found of it: gates that compare these two runs go by that.
 
 examples:
   rankgate judge calibrate judge/sample.jsonl
   rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.jsonl -o judge/calibration.json
   rankgate judge calibrate judge/changed.jsonl --baseline baseline/"""
 _SHOWN = 5  # disagreements
+_DIRECTIONS = {metric.name: metric.direction for metric in METRICS}
 _LEGEND = Pairs(
     [
         ("labelled", "answers that count, and of these those with the verdict that fewer have"),
@@ -73,8 +77,9 @@ _FOUND = {
 
 
 class _Side(NamedTuple):
-    """A run: the judge's values by metric, the queries whose answer is empty or lacking, and what people checked."""
+    """A run: its answers' keys, the judge's values by metric, queries without an answer, and what people checked."""
 
+    keys: Mapping[str, str]
     values: Mapping[str, Mapping[str, float]]
     empty: Collection[str]
     checked: dict[str, Checked]
@@ -98,23 +103,36 @@ def calibrate(arguments: argparse.Namespace) -> int:
     who += "" if agreed is None else f", who agree with kappa {agreed:.2f}"
     lines: list[Block] = [f"judge {found.judge.short} ({found.judge.model}) on {redacted(found.run.run)}: {who}"]
     whole: dict[str, Any] = {"answers": len(items), "labelled": len(words)}
+    named = found.criteria.judge and found.criteria.judge.calibration
+    output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
+    known, pair = None, pair_key(sides[0].keys, sides[1].keys if found.before else {})
+    with suppress(RankgateError):  # what cannot be read is written again
+        known = read_calibration(named.file if named else output)
+    known = known if known and known.judge == found.judge.id else None
     if found.before:
         changes = _changes(design, sides)
         lines += _change_lines(changes)
         whole["changes"] = [
-            {**asdict(each), "people": each.people.value, "ci": each.people.bounds()} for each in changes
+            {"metric": name, **asdict(each), "people": each.people.value, "ci": each.people.bounds()}
+            for name, each in changes.items()
         ]
+        calibration = replace(known, changes={**known.changes, pair: changes}) if known and changes else None
     else:
-        calibration, needed = _calibration(found, design, sides[0], people, agreed)
-        named = found.criteria.judge and found.criteria.judge.calibration
-        output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
+        calibration = _calibration(found, design, sides[0], people, agreed)
+        calibration = replace(calibration, answers=pair, changes=known.changes if known else {})
+        standings = {name: calibration.standing(JudgeMark(found.judge.id, ""), name) for name in calibration.metrics}
+        lines += _metric_lines(calibration, standings)
+        whole["labels_needed"] = {name: each.labels_needed() for name, each in standings.items()}
+    if calibration:
         written = msgspec.to_builtins(calibration)
         text = json.dumps(written, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
         write_atomic(output, f"{text}\n".encode())
-        lines += [*_metric_lines(calibration, needed), f"written: {redacted(output)}"]
+        lines.append(f"written: {redacted(output)}")
+        whole |= {"output": redacted(output), "calibration": written}
         if named is None:
             lines.append("Gates count on it once the criteria name it: judge: {calibration: {file: …}}")
-        whole |= {"output": redacted(output), "labels_needed": needed, "calibration": written}
+    elif whole["changes"]:
+        lines.append(f"Not written: {redacted(output)} has no calibration of this judge, by a sample of all answers")
     if left := len(items) - len(words):
         lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
     whole["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
@@ -189,33 +207,31 @@ def _side(
         for metric in METRICS
     }
     empty = {query for query, answer in answers.items() if not (answer.answer or "").strip()}
-    return _Side(values, empty | {each.query_id for each in absent}, checked)
+    keys = {query: item_of(answer).key for query, answer in answers.items()}
+    return _Side(keys, values, empty | {each.query_id for each in absent}, checked)
 
 
 def _calibration(
     found: Judged, design: Design, side: _Side, people: Sequence[str], agreed: float | None
-) -> tuple[Calibration, dict[str, int | None]]:
-    """What is written, and about how many labels each metric needs for its drops to count."""
+) -> Calibration:
     each = {
         metric: metric_calibration(metric, design, side.values[metric.name], side.empty, side.checked)
         for metric in METRICS
     }
-    known = {metric.name: of for metric, of in each.items() if of}
     segments = segments_by_query(found.gold, found.criteria)
-    calibration = Calibration(
+    return Calibration(
         judge=found.judge.id,
         model=found.judge.model,
         date=today(),
         run=redacted(found.run.run),
         people=tuple(people),
         agreement=agreed,
-        metrics={name: of for name, (of, _) in known.items()},
+        metrics={metric.name: of for metric, of in each.items() if of},
         segments=segment_calibrations(design, side.checked, side.values, segments),
     )
-    return calibration, {name: needed for name, (_, needed) in known.items()}
 
 
-def _metric_lines(calibration: Calibration, needed: Mapping[str, int | None]) -> Iterator[Block]:
+def _metric_lines(calibration: Calibration, standings: Mapping[str, Standing]) -> Iterator[Block]:
     names = ("metric", "labelled", "sees", "sensitivity", "specificity", "kappa", "the run by people", "by the judge")
     yield Table(rows=[names, *(_row(name, each) for name, each in calibration.metrics.items())])
     segments = [
@@ -226,8 +242,8 @@ def _metric_lines(calibration: Calibration, needed: Mapping[str, int | None]) ->
     if segments:
         yield Table(rows=[names[:6], *segments])
     yield _LEGEND
-    for name, each in calibration.metrics.items():
-        yield f"{name}: {_effect(each, needed[name])}"
+    for name, standing in standings.items():
+        yield f"{name}: {labels_text(name, standing)}"
 
 
 def _row(name: str, found: MetricCalibration) -> tuple[str, ...]:
@@ -237,55 +253,39 @@ def _row(name: str, found: MetricCalibration) -> tuple[str, ...]:
     ]
     by_people = by_judge = NOTHING
     if found.value:
-        by_people = _with_interval(Powered(**asdict(found.value)), value_text)
+        by_people = _with_interval(found.value, value_text)
         by_judge = value_text(math.fsum(found.values.values()) / len(found.values), Unit.SHARE)
     kappa = NOTHING if found.kappa is None else f"{found.kappa:.2f}"
     return (name, f"{found.labels:,} ({found.rarer:,})", *rates, kappa, by_people, by_judge)
 
 
-def _effect(found: MetricCalibration, needed: int | None) -> str:
-    """What gates may do by these labels, and what more of them would change."""
-    floor, drop = found.state(drop=False), found.state(drop=True)
-    if drop is JudgeState.CALIBRATED:
-        return "counts; floors and drops may block"
-    low = f"as little as {max(found.slope.low, 0.0):.0%} of a difference" if found.slope else "nothing of a difference"
-    if found.labels < MIN_ANSWERS or found.rarer < MIN_RARER:
-        text = f"warns at most; {MIN_ANSWERS} labelled answers are needed, and {MIN_RARER} of the rarer verdict"
-    elif floor is JudgeState.CALIBRATED:
-        text = f"floors count, drops warn at most; the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed"
-    else:
-        text = f"warns at most; the judge cannot tell right from wrong, and may see {low}"
-    if not found.rarer:
-        return f"{text}; none of these has it, so draw a larger sample"
-    if needed is None:
-        return f"{text}. More labels will not help: fix the rule of labelling, or change the judge"
-    return f"{text}. About {needed:,} labelled answers would do"
-
-
-def _changes(design: Design, sides: Sequence[_Side]) -> list[Movement]:
+def _changes(design: Design, sides: Sequence[_Side]) -> dict[str, LabelledChange]:
     known, empty = [each.checked for each in sides], [each.empty for each in sides]
-    found = [movement(metric, design, known, [each.values[metric.name] for each in sides], empty) for metric in METRICS]
-    return [each for each in found if each]
+    found = {
+        metric.name: movement(metric, design, known, [each.values[metric.name] for each in sides], empty)
+        for metric in METRICS
+    }
+    return {name: each for name, each in found.items() if each}
 
 
-def _change_lines(changes: Sequence[Movement]) -> Iterator[Block]:
+def _change_lines(changes: Mapping[str, LabelledChange]) -> Iterator[Block]:
     if not changes:
-        yield "At least 20 labelled pairs are needed of those whose verdict moved, and as many of the others"
+        yield f"{MIN_CHANGED} labelled pairs are needed of those whose verdict moved, and as many of the others"
         return
     rows = [
-        (each.metric, f"{each.n:,}", _with_interval(each.people, delta_text), delta_text(each.judge, Unit.SHARE))
-        for each in changes
+        (name, f"{each.people.n:,}", _with_interval(each.people, delta_text), delta_text(each.judge, Unit.SHARE))
+        for name, each in changes.items()
     ]
     yield Table(rows=[("metric", "pairs", "change by people", "by the judge"), *rows])
-    for each in changes:
-        (low, high), sign = each.people.bounds(), 1 if each.higher else -1
+    for name, each in changes.items():
+        (low, high), sign = each.people.bounds(), _DIRECTIONS[name].sign
         if low <= each.judge <= high:
             text = "the judge's change lies within what people may find"
         elif each.judge * sign >= 0 and each.judge * sign > each.people.value * sign:
             text = "the change pleases the judge more than people; do not rely on the judge here"
         else:
             text = "the judge sees another change than people do, as a judge does that sees a part of a difference"
-        yield f"{each.metric}: {text}"
+        yield f"{name}: {text}"
 
 
 def _with_interval(found: Powered, spell: Callable[[float, Unit], str]) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
 from rankgate.cli.judge_labels import named_by
@@ -30,7 +31,7 @@ from rankgate.metrics.base import widest_change
 from rankgate.model.answers import AnswerVerdicts
 from rankgate.model.wording import count_text, delta_text, tokens_text, value_text
 from rankgate.readers.base import whole_number
-from rankgate.renderers.blocks import Block, Table
+from rankgate.renderers.blocks import Table
 from rankgate.statistics.calibration import kappa
 from rankgate.statistics.saddlepoint import difference_interval
 
@@ -70,13 +71,13 @@ def add_checks(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         add_criteria(each)
         add_gold(each, parts=True)
         add_run(each)
+        each.add_argument("--format", choices=["terminal", "json"], help="what to print")
         each.set_defaults(verdicts=None)
     drift.add_argument("--baseline", metavar="SPEC", help="default: inputs.baseline")
     drift.add_argument("--verdicts", metavar="FILE", help="default: those beside the run")
     drift.add_argument("--n", metavar="N", default=str(LEAST), help=f"verdicts, from {LEAST} (default: {LEAST})")
     drift.add_argument("--dry-run", action="store_true", help="print what it would take, and ask nothing")
     drift.add_argument("--workers", metavar="N", help=f"requests at once (default: {WORKERS})")
-    drift.add_argument("--format", choices=["terminal", "json"], help="what to print")
     compare.add_argument("a", metavar="A", help="verdicts on the run, by one judge")
     compare.add_argument("b", metavar="B", help="by another")
 
@@ -160,10 +161,23 @@ def _compare(arguments: argparse.Namespace) -> int:
     both = [pair for pair in pairs if not any(metric.unjudged(side) for metric in metrics for side in pair)]
     if not both:
         raise bad_input(f"no answer has all that the gates need, here and in {arguments.a}; {advice}", file=arguments.b)
+    said, left = [*_claims_of_both(both)], len(pairs) - len(both)
+    known_by_both, differ = [*_metric_values(metrics, both)], [each for each in said if each["a"] != each["b"]]
+    agreed = kappa([(each["a"], each["b"], 1.0) for each in said]) if said else None
+    if arguments.format == "json":
+        of = [{"judge": judge.id, "model": judge.model} for judge in judges]
+        counts = {"answers": len(both), "left": left, "claims": len(said), "kappa": agreed}
+        say(as_json({"a": of[0], "b": of[1], **counts, "metrics": known_by_both, "disagreements": differ}))
+        return 0
     for name, judge, path in zip("AB", judges, (arguments.a, arguments.b), strict=True):
         say([f"{name}: judge {judge.short} ({judge.model}), {redacted(path)}"])
-    left = f"; {len(pairs) - len(both):,} more lack verdicts of A or B" if len(pairs) > len(both) else ""
-    say([f"{count_text(len(both), 'answer')} judged by both{left}", *_metric_rows(metrics, both), *_claim_lines(both)])
+    more = f"; {left:,} more lack verdicts of A or B" if left else ""
+    say([f"{count_text(len(both), 'answer')} judged by both{more}", _metric_table(known_by_both)])
+    if said:
+        same = f"the same verdict on {1 - len(differ) / len(said):.1%}"
+        also = "" if agreed is None else f", kappa {agreed:.2f}"
+        say([f"{count_text(len(said), 'claim')} that both have, word for word: {same}{also}"])
+    say(["  {query_id}, {about}: A {a}, B {b}: {claim}".format(**each) for each in differ[:_SHOWN]])
     return 0
 
 
@@ -175,26 +189,31 @@ def _judge_in(known: Mapping[Slot, Record], context_tokens: int | None) -> Judge
     return Judge(id=own, model=model, parameters={}, mode="prompt", prompts={}, context_tokens=context_tokens)
 
 
-def _metric_rows(metrics: Sequence[JudgedMetric], pairs: Sequence[Sequence[AnswerVerdicts]]) -> Iterator[Block]:
-    rows: list[tuple[str, ...]] = [("metric", "answers", "equal", "A", "B", "B − A", "95% interval")]
+def _metric_values(
+    metrics: Sequence[JudgedMetric], pairs: Sequence[Sequence[AnswerVerdicts]]
+) -> Iterator[dict[str, Any]]:
     for metric in metrics:
         found = [[metric.value(side) for side in pair] for pair in pairs]
-        values = [(a, b) for a, b in found if a is not None and b is not None]
-        if values:
-            deltas, unit = [b - a for a, b in values], metric.unit
-            ci = difference_interval(deltas, widest=widest_change(metric)) or ()
-            shown = [value_text(sum(side) / len(side), unit) for side in zip(*values, strict=True)]
-            change = (
-                delta_text(sum(deltas) / len(deltas), unit),
-                " to ".join(delta_text(end, unit) for end in ci) or "–",
-            )
-            rows.append((metric.name, f"{len(values):,}", f"{deltas.count(0) / len(deltas):.1%}", *shown, *change))
-    yield Table(rows=rows, right=range(1, 6))
+        if values := [(a, b) for a, b in found if a is not None and b is not None]:
+            deltas, n = [b - a for a, b in values], len(values)
+            ci = difference_interval(deltas, widest=widest_change(metric))
+            a, b = (sum(side) / n for side in zip(*values, strict=True))
+            shares = {"equal": deltas.count(0) / n, "a": a, "b": b, "change": sum(deltas) / n, "ci": ci}
+            yield {"metric": metric.name, "unit": metric.unit, "answers": n, **shares}
 
 
-def _claim_lines(pairs: Sequence[Sequence[AnswerVerdicts]]) -> Iterator[str]:
-    """The claims that both have, and the first of them on which they disagree."""
-    said: list[tuple[str, str, str, str]] = []
+def _metric_table(found: Sequence[Mapping[str, Any]]) -> Table:
+    rows: list[tuple[str, ...]] = [("metric", "answers", "equal", "A", "B", "B − A", "95% interval")]
+    for each in found:
+        shown = [value_text(each[side], each["unit"]) for side in "ab"]
+        change, *ends = (delta_text(end, each["unit"]) for end in (each["change"], *(each["ci"] or ())))
+        counts = (each["metric"], f"{each['answers']:,}", f"{each['equal']:.1%}")
+        rows.append((*counts, *shown, change, " to ".join(ends) or "–"))
+    return Table(rows=rows, right=range(1, 6))
+
+
+def _claims_of_both(pairs: Sequence[Sequence[AnswerVerdicts]]) -> Iterator[dict[str, str]]:
+    """What each says of the claims that both have."""
     for pair in pairs:
         for of, (claims, about) in _OF.items():
             sides = [(getattr(side, claims), getattr(side, of)) for side in pair]
@@ -203,15 +222,8 @@ def _claim_lines(pairs: Sequence[Sequence[AnswerVerdicts]]) -> Iterator[str]:
                     {getattr(text, "text", text): each.verdict.value for text, each in zip(*side, strict=True)}
                     for side in sides
                 )
-                said += [(a[text], b[text], text, f"{pair[0].query_id}, {about}") for text in a if text in b]
-    differ = [each for each in said if each[0] != each[1]]
-    agreed = kappa([(one, other, 1.0) for one, other, *_ in said]) if said else None
-    if said:
-        same = f"the same verdict on {1 - len(differ) / len(said):.1%}"
-        also = "" if agreed is None else f", kappa {agreed:.2f}"
-        yield f"{count_text(len(said), 'claim')} that both have, word for word: {same}{also}"
-    for one, other, text, where in differ[:_SHOWN]:
-        yield f"  {where}: A {one}, B {other}: {text}"
+                where = {"query_id": pair[0].query_id, "about": about}
+                yield from ({**where, "claim": text, "a": a[text], "b": b[text]} for text in a if text in b)
 
 
 CHECKS: Mapping[str, Callable[[argparse.Namespace], int]] = {"drift": _drift, "compare": _compare}

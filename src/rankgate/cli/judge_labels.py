@@ -69,13 +69,14 @@ def add_actions(
     calibrate.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
     calibrate.add_argument("labels", metavar="LABELS", nargs="*", default=[], help="default: sample.labels.jsonl")
     where = "default: that of the criteria, or calibration.json beside the sample"
-    calibrate.add_argument("-o", "--output", metavar="FILE", default=None, help=where)
+    calibrate.add_argument("-o", "--output", metavar="FILE", help=where)
     calibrate.add_argument("--format", choices=["terminal", "json"], help="what to print")
     sample.add_argument("--n", metavar="N", default="200", help=f"answers or pairs, from {LEAST} (default: 200)")
     sample.add_argument("--changed", action="store_true", default=False, help="pairs that changed since the baseline")
     output = "the sample (default: sample.jsonl), with its design beside it"
-    sample.add_argument("-o", "--output", metavar="FILE", default="sample.jsonl", help=output)
-    label = add("label", description=_LABEL)
+    sample.add_argument("-o", "--output", metavar="FILE", help=output)
+    label = add("label", description=_LABEL, argument_default=argparse.SUPPRESS)
+    label.set_defaults(export=None, sheet=None)
     label.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
     label.add_argument("-o", "--output", metavar="FILE", help="the labels (default: sample.labels.jsonl)")
     add_label_options(label)
@@ -131,7 +132,7 @@ def judged_of(arguments: argparse.Namespace, *, paired: bool, beside: str | None
 
 
 def _sample(arguments: argparse.Namespace) -> Iterator[str]:
-    number, output = whole_number(arguments.n), arguments.output
+    number, output = whole_number(arguments.n), arguments.output or "sample.jsonl"
     if number is None or number < LEAST:
         raise bad_input(f"{arguments.n!r} is not a number from {LEAST}; fewer would say too little", key="--n")
     if not output.endswith(".jsonl"):

@@ -58,7 +58,8 @@ def add_gold(parser: argparse.ArgumentParser, *, parts: bool = False) -> None:
     parser.add_argument("--gold-format", metavar="NAME", help=_NAMED.format(", ".join(GOLD_FORMATS)))
     if parts:
         what = "which queries count where the criteria keep a share private, `holdout` (default: public)"
-        parser.add_argument("--gold-part", choices=["public", "private", "whole"], default="public", help=what)
+        default = parser.argument_default or "public"  # of a sub-command: what the command has
+        parser.add_argument("--gold-part", choices=["public", "private", "whole"], default=default, help=what)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

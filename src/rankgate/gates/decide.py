@@ -97,6 +97,7 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
         delta_ci=pairs.ci if pairs else None,
         delta_raw=seen.raw_pairs.delta if pairs and seen.raw_pairs and _differ(pairs, seen.raw_pairs) else None,
         standing=people.standing if people else None,
+        assumption=people.assumes(gate, value=seen.raw is not own) if people and (pairs or own) else None,
         exact=pairs.exact if pairs else None,
         regression_max=gate.regression_max,
         evidence=gate.evidence,
@@ -206,7 +207,7 @@ def _detectable(
     gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None, people: People | None
 ) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
-    slope = people.slope if people else 1.0
+    slope = people.standing.sees if people else 1.0
     counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:

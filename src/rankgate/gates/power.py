@@ -91,9 +91,7 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
         moved = f"whole runs move by themselves (`noise: {gate.noise:g}`), so that no number of questions shows {limit}"
         why = moved if gate.noise and gate.regression_max else why
         return f"{why}; allow a {harm} of {margin}{assumed}" if safe or (gate.noise and gate.regression_max) else None
-    # To three digits, rounded up: more would pretend to know the spread that well.
-    step = 10 ** max(0, len(str(seen.queries_needed)) - _DIGITS)
-    needed = f"about {-(-seen.queries_needed // step) * step:,}"
+    needed = f"about {rounded(seen.queries_needed)}"
     if safe:
         rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"
         return f"{rarely}; {needed} questions would do, or allowing {margin}{assumed}"
@@ -102,6 +100,12 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     caught = f"{some} detected 80 % of the time"
     twice = size_text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
     return f"with {asked}, {caught} ({limit} allowed); {needed} would detect {twice}{assumed}"
+
+
+def rounded(queries: int) -> str:
+    """To three digits, rounded up: more would pretend to know the spread that well."""
+    step = 10 ** max(0, len(str(queries)) - _DIGITS)
+    return f"{-(-queries // step) * step:,}"
 
 
 def power_notes(gates: Sequence[Gate], results: Sequence[GateResult]) -> list[str]:

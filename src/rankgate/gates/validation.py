@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rankgate.gates.people import People
 
 T = TypeVar("T")
+Lists = list[Ranking]
 MAX_PROBLEMS = 1000
 LEAST_PRIVATE = 100  # queries, of which an effect of 11 to 15 points is seen in half of the cases
 
@@ -103,22 +104,27 @@ def validate(inputs: Inputs) -> Findings:
     valid = waivers if waivers and waivers.entries else None
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
-    notes = _judging(problems, criteria, gold, rankings, results) if criteria and gold else []
+    notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
     notes += facts.size_facts(criteria, gold) if criteria and gold else []
     names = [name for name, value in read.items() if value is not None]
     return Findings(problems, noted, names, entries, notes, criteria is not None and criteria.gold_changes is None)
 
 
 def _judging(
-    problems: list[Problem], criteria: Criteria, gold: Gold, rankings: list[Ranking] | None, results: list[GateResult]
+    problems: list[Problem], criteria: Criteria, gold: Gold, lists: Lists | None, results: list[GateResult], today: str
 ) -> list[str]:
     """What judging the run's answers takes where none is judged yet, and what the gates on them can see."""
-    block, plan, seen = criteria.judge, criteria.plan(), facts.judged_facts(criteria, gold, results)
-    if block is None or not rankings or Need.VERDICTS not in plan.needs:
-        return seen
-    from rankgate.judge.runs import plan_of  # noqa: PLC0415 -- paid only where answers are judged
+    block, plan = criteria.judge, criteria.plan()
+    if block is None or Need.VERDICTS not in plan.needs:
+        return []
+    from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
+    from rankgate.judge.runs import plan_of  # noqa: PLC0415 -- as above
 
-    found = _attempt(problems, plan_of, block, gold, plan.metrics, rankings)
+    people = _attempt(problems, people_of, criteria, None, today) or {}
+    seen = facts.judged_facts(criteria, gold, results, people)
+    if not lists:
+        return seen
+    found = _attempt(problems, plan_of, block, gold, plan.metrics, lists)
     if found is None or not found.answers:
         return seen
     calls, limits = found.every_call, block.budget
@@ -170,7 +176,7 @@ def _judged(
     if Need.VERDICTS in plan.needs:
         from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
-        people = people_of(criteria, by[0], candidate, by[1])
+        people = people_of(criteria, by[0], by[1], candidate, baseline)
     return judge_all(criteria, gold, candidate, baseline, people=people)
 
 
@@ -179,5 +185,5 @@ def _attempt(problems: list[Problem], read: Callable[..., T], *arguments: object
     try:
         return read(*arguments, **options)
     except RankgateError as error:
-        problems += error.problems
+        problems += (problem for problem in error.problems if problem not in problems)
         return None

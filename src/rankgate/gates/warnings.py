@@ -6,16 +6,20 @@ Pure: takes what was read, returns sentences. Text from the inputs appears only 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate
 from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import shown
-from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open
+from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open, rounded
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
-from rankgate.model.answers import Want
+from rankgate.model.answers import LABELLED, Lack, Want
+from rankgate.model.calibration import without_labels
+from rankgate.model.reasons import advisory_text, labels_text
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample
@@ -24,6 +28,9 @@ from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
+
+if TYPE_CHECKING:
+    from rankgate.gates.people import People
 
 MAX_NAMED = 3
 PART = 0.2  # of its value: a loss that a gate should see
@@ -87,6 +94,9 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
         if isinstance(metric.cutoff, int) and 0 < longest < metric.cutoff:
             facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
         facts += _ceiling(gate, gold.samples, criteria.default_k)
+        if gate.blocks and isinstance(metric, JudgedMetric) and metric.name not in LABELLED:
+            why = advisory_text(metric.name, without_labels(Lack.METRIC))
+            facts.append(f"gate {shown(gate.name)} never blocks: {why}")
     blocking = [gate for gate in criteria.gates if gate.blocks]
     limits_refusals = any(
         isinstance(gate.metric, AnsweredRate) and (gate.threshold is not None or gate.regression_max is not None)
@@ -101,21 +111,27 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
     return facts
 
 
-def judged_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
-    """What the gold set can see in gates on judged answers, as measured on two runs, or by how much real systems vary.
+def judged_facts(
+    criteria: Criteria, gold: Gold, results: Sequence[GateResult], people: Mapping[str, People]
+) -> list[str]:
+    """What gates on judged answers may do and can see, and how many labels and questions they need.
 
-    Of a metric for which the gold alone does not say what counts every question does.
+    As measured on two runs, or by how much real systems vary; `people` found of the judge, by metric, where there is no
+    result. Of a metric for which the gold alone does not say what counts every question does.
     """
-    measured = {result.name: result.detectable for result in results if result.segment is None and not result.since}
+    measured = {result.name: result for result in results if result.segment is None and not result.since}
     facts: list[str] = []
     for gate in criteria.gates:
-        metric, found = gate.metric, measured.get(gate.name)
-        if not isinstance(metric, JudgedMetric):
+        metric, result = gate.metric, measured.get(gate.name)
+        if not isinstance(metric, JudgedMetric) or metric.name not in people:
             continue
+        standing = (result and result.standing) or people[metric.name].standing
+        found, see = result and result.detectable, partial(detectable, gate, slope=standing.sees)
+        facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, standing)}")
         samples = [sample for sample in gold.samples.values() if metric.counts(sample)]
         samples = samples if samples or metric.gold_keys else [*gold.samples.values()]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
-        planned = [detectable(gate, queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
+        planned = [see(queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
         seen = [each for each in ([found] if found and not found.assumed else planned) if each]
         if not seen:
             continue
@@ -128,7 +144,10 @@ def judged_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) 
         spread = spread if sizes[1:] else f"spread of {seen[0].spread:.2g} measured"
         limit = f"{size_text(gate.regression_max or 0.0, unit)} allowed"
         asked = count_text(seen[0].queries, "question")
-        facts.append(f"gate {shown(gate.name)}: with {asked}, {caught} ({limit}; {spread})")
+        needed = [rounded(each.queries_needed) for each in seen if each.queries_needed and not seen[-1].sees]
+        would = "do" if safe else f"detect {size_text(2 * (gate.regression_max or 0.0), unit)}"
+        more = f"; about {' to '.join(dict.fromkeys(needed))} questions would {would}" if needed else ""
+        facts.append(f"gate {shown(gate.name)}: with {asked}, {caught} ({limit}; {spread}){more}")
     return facts
 
 

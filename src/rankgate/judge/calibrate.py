@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -31,9 +31,8 @@ from rankgate.model.answers import (
     Unjudged,
     Want,
 )
-from rankgate.model.calibration import LabelledValue, MetricCalibration
-from rankgate.model.values import Direction
-from rankgate.statistics.calibration import Measured, Quality, kappa, quality
+from rankgate.model.calibration import LabelledChange, MetricCalibration
+from rankgate.statistics.calibration import Quality, kappa, quality
 from rankgate.statistics.prediction_powered import (
     MIN_LABELS,
     Labelled,
@@ -66,16 +65,6 @@ class Disagreement(Struct, frozen=True):
     people: Mapping[str, str]
     judge: str
     passage: str
-
-
-class Movement(Struct, frozen=True):
-    """What became of a metric since the baseline by people, over `n` labelled pairs, and by the judge."""
-
-    metric: str
-    higher: bool  # is better
-    people: Powered
-    judge: float
-    n: int
 
 
 def labelled_answer(item: Item) -> Answer:
@@ -156,10 +145,8 @@ def metric_calibration(
     values: Mapping[str, float],
     empty: Collection[str],
     checked: Mapping[str, Checked],
-) -> tuple[MetricCalibration, int | None] | None:
-    """What labels say of the judge in one metric and of the run, and about how many make drops count, if any do.
-
-    None where they say nothing.
+) -> MetricCalibration | None:
+    """What labels say of the judge in one metric and of the run; None where they say nothing.
 
     Args:
         metric: one of `METRICS`.
@@ -179,25 +166,14 @@ def metric_calibration(
         pairs = [(metric.mean(checked[each].people.values()), values[each]) for each in units if each in checked]
         labelled = [Labelled(y, f) for y, f in pairs if y is not None]
         strata.append(Stratum((stratum.kind.value, stratum.segment or ""), labelled, rest))
-    powered = prediction_powered(strata)
-    value = LabelledValue(**powered._asdict()) if powered else None
-    return _metric_calibration(found, value, values), found.labels_needed()
+    return _metric_calibration(found, prediction_powered(strata), values)
 
 
-def _metric_calibration(found: Quality, value: LabelledValue | None, values: Mapping[str, float]) -> MetricCalibration:
-    def rate(measured: Measured | None) -> Rate | None:
-        return Rate(measured.value, *measured.ci, measured.n) if measured else None
-
-    return MetricCalibration(
-        labels=found.n,
-        rarer=found.rarer,
-        sensitivity=rate(found.sensitivity),
-        specificity=rate(found.specificity),
-        slope=rate(found.slope),
-        kappa=found.kappa,
-        value=value,
-        values=dict(sorted(values.items())),
-    )
+def _metric_calibration(found: Quality, value: Powered | None, values: Mapping[str, float]) -> MetricCalibration:
+    shares = {"sensitivity": found.sensitivity, "specificity": found.specificity, "slope": found.slope}
+    rates: dict[str, Any] = {key: each and Rate(*each) for key, each in shares.items()}
+    own = dict(sorted(values.items()))
+    return MetricCalibration(labels=found.n, rarer=found.rarer, kappa=found.kappa, **rates, value=value, values=own)
 
 
 def segment_calibrations(
@@ -257,7 +233,7 @@ def movement(
     checked: Sequence[Mapping[str, Checked]],
     values: Sequence[Mapping[str, float]],
     empty: Sequence[Collection[str]],
-) -> Movement | None:
+) -> LabelledChange | None:
     """How a metric changed since the baseline, by pairs; each argument is of the run and then of the baseline.
 
     None where fewer than 20 pairs of those whose verdict moved, or of those where it did not, are labelled.
@@ -281,6 +257,4 @@ def movement(
                 labelled.append(Labelled(now - before, both[query]))
         changed.append(Stratum((kind.value,), labelled, rest))
     found = prediction_powered_change(changed[0], changed[1], len(both.keys() - drawn.keys()))
-    judge = math.fsum(both.values()) / len(both) if both else 0.0
-    higher = metric.direction is Direction.HIGHER
-    return Movement(metric.name, higher, found, judge, sum(len(each.labelled) for each in changed)) if found else None
+    return LabelledChange(found, math.fsum(both.values()) / len(both), len(both)) if found else None

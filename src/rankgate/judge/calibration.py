@@ -15,6 +15,7 @@ from rankgate.model.calibration import CALIBRATION_VERSION, Calibration, MetricC
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import source_json, spoken
 from rankgate.readers.source import open_source
+from rankgate.statistics.prediction_powered import Powered
 
 _ADVICE = "write it again with `rankgate judge calibrate`"
 
@@ -39,16 +40,22 @@ def read_calibration(path: str) -> Calibration | None:
             raise bad_input(f"expected a day such as 2026-01-31; {_ADVICE}", file=source.name, key="date")
         if not re.fullmatch("[0-9a-f]{64}", found.judge):
             raise bad_input(f"expected the whole id of a judge; {_ADVICE}", file=source.name, key="judge")
-        parts = {"metrics": found.metrics, **{f"segments.{tag}": each for tag, each in found.segments.items()}}
-        for part, metrics in parts.items():
-            for name, metric in metrics.items():
-                for key in _absurd(metric):
-                    raise bad_input(f"cannot be so; {_ADVICE}", file=source.name, key=f"{part}.{name}.{key}")
+        for key in _impossible(found):
+            raise bad_input(f"cannot be so; {_ADVICE}", file=source.name, key=key)
     return found
 
 
-def _absurd(found: MetricCalibration) -> Iterator[str]:
+def _impossible(found: Calibration) -> Iterator[str]:
     """The keys of numbers that no labels give."""
+    parts = {"metrics": found.metrics, **{f"segments.{tag}": each for tag, each in found.segments.items()}}
+    for part, metrics in parts.items():
+        yield from (f"{part}.{name}.{key}" for name, metric in metrics.items() for key in _absurd(metric))
+    for name, change in (entry for metrics in found.changes.values() for entry in metrics.items()):
+        if not (_is_sound(change.people) and math.isfinite(change.judge) and change.people.n <= change.pairs):
+            yield f"changes.{name}"
+
+
+def _absurd(found: MetricCalibration) -> Iterator[str]:
     shares = {"sensitivity": found.sensitivity, "specificity": found.specificity}
     rates: dict[str, Rate | None] = {**shares, "slope": found.slope}
     for key, rate in rates.items():
@@ -57,13 +64,13 @@ def _absurd(found: MetricCalibration) -> Iterator[str]:
     yield from (key for key, rate in shares.items() if rate and not 0 <= rate.low <= rate.high <= 1)
     if not 0 <= found.rarer <= found.labels or not -1 <= (found.kappa or 0.0) <= 1:
         yield "labels" if abs(found.kappa or 0.0) <= 1 else "kappa"
-    known = found.value
-    if known and not (
-        all(map(math.isfinite, (known.value, known.error, known.cumulant, known.unseen)))
-        and min(known.error, known.unseen) >= 0
-        and 0 <= known.tuning <= 1
-        and 0 < known.df < known.n <= found.labels
-    ):
+    if found.value and not (_is_sound(found.value) and found.value.n <= found.labels):
         yield "value"
     if not all(map(math.isfinite, found.values.values())):
         yield "values"
+
+
+def _is_sound(known: Powered) -> bool:
+    numbers = (known.value, known.error, known.cumulant, known.unseen)
+    signed = min(known.error, known.unseen) >= 0 and 0 <= known.tuning <= 1
+    return all(map(math.isfinite, numbers)) and signed and 0 < known.df < known.n

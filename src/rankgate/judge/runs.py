@@ -15,6 +15,7 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.identity import judges_of
 from rankgate.judge.model import Answer, Judge, Known, Passage, Record, Slot
 from rankgate.judge.plan import BATCH, Plan, judged, plan_for, walk
+from rankgate.judge.sample import item_of
 from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
@@ -91,9 +92,9 @@ def with_verdicts(
             yield ranking
             continue
         answer = answer_of(sample, ranking, block.depth)
-        verdicts = tuple(judged(answer, judge, wants, known, repeat) for repeat in range(block.repeats))
-        if details.generated is None:  # not even an empty answer: its claims are missing, and not none
-            verdicts = tuple(replace(each, claims=NO_VERDICT, support=NO_VERDICT) for each in verdicts)
+        # Not even an empty answer: its claims are missing, and not none.
+        more = {"key": item_of(answer).key} if details.generated else {"claims": NO_VERDICT, "support": NO_VERDICT}
+        verdicts = tuple(replace(judged(answer, judge, wants, known, n), **more) for n in range(block.repeats))
         yield replace(ranking, details=replace(details, verdicts=verdicts, records=None))
 
 

@@ -17,9 +17,9 @@ import msgspec
 from rankgate.judge.model import Answer, Inputs, Judge, Known, Task, digest
 from rankgate.judge.plan import walk
 from rankgate.model.answers import AnswerState, Entailment, Want
+from rankgate.statistics.prediction_powered import MIN_CHANGED, MIN_LABELS
 
-LEAST = 40  # units in a sample: 20 in each of two strata
-_LABELS = 10  # that a segment needs for strata of its own; those with fewer have one together
+LEAST = 2 * MIN_CHANGED  # units in a sample
 WANTS = frozenset({Want.STATE, Want.SUPPORT})
 
 
@@ -139,7 +139,7 @@ def draw(
         groups: dict[str, list[_Found]] = {}
         for each in found:
             if each.kind is kind:
-                large = sizes[each.segment] * share >= _LABELS * counts[kind]
+                large = sizes[each.segment] * share >= MIN_LABELS * counts[kind]
                 groups.setdefault(each.segment if large else "", []).append(each)
         for segment, group in sorted(groups.items()):
             sampled = -(-len(group) * share // counts[kind])
@@ -183,6 +183,12 @@ def _kind_of(sides: list[Answer], judge: Judge, known: Known, *, paired: bool) -
         return (Kind.SAME if seen[0] == seen[1] else Kind.MOVED), items
     share = seen[0][1]
     return (Kind.ABSTAINED if share is None else Kind.SUPPORTED if share == 1 else Kind.UNSUPPORTED), items
+
+
+def pair_key(now: Mapping[str, str], before: Mapping[str, str]) -> str:
+    """SHA-256 of what differs between two runs, by the keys of their answers; with nothing before, of a run."""
+    differ = sorted(query for query in now.keys() | before.keys() if now.get(query) != before.get(query))
+    return digest([[query, now.get(query), before.get(query)] for query in differ])
 
 
 def item_of(answer: Answer, claims: tuple[str, ...] = ()) -> Item:

@@ -142,10 +142,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         return list(map(operator.sub, self.new, self.old))
 
     def interval(self, confidence: float) -> Interval | None:
-        """Of the change. [0, 0] only where no value changed and the scored lists are equal too.
-
-        With noise each bound lies at m -/+ sqrt((m - bound)^2 + 2 z^2 noise^2), as far as the metric can move.
-        """
+        """Of the change. [0, 0] only where no value changed and the scored lists are equal too."""
         q, widest = self.metric.at_quantile, widest_change(self.metric)
         if not self._finite:
             return None
@@ -164,12 +161,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             found = clustered_mean_interval(changes, self.clusters, low=-reach, high=reach, confidence=confidence)
         else:
             found = difference_interval(changes, widest=self.ends or widest, confidence=confidence)
-        if found is None or not self.noise:
-            return found
-        mean, z = math.fsum(changes) / len(changes), normal_quantile((1 - confidence) / 2)
-        most = math.inf if widest is None else widest
-        low, high = (math.hypot(mean - bound, math.sqrt(2) * z * self.noise) for bound in found)
-        return max(mean - low, -most), min(mean + high, most)
+        return found and with_noise(math.fsum(changes) / len(changes), found, self.noise, confidence, widest)
 
     def exact(self, ci: Interval | None) -> Exact | None:
         """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound.
@@ -221,6 +213,17 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _harm(self) -> Side:
         return "below" if self.metric.direction is Direction.HIGHER else "above"
+
+
+def with_noise(
+    mean: float, ci: tuple[float, float], noise: float, confidence: float, widest: float | None
+) -> tuple[float, float]:
+    """With noise each bound lies at m -/+ sqrt((m - bound)^2 + 2 z^2 noise^2), as far as the metric can move."""
+    if not noise:
+        return ci
+    z, most = normal_quantile((1 - confidence) / 2), math.inf if widest is None else widest
+    low, high = (math.hypot(mean - bound, math.sqrt(2) * z * noise) for bound in ci)
+    return max(mean - low, -most), min(mean + high, most)
 
 
 def paired(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
+
+# For a drop to count: labelled answers, those with the rarer verdict, and what the lower bound of J exceeds.
+MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4
+LABELLED = ("faithfulness", "unfaithful_rate", "answered_rate", "abstained_rate")  # the metrics that labels are of
 
 
 class UnjudgedKind(Enum):
@@ -108,6 +112,10 @@ class JudgeState(Enum):
     CALIBRATED = "calibrated"
 
 
+# What a change in people's units rests on: that the judge errs alike on both runs, or labels on the changed answers.
+Assumption = Literal["alike", "labelled"]
+
+
 class Lack(Enum):
     """Why a judge counts as uncalibrated."""
 
@@ -152,6 +160,18 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         """Whether anything that the judge says may block."""
         return JudgeState.CALIBRATED in (self.floor, self.drop)
 
+    @property
+    def sees(self) -> float:
+        """J where drops are converted by it, else 1."""
+        return self.slope.value if self.slope and self.drop is JudgeState.CALIBRATED else 1.0
+
+    def labels_needed(self) -> int | None:
+        """About how many labels make drops count; None where J <= 0.4 or a class is missing: more labels do not."""
+        if not self.slope or not self.rarer or self.slope.value <= SEES_LITTLE:
+            return None
+        reach = (self.slope.value - self.slope.low) / (self.slope.value - SEES_LITTLE)
+        return max(MIN_ANSWERS, -(-MIN_RARER * self.labels // self.rarer), int(self.labels * reach**2) + 1)
+
 
 class Want(Enum):
     """What a metric needs of an answer, by the field of `AnswerVerdicts` that has it."""
@@ -175,7 +195,8 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     the gold claims where there is no reference. `gold_in_answer` and `gold_in_context` are the gold claims, which are
     those of the gold or else those of its reference. Of these four each has one verdict a claim, in order; passages are
     numbers, from 1, of `context`, of the reference or the gold claims, of the answer (always 1), and of `context`.
-    `relevance` has a grade a passage of the context. `served` are the models that gave these verdicts.
+    `relevance` has a grade a passage of the context. `served` are the models that gave these verdicts. `key` is the
+    SHA-256 of question, answer and passages, where the run has an answer.
     """
 
     query_id: str
@@ -194,3 +215,4 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     question_similarity: tuple[float, ...] | Unjudged | None = None
     answer_similarity: float | Unjudged | None = None
     served: tuple[tuple[str, str | None], ...] = ()
+    key: str | None = None

@@ -6,23 +6,19 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rankgate.model.answers import JudgeMark, JudgeState, Lack, Rate, Standing
+from rankgate.model.answers import MIN_ANSWERS, MIN_RARER, SEES_LITTLE, JudgeMark, JudgeState, Lack, Rate, Standing
+from rankgate.statistics.prediction_powered import Powered
 
 CALIBRATION_VERSION = 1
-MIN_ANSWERS, MIN_RARER = 100, 30
-CANNOT_TELL, SEES_LITTLE = 0.1, 0.4  # of the lower bound of J
+CANNOT_TELL = 0.1  # of the lower bound of J
 
 
-class LabelledValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The metric of the labelled run in people's units: the fields of `prediction_powered.Powered`."""
+class LabelledChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What became of a metric between two runs: by people, and by the judge, over `pairs` of answers."""
 
-    value: float
-    error: float
-    tuning: float
-    cumulant: float
-    unseen: float
-    n: int
-    df: int
+    people: Powered
+    judge: float
+    pairs: int
 
 
 class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -38,7 +34,7 @@ class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     specificity: Rate | None
     slope: Rate | None
     kappa: float | None
-    value: LabelledValue | None
+    value: Powered | None
     values: Mapping[str, float] = {}
 
     def state(self, *, drop: bool) -> JudgeState:
@@ -55,7 +51,9 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """What labels say of one judge, whose whole id it has, on one run.
 
     `date` is the ISO day on which it was made, `people` who labelled, `agreement` their kappa with each other, None
-    where no two labelled the same. `segments` has the metrics of single segments, by tag, for people to read.
+    where no two labelled the same. `answers` is the SHA-256 of the run's answers (`judge.sample.pair_key`). `segments`
+    has the metrics of single segments, by tag, for people to read, `changes` what labels say of changes by metric, by
+    the SHA-256 of the answers that differ.
     """
 
     version: int = CALIBRATION_VERSION
@@ -63,10 +61,12 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     model: str
     date: str
     run: str
+    answers: str = ""
     people: tuple[str, ...]
     agreement: float | None
     metrics: Mapping[str, MetricCalibration]
     segments: Mapping[str, Mapping[str, MetricCalibration]] = {}
+    changes: Mapping[str, Mapping[str, LabelledChange]] = {}
 
     def standing(self, judge: JudgeMark, metric: str, aged: Lack | None = None) -> Standing:
         """The standing of a judge in one metric; `aged` is why the file as a whole does not count."""
@@ -74,16 +74,8 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         lack = aged if self.judge.startswith(judge.id) else Lack.JUDGE
         if found is None or lack:
             return without_labels(lack or Lack.METRIC)
-        return Standing(
-            floor=found.state(drop=False),
-            drop=found.state(drop=True),
-            labels=found.labels,
-            rarer=found.rarer,
-            people=len(self.people),
-            sensitivity=found.sensitivity,
-            specificity=found.specificity,
-            slope=found.slope,
-        )
+        own = {key: getattr(found, key) for key in ("labels", "rarer", "sensitivity", "specificity", "slope")}
+        return Standing(floor=found.state(drop=False), drop=found.state(drop=True), people=len(self.people), **own)
 
 
 def without_labels(lack: Lack) -> Standing:

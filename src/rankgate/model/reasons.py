@@ -7,9 +7,8 @@ from typing import Any
 
 from rankgate.errors import Problem
 from rankgate.model.answer_losses import Stage
-from rankgate.model.answers import JudgeState, Lack, Standing
+from rankgate.model.answers import LABELLED, MIN_ANSWERS, MIN_RARER, SEES_LITTLE, JudgeState, Lack, Standing
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.calibration import MIN_ANSWERS, MIN_RARER, SEES_LITTLE
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
     TOLERANCE,
@@ -80,17 +79,18 @@ def stage_finding(stage: Stage, numbers: Mapping[str, Any]) -> str:
     return f"{label}: for {those} that got worse in {numbers['metric']}, {clause}{recall}"
 
 
-def advisory_text(gate: GateResult) -> str:
-    """Why what a judge says only warns; empty where all that it says counts."""
-    standing, name = gate.standing or Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK), gate.metric
-    slope = standing.slope
+def advisory_text(name: str, standing: Standing | None) -> str:
+    """Why what a judge says of a metric only warns; empty where all that it says counts."""
+    standing = standing or Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK)
+    slope, calibrated = standing.slope, f"{', '.join(LABELLED[:-1])} and {LABELLED[-1]}"
     low = f"as little as {max(slope.low, 0.0):.0%} of a difference in {name}" if slope else f"nothing in {name}"
     texts = {
         Lack.FILE: "no person has checked this judge; labels on 200 answers would do (`rankgate judge sample`)",
         Lack.JUDGE: "people have checked another judge; repeat `rankgate judge calibrate` with this one",
         Lack.AGE: "people have checked this judge too long ago; repeat `rankgate judge calibrate`",
         Lack.AHEAD: "the calibration of this judge is dated in the future; repeat `rankgate judge calibrate`",
-        Lack.METRIC: f"people's labels say nothing of {name}",
+        Lack.METRIC: f"people's labels say nothing of {name}"
+        + ("" if name in LABELLED else f", only of {calibrated}: gate one of these"),
         Lack.QUERIES: "people have labelled a run that has less than half of these questions",
         Lack.SEGMENT: "people have not drawn labels for each segment, so that its floor is the judge's own",
         JudgeState.UNINFORMATIVE: f"the judge cannot tell right from wrong: it may see {low}",
@@ -102,6 +102,17 @@ def advisory_text(gate: GateResult) -> str:
         return f"people have labelled {counts}; {MIN_ANSWERS} and {MIN_RARER} are needed"
     state = standing.drop if standing.drop is not JudgeState.CALIBRATED else standing.floor
     return texts.get(standing.lack or state, "")
+
+
+def labels_text(name: str, standing: Standing) -> str:
+    """What a gate on a metric may do by people's labels, and what more of them would change."""
+    if not (why := advisory_text(name, standing)):
+        return "floors and drops may block"
+    may = "floors may block, drops warn at most" if standing.counts else "warns at most"
+    needed, more = standing.labels_needed(), "More labels will not help: fix the rule of labelling, or change the judge"
+    more = f"About {needed:,} labelled answers would do" if needed else more
+    more = more if standing.rarer else "Draw a larger sample"
+    return f"{may}; {why}" + ("" if standing.lack else f". {more}")
 
 
 def unjudged_text(gate: GateResult) -> str:
@@ -248,7 +259,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.ONE_SIDED: f"{count_text(reason.count, 'query has', 'queries have')} {metric} in only one of the "
         "two runs",
         ReasonKind.UNJUDGED: unjudged_text(gate),
-        ReasonKind.ADVISORY: f"advisory: {advisory_text(gate)}",
+        ReasonKind.ADVISORY: f"advisory: {advisory_text(gate.metric, gate.standing)}",
         ReasonKind.MUST_PASS: f"{fails}: {metric} is at its worst there",
         ReasonKind.LOST: f"{count_text(reason.count, 'question was', 'questions were')} lost in {metric}; at most "
         f"{reason.limit} allowed",

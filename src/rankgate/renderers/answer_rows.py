@@ -34,7 +34,7 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     lines += _in_people_s_units(judged)
     advisory: dict[tuple[str, bool], list[str]] = {}
     for gate in judged:
-        if gate.standing and (why := advisory_text(gate)):
+        if gate.standing and (why := advisory_text(gate.metric, gate.standing)):
             advisory.setdefault((why, gate.standing.counts), []).append(gate.name)
     for (why, floors_count), names in advisory.items():
         what = "drops there do" if floors_count else "they do" if names[1:] else "it does"
@@ -77,9 +77,13 @@ def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:
     for gate in gates:
         value, delta = (gate.value if gate.value_raw is None else gate.value_raw), gate.delta_raw
         told = value_text(value, gate.unit) if value is not None else ""
-        if delta is not None or told != value_text(gate.value or 0.0, gate.unit):
+        if gate.assumption == "labelled" or delta is not None or told != value_text(gate.value or 0.0, gate.unit):
             own.append(f"{gate.metric} {told}" + (f" ({delta_text(delta, gate.unit)})" if delta is not None else ""))
-    units = "the gates are in people's units, as if it erred alike on both runs"
+    labelled = ", ".join(gate.metric for gate in gates if gate.assumption == "labelled")
+    alike = "as if it erred alike on both runs" if any(gate.assumption == "alike" for gate in gates) else ""
+    by = [f"the change in {labelled} by people's labels of what changed"] if labelled else []
+    by += [f"the rest {alike}" if labelled else alike] if alike else []
+    units = ", ".join(["the gates are in people's units", *by])
     return [f"The judge's own values: {', '.join(own)}; {units}."] if own else []
 
 

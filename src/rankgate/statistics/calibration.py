@@ -14,7 +14,6 @@ from typing import NamedTuple
 from rankgate.statistics.prediction_powered import UNSEEN, Labelled
 from rankgate.statistics.quantiles import Bounds, square_and_add, t_quantile
 
-MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4  # as in `model.calibration`, which has the states
 _BOUND, _ROUNDING = 0.975, 1e-12
 
 
@@ -22,7 +21,8 @@ class Measured(NamedTuple):
     """An estimate, its interval, and over how many answers."""
 
     value: float
-    ci: tuple[float, float]
+    low: float
+    high: float
     n: int
 
 
@@ -42,13 +42,6 @@ class Quality(NamedTuple):
     specificity: Measured | None
     slope: Measured | None
     kappa: float | None
-
-    def labels_needed(self) -> int | None:
-        """About how many labels make drops count; None where J <= 0.4 or a class is missing: more labels do not."""
-        if not self.slope or not self.rarer or self.slope.value <= SEES_LITTLE:
-            return None
-        reach = (self.slope.value - self.slope.ci[0]) / (self.slope.value - SEES_LITTLE)
-        return max(MIN_ANSWERS, math.ceil(MIN_RARER * self.n / self.rarer), math.floor(self.n * reach**2) + 1)
 
 
 def quality(values: Sequence[Labelled], claims: Sequence[Sequence[tuple[bool, bool]]]) -> Quality:
@@ -80,7 +73,7 @@ def _share(counts: Sequence[tuple[float, int, int]]) -> Measured | None:
         answers = share * (1 - share) / variance * (n - 1) / n
     z = t_quantile(_BOUND, max(n - 1, 1)) ** 2 / answers
     middle, reach = (share + z / 2) / (1 + z), math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
-    return Measured(share, (min(share, max(middle - reach, 0.0)), max(share, min(middle + reach, 1.0))), n)
+    return Measured(share, min(share, max(middle - reach, 0.0)), max(share, min(middle + reach, 1.0)), n)
 
 
 def slope(values: Sequence[Labelled]) -> Measured | None:
@@ -101,7 +94,7 @@ def slope(values: Sequence[Labelled]) -> Measured | None:
     variance = math.fsum((e / max(1 - h, 1e-4)) ** 2 for e, h in zip(errors, leverages, strict=True))
     unseen = 2 * UNSEEN * max(abs(w * y) for y, _, w in off) / squares
     reach = math.hypot(t_quantile(_BOUND, n - 2) * math.sqrt(variance), unseen)
-    return Measured(found, (found - reach, found + reach), n)
+    return Measured(found, found - reach, found + reach, n)
 
 
 def kappa(pairs: Sequence[tuple[Hashable, Hashable, float]]) -> float | None:
@@ -123,7 +116,7 @@ def people_change(delta: float, ci: Bounds, slope: Measured | None) -> Change:
     """
     if ci == (0.0, 0.0) and delta == 0:
         return Change(0.0, ci)
-    if slope is None or slope.ci[0] <= 0:
+    if slope is None or slope.low <= 0:
         return Change(delta / slope.value if slope and slope.value > 0 else None, (None, None))
     least = None if ci[0] is None else -_greatest(-delta, -ci[0], slope)
     return Change(delta / slope.value, (least, None if ci[1] is None else _greatest(delta, ci[1], slope)))
@@ -134,7 +127,7 @@ def _greatest(delta: float, high: float, slope: Measured) -> float:
 
     b reaches from J to its bound, the one nearer to zero for a positive r and the other for a negative one.
     """
-    j, (near, far) = slope.value, slope.ci
+    j, near, far = slope.value, slope.low, slope.high
     square, rest = j**2 - (j - near if high > 0 else far - j) ** 2, delta**2 - (high - delta) ** 2
     root = math.sqrt(max((delta * j) ** 2 - square * rest, 0.0))
     return (delta * j + root) / square if high > 0 else rest / (delta * j - root) if high < 0 else 0.0

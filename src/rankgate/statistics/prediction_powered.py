@@ -18,6 +18,8 @@ from itertools import takewhile
 from operator import mul
 from typing import NamedTuple
 
+import msgspec
+
 from rankgate.statistics.quantiles import t_quantile
 from rankgate.statistics.saddlepoint import unchanged_bound
 
@@ -42,7 +44,7 @@ class Stratum(NamedTuple):
     unlabelled: Sequence[float]  # the judge's values
 
 
-class Powered(NamedTuple):
+class Powered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An estimate in people's units, its standard error, lambda, the third cumulant of the error, and n - H."""
 
     value: float
