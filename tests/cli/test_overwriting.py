@@ -123,6 +123,14 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ("gold merge", "output"): [
         (["gold", "merge", "gold.jsonl", "labels.jsonl", "-o", "labels.jsonl", "--force"], "-o", "LABELLED")
     ],
+    ("gold anchor", "output"): [
+        (
+            ["gold", "anchor", "gold.jsonl", "--corpus", "docs.jsonl", "--chunks", "docs.jsonl", "-o", f"{name}.jsonl"],
+            "-o",
+            source,
+        )
+        for name, source in (("gold", "--gold"), ("docs", "--corpus"))
+    ],
     ("render", "output"): [
         (["render", "report.json", "-o", "report.json"], "-o", "REPORT"),
         (["render", "report.json", "--template", "template.md", "-o", "template.md"], "-o", "--template"),

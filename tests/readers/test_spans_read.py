@@ -32,8 +32,8 @@ def read(folder: Path, expected: Any, name: str = "gold.json") -> Sample:
 
 
 @pytest.mark.parametrize("name", ["gold.json", "gold.jsonl", "gold.yaml"])
-@pytest.mark.parametrize("nested", [False, True])
-def test_spans_of_a_sample(name: str, nested: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("nested", ["", "nested"])
+def test_spans_of_a_sample(name: str, nested: str, tmp_path: Path) -> None:
     spans = [SPAN, {"doc": 7, "start": 0, "end": 1, "gain": 0}]
     if name == "gold.yaml":
         (tmp_path / name).write_text(
@@ -134,6 +134,8 @@ def test_offsets_that_are_none(item: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_offsets_of_tables_and_maps(tmp_path: Path) -> None:
+    (tmp_path / "bare.jsonl").write_text('{"query_id": "q1", "retrieved": ["a", {"id": "b", "start": 1, "end": 2}]}')
+    assert items_of(tmp_path / "bare.jsonl") == [(None, None, None, None), (None, 1, 2, None)]
     (tmp_path / "run.csv").write_text("qid,docid,score,start,end\nq1,d#1,2,3,9.0\nq1,d#2,1,,\n")
     assert items_of(tmp_path / "run.csv") == [(None, 3, 9, None), (None, None, None, None)]
     hits = [{"_id": "c", "meta": {"start_index": 4, "file": "d"}, "body": "abc"}]

@@ -72,7 +72,7 @@ _LEFT = {
 
 def add_options(drafting: argparse.ArgumentParser, reviewing: argparse.ArgumentParser) -> None:
     """The own options of both commands."""
-    drafting.add_argument("corpus", metavar="CORPUS", help="a directory or a file: .md, .html, .txt, .rst, .jsonl")
+    drafting.add_argument("documents", metavar="CORPUS", help="a directory or a file: .md, .html, .txt, .rst, .jsonl")
     judge = f"the judge of the criteria writes the questions; its key: {KEY_VARIABLE}"
     drafting.add_argument("--judge", action="store_true", help=judge)
     for name, (default, what) in _NUMBERS.items():
@@ -95,7 +95,7 @@ def draft(arguments: argparse.Namespace) -> tuple[GoldDocuments, str] | int:
     changed = [name for name in [*_NUMBERS][1:] if getattr(arguments, name) != _NUMBERS[name][0]]
     if not arguments.judge and (arguments.dry_run or changed):
         raise bad_input("--multi, --unanswerable, --overlap and --dry-run are about a judge; add --judge")
-    texts = list(source_texts(arguments.corpus))
+    texts = list(source_texts(arguments.documents))
     passages = [each for text in texts for each in passages_of(text.id, text.title or "", text.text)]
     found = _by_judge(arguments, passages, wanted, overlap) if arguments.judge else by_headings(passages)
     if found is None:
@@ -103,7 +103,7 @@ def draft(arguments: argparse.Namespace) -> tuple[GoldDocuments, str] | int:
     drafts, left = found[0][: sum(wanted)], found[1]
     if not drafts:
         advice = "" if arguments.judge else ": it has no heading, title or FAQ over a text; --judge needs none"
-        raise bad_input(f"gives no question{advice}", file=arguments.corpus)
+        raise bad_input(f"gives no question{advice}", file=arguments.documents)
     few = f", where {sum(wanted):,} were asked for" if len(drafts) < sum(wanted) else ""
     of = f"{count_text(len(passages), 'passage')} of {count_text(len(texts), 'document')}"
     lines = [f"{count_text(len(drafts), 'draft')} from {of}{few}"]

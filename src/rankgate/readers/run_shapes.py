@@ -313,9 +313,10 @@ def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
 
 def offsets_of(item: Any, text: str | None) -> tuple[int | None, int | None]:
     """Where an item lies in its document's text, or two None where it does not say; else a ValueError."""
-    written = item.metadata.get("start_index") if isinstance(item.metadata, Mapping) else None
-    start = next((each for each in (item.start, item.start_char_idx, written) if each is not None), None)
-    end = item.end_char_idx if item.end is None else item.end
+    start, end, other_start, other_end, metadata = (getattr(item, key, None) for key in _OFFSET_KEYS)  # or a bare id
+    written = metadata.get("start_index") if isinstance(metadata, Mapping) else None
+    start = next((each for each in (start, other_start, written) if each is not None), None)
+    end = other_end if end is None else end
     if (start is None and end is None) or (start == written == -1):  # so LangChain says that it found no place
         return None, None
     if type(start) is int and end is None and text is not None:
