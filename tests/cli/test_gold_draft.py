@@ -359,7 +359,12 @@ def test_a_sheet_goes_out_and_comes_back(capsys: Capture) -> None:
 
 
 MARK = {"by": "ana", "on": "2026-01-01"}
-ODD = {"id": "o", "input": None, "expected_output": [], "metadata": {"draft": True, "no_answer": True, "about": 5}}
+ODD: dict[str, Any] = {
+    "id": "o",
+    "input": None,
+    "expected_output": [],
+    "metadata": {"draft": True, "no_answer": True, "about": 5},
+}
 DRAFT = {"id": "q", "input": "Why?", "expected_output": ["d"], "metadata": {"draft": True, "mine": 1}}
 ACCEPTED = {
     "id": "q",
