@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ DOCS = {
     "refund.md": "# Refunds\n\nRefunds are paid within 30 days. Contact us.\n\nRefunds need a receipt.\n",
     "ship.txt": "Shipped in 5 days. Contact us.\n",
 }
-RUN = [
+RUN: list[dict[str, Any]] = [
     {"chunk_id": "c1", "doc_id": "refund.md", "text": "Refunds are paid within\n30 days."},
     {"chunk_id": "c2", "doc_id": "refund.md", "start": 59, "end": 81},
     {"chunk_id": "c3", "doc_id": "refund.md", "start": 59, "end": 810},
@@ -29,7 +30,7 @@ RUN = [
 ]
 
 
-def anchored(folder: Path, sample: dict[str, object], *more: str, name: str = "out.jsonl") -> tuple[int, str]:
+def anchored(folder: Path, sample: dict[str, Any], *more: str, name: str = "out.jsonl") -> tuple[int, str]:
     """The exit code, and what was written."""
     for doc, text in DOCS.items():
         (folder / "docs").mkdir(exist_ok=True)
@@ -42,8 +43,8 @@ def anchored(folder: Path, sample: dict[str, object], *more: str, name: str = "o
     return code, (folder / name).read_text()
 
 
-PAID = {"doc": "refund.md", "start": 11, "end": 43, "text": "Refunds are paid within 30 days."}
-NEED = {"doc": "refund.md", "start": 57, "end": 80, "text": "Refunds need a receipt."}
+PAID: dict[str, Any] = {"doc": "refund.md", "start": 11, "end": 43, "text": "Refunds are paid within 30 days."}
+NEED: dict[str, Any] = {"doc": "refund.md", "start": 57, "end": 80, "text": "Refunds need a receipt."}
 
 
 @pytest.mark.parametrize(
@@ -59,16 +60,14 @@ NEED = {"doc": "refund.md", "start": 57, "end": 80, "text": "Refunds need a rece
     ],
 )
 def test_what_stands_once(
-    expected: object, answer: object, more: list[str], spans: list[dict[str, object]], tmp_path: Path
+    expected: object, answer: object, more: list[str], spans: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     code, text = anchored(tmp_path, {"expected_output": expected, "metadata": {"answer": answer, "own": 1}}, *more)
     found = json.loads(text)
     assert code == 0
     assert found["metadata"] == {"answer": answer, "own": 1}
     whole = DOCS["refund.md"]
-    assert found["expected_output"] == [
-        {**each, "text": whole[int(each["start"]) : int(each["end"])]} for each in spans
-    ]  # type: ignore[call-overload]
+    assert found["expected_output"] == [{**each, "text": whole[each["start"] : each["end"]]} for each in spans]
     nested = {"ids": expected, "answer": "x"}
     if answer is None:
         _, text = anchored(tmp_path, {"expected_output": nested}, *more, name="out.yaml")
@@ -103,7 +102,7 @@ def test_what_stands_once(
     ],
 )
 def test_what_does_not_is_listed_and_stays(
-    sample: dict[str, object], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sample: dict[str, Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, text = anchored(tmp_path, sample)
     assert code == 2

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.readers.corpus import Document, SourceText, read_corpus, source_texts
+from rankgate.readers.corpus import Document, read_corpus, source_texts
 
 
 def corpus(folder: Path, *lines: str) -> str:
@@ -129,10 +129,10 @@ def test_the_documents_of_a_folder(tmp_path: Path) -> None:
         "x.pdf": b"x",
     }
     assert [*source_texts(folder_of(tmp_path, files))] == [
-        SourceText("a.md", "Bread", "## Rye\n\n# Bread #\n"),
-        SourceText("b/p.HTML", "The page", READ),
-        SourceText("c.txt", None, "日本"),
-        SourceText("j", "T", "a\r\n"),
+        Document("a.md", "## Rye\n\n# Bread #\n", title="Bread"),
+        Document("b/p.HTML", READ, title="The page"),
+        Document("c.txt", "日本"),
+        Document("j", "a\r\n", title="T"),
     ]
     assert [each.id for each in source_texts(str(tmp_path / "c.txt"))] == ["c.txt"]
 
@@ -146,7 +146,7 @@ def test_all_problems_of_a_folder_at_once(tmp_path: Path) -> None:
         "a.md:2: not UTF-8 (byte 0xff); save the file as UTF-8",
         "b.jsonl:2: the id '1' stands in b.jsonl:1 already",
         "b.jsonl:3: no id; a document has one of chunk_id, id, _id, doc_id (found: nothing)",
-        "c.jsonl:1: 'd#1' is a chunk of 'd'; a corpus holds whole documents",
+        "c.jsonl:1: 'd#1' is a chunk; a corpus holds whole documents",
     ]
 
 

@@ -16,7 +16,7 @@ from rankgate.readers.formats import fingerprint_of, read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.samples import judgments, spans_of
 
-SPAN = {"doc": "handbook", "start": 1042, "end": 1311, "text": "Refunds are paid…"}
+SPAN: dict[str, Any] = {"doc": "handbook", "start": 1042, "end": 1311, "text": "Refunds are paid…"}
 OFFSETS = frozenset({Need.OFFSETS})
 
 
@@ -51,7 +51,7 @@ def test_spans_of_a_sample(name: str, nested: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "key", "message"),
     [
-        ({"end": 1042}, ".end", "starts at 1042 and ends, exclusive, at 1042; give a later end"),
+        ({"end": 1042}, ".end", "starts at 1042 and ends before 1042"),
         ({"start": -1}, "", "start: expected a whole number of at least 0"),
         ({"end": "1311"}, "", "end: expected a whole number, found text"),
         ({"start": 1.5}, "", "start: expected a whole number, found"),

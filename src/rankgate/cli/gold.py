@@ -116,7 +116,7 @@ def _add_merge(options: argparse.ArgumentParser) -> None:
 def _add_anchor(options: argparse.ArgumentParser) -> None:
     options.add_argument("gold", metavar="GOLD", help="the gold set")
     options.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
-    options.add_argument("--corpus", metavar="DIR", nargs="+", required=True, help="folders or files of documents")
+    options.add_argument("--corpus", metavar="DIR", required=True, help="a folder or a file of documents")
     options.add_argument("--run", metavar="RUN", help="a run whose items state text or offsets")
     options.add_argument("--chunks", metavar="FILE", help="the chunks as JSONL: {id, text, doc_id}")
     options.add_argument("--passages", action="store_true", help="the gold's ids are texts, as match: text has them")
@@ -293,7 +293,7 @@ def _merge(arguments: argparse.Namespace) -> Done:
 def _anchor(arguments: argparse.Namespace) -> Done:
     """The gold set with spans as text, how many samples have none, and what could not be found."""
     gold, suffix = _gold_twice(arguments, ".jsonl", ".yaml", ".json")
-    corpus = {each.id: each.text for path in arguments.corpus for each in source_texts(path)}
+    corpus = {each.id: each.text for each in source_texts(arguments.corpus)}
     texts = read_corpus(arguments.chunks) if arguments.chunks else ()
     chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
     run = arguments.run and named_run(InputFile(arguments.run), frozenset({Need.OFFSETS}), open_store=open_store)

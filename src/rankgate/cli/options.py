@@ -13,20 +13,7 @@ from rankgate.errors import bad_input, redacted_text
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
 OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
 OUTPUTS |= {"export": "--export"}
-_FLAGS = (
-    "corpus",
-    "chunks",
-    "criteria",
-    "gold",
-    "run",
-    "baseline",
-    "baseline_copy",
-    "labels",
-    "verdicts",
-    "template",
-    "bm25",
-    "retriever",
-)
+_FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "labels", "verdicts", "template", "bm25", "retriever")
 _PLACES = {
     "place": "--baseline",
     "report": "REPORT",
@@ -40,6 +27,7 @@ _PLACES = {
     "sheet": "--import",
     "claims_of": "--sample",
 }
+_PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
 MAX_WORKERS = 256  # more is a slip of the finger
 DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"

@@ -141,7 +141,6 @@ def compose(
 
 
 def _unplaced(side: ScoredRun, gold: Gold) -> str:
-    """How many items of the gold's queries state no offsets; nothing where all do."""
     lists = (each.details.items or () for each in side.lists() if each.details and each.query_id in gold.samples)
     placed = [item.start is not None for items in lists for item in items]
     among = f"{placed.count(False):,} of {count_text(len(placed), 'item')} of {side.run.name} state no offsets"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 
 from msgspec.structs import replace
 
@@ -82,9 +81,9 @@ def _once(texts: Iterable[str], doc: str, corpus: Mapping[str, str], *, borders:
     spans: list[Span] = []
     for quoted in texts:
         everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=borders))
-        found = [Span(name, start, end, corpus[name][start:end]) for name, start, end in islice(everywhere, 3)]
+        found = [Span(name, start, end, corpus[name][start:end]) for name, start, end in everywhere]
         if found[1:]:
-            where = ", ".join(shown(each.id) for each in found)
+            where = ", ".join(shown(each.id) for each in found[:3])
             raise ValueError(f"stands more than once ({where}); quote more of it, {_BY_HAND}")
         spans += found
     if not spans:

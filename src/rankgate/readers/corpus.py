@@ -32,23 +32,16 @@ _MARKS = {f"h{level}": "#" * level + " " for level in range(1, 7)} | {"summary":
 class Document(msgspec.Struct, frozen=True, gc=False):
     """A document or a chunk of one as it was indexed; `doc_id` is the document that a chunk belongs to, if it says so.
 
-    `text` is its title, where there is one, and its text.
+    Of `read_corpus` the text begins with the title, where there is one; of `source_texts` offsets count from its start.
     """
 
     id: str
     text: str
     doc_id: str | None = None
+    title: str | None = None
 
 
-class SourceText(msgspec.Struct, frozen=True, gc=False):
-    """A whole document, with its title where it has one; offsets of spans count code points of `text`."""
-
-    id: str
-    title: str | None
-    text: str
-
-
-def source_texts(path: str) -> Iterator[SourceText]:
+def source_texts(path: str) -> Iterator[Document]:
     r"""The documents of a file or, by sorted path, of all files below a directory that have one of `SUFFIXES`.
 
     The id is the file's path relative to the directory, with `/`, or a single file's name; in JSONL the line's own. The
@@ -70,7 +63,7 @@ def source_texts(path: str) -> Iterator[SourceText]:
         try:
             with open_source(str(file)) as source:
                 if name.lower().endswith(".jsonl"):
-                    yield from (each for each, _ in _documents(source, seen, log, whole=True))
+                    yield from _documents(source, seen, log, whole=True)
                 else:
                     yield _of_file(source.text(), name)
         except RankgateError as error:
@@ -78,15 +71,16 @@ def source_texts(path: str) -> Iterator[SourceText]:
     log.raise_if_any()
 
 
-def _of_file(text: str, name: str) -> SourceText:
+def _of_file(text: str, name: str) -> Document:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if name.lower().endswith(_HTML):
         page = _Page()
         page.feed(f"{text}<p>")
         page.close()
-        return SourceText(name, " ".join("".join(page.title).split()) or None, "\n\n".join(page.blocks) + "\n")
+        title = " ".join("".join(page.title).split())
+        return Document(name, "\n\n".join(page.blocks) + "\n", title=title or None)
     heading = re.search(r"^# +(.*?)[ #]*$", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
-    return SourceText(name, (heading and heading[1]) or None, text)
+    return Document(name, text, title=(heading and heading[1]) or None)
 
 
 class _Page(HTMLParser):
@@ -138,30 +132,28 @@ def read_corpus(path: str) -> list[Document]:
     with open_source(path) as source:
         found = [*_documents(source, {}, log)]
         log.raise_if_any()
-    return [Document(each.id, " ".join(filter(None, (each.title, each.text))), doc_id) for each, doc_id in found]
+    return [Document(each.id, " ".join(filter(None, (each.title, each.text))), each.doc_id) for each in found]
 
 
-def _documents(
-    source: Source, seen: dict[str, str], log: ProblemLog, *, whole: bool = False
-) -> Iterator[tuple[SourceText, str | None]]:
-    """The documents of JSONL with the `doc_id` of each; what is none is noted, and what stands in `seen` already."""
+def _documents(source: Source, seen: dict[str, str], log: ProblemLog, *, whole: bool = False) -> Iterator[Document]:
+    """The documents of JSONL; what is none is noted, what stands in `seen` already, and a chunk of a `whole` one."""
     for number, line in source.lines():
         place = Problem("", source.name, number)
         try:
-            document, doc_id = _document(strict_json(line))
+            document = _document(strict_json(line))
             first = seen.setdefault(document.id, str(place))
             if first != str(place):
                 raise ValueError(f"the id {shown(document.id)} stands in {first} already")
-            if whole and doc_id not in (None, document.id):
-                raise ValueError(f"{shown(document.id)} is a chunk of {shown(doc_id)}; a corpus holds whole documents")
+            if whole and document.doc_id not in (None, document.id):
+                raise ValueError(f"{shown(document.id)} is a chunk; a corpus holds whole documents")
         except ValueError as error:
             several = number == 1 and isinstance(error, JsonError) and source.head.lstrip().startswith((b"{", b"["))
             log.note(place, f"{error}{'; a corpus is JSONL, one document a line' if several else ''}")
         else:
-            yield document, doc_id
+            yield document
 
 
-def _document(value: Any) -> tuple[SourceText, str | None]:
+def _document(value: Any) -> Document:
     if not isinstance(value, dict):
         raise ValueError(f'expected one document a line, as {{"id": …, "text": …}}, found {shown(value)}')
     key = next((key for key in _IDS if key in value), None)
@@ -173,7 +165,7 @@ def _document(value: Any) -> tuple[SourceText, str | None]:
         raise ValueError(f"document {shown(value[key])} has no text; it stands under {' or '.join(_TEXTS)}")
     title = None if value.get("title") is None else _text("title", value["title"])
     doc_id = None if value.get("doc_id") is None else id_of(value["doc_id"], "doc_id")
-    return SourceText(id_of(value[key], key), title or None, _text(text_key, value[text_key])), doc_id
+    return Document(id_of(value[key], key), _text(text_key, value[text_key]), doc_id, title or None)
 
 
 def _text(key: str, value: object) -> str:

@@ -268,10 +268,9 @@ def _span(entry: dict[Any, Any], at: str) -> tuple[Span, float]:
         written = msgspec.convert(entry, _WrittenSpan)
     except msgspec.ValidationError as error:
         keys = ", ".join(_WrittenSpan.__struct_fields__)
-        raise _SampleError(f"expected a span with {keys}: {spoken(error)}", at) from error
+        raise _SampleError(f"expected a span of {keys}: {spoken(error)}", at) from error
     if written.end <= written.start:
-        what = f"the span starts at {written.start} and ends, exclusive, at {written.end}; give a later end"
-        raise _SampleError(what, f"{at}.end")
+        raise _SampleError(f"the span starts at {written.start} and ends before {written.end}", f"{at}.end")
     span = Span(str(written.doc), written.start, written.end, written.text)
     return span, check_gain(span.id, written.gain)
 

@@ -22,13 +22,11 @@ _OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "start", "end", "
 # Two names in one table that are no contradiction: the first is the result's id.
 _TOGETHER = (("chunk_id", "doc_id"), ("docno", "docid"))
 
-_OFFSETS = ("start", "end")
-
 
 def row_keys(needs: frozenset[Need]) -> list[str]:
     """What is read of a row beside its order, by the contract's key, which is also the map's."""
     scored = ["score"] if Need.ITEM_SCORES in needs else []
-    return [*(key for key in ("doc_id", "doc_version", "text", *_OFFSETS) if needed(key, needs)), *scored]
+    return [*(key for key in ("doc_id", "doc_version", "text", "start", "end") if needed(key, needs)), *scored]
 
 
 def _read_csv(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -114,7 +112,7 @@ def _number(text: str, what: str, doc: str, read: Callable[[str], N | None]) -> 
 def _extras(cells: list[str], extras_at: list[tuple[str, int]], score: float, doc: str) -> dict[str, Any]:
     """What metrics need of a row, under the contract's keys; an empty cell says nothing."""
     written: dict[str, Any] = {key: cells[at] for key, at in extras_at if cells[at]}
-    written |= {key: _number(written[key], key, doc, whole_number) for key in _OFFSETS if key in written}
+    written |= {key: _number(written[key], key, doc, whole_number) for key in ("start", "end") if key in written}
     return written | {"score": score} if "score" in written else written
 
 
