@@ -36,7 +36,7 @@ NO_FILES = {
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log", "n"),
-    *("judge", "judge_endpoint", "awaits"),
+    *("judge", "judge_endpoint", "awaits", "multi", "unanswerable", "overlap"),
 }
 PROJECT = {
     "gold.jsonl": '{"id": "q1", "input": "what?", "expected_output": ["a"]}\n',
@@ -105,6 +105,15 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ("judge label", "export"): [
         (["judge", "label", "s.jsonl", "--by", "a", "--export", "s.jsonl"], "--export", "SAMPLE"),
         (["judge", "label", "s.jsonl", "--by", "a", "--import", "x.csv", "-o", "x.csv"], "-o", "--import"),
+    ],
+    ("gold draft", "output"): [
+        (["gold", "draft", "gold.jsonl", "-o", "gold.jsonl", "--force"], "-o", "CORPUS"),
+        (["gold", "draft", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
+    ],
+    ("gold review", "output"): [(["gold", "review", "g.jsonl", "--by", "a", "-o", "g.jsonl"], "-o", "DRAFT")],
+    ("gold review", "export"): [
+        (["gold", "review", "g.jsonl", "--by", "a", "-o", "h.jsonl", "--export", "g.jsonl"], "--export", "DRAFT"),
+        (["gold", "review", "g.jsonl", "--by", "a", "-o", "x.csv", "--import", "x.csv"], "-o", "--import"),
     ],
     ("gold pool", "output"): [
         (["gold", "pool", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from rankgate.cli import gold_draft
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, plan_of, refuse_two_stdins
@@ -21,7 +21,7 @@ from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.labelling.anchor import anchor
-from rankgate.labelling.gold_documents import GoldDocuments, read_documents
+from rankgate.labelling.gold_documents import GOLD_SUFFIXES, GoldDocuments, read_documents
 from rankgate.labelling.labels import Merge, compare_labels
 from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
 from rankgate.labelling.pool_files import POOL_FORMS, as_jsonl, read_labels
@@ -67,11 +67,14 @@ label it first (gold pool)."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command's options, four sub-commands."""
+    """The options of the command and its sub-commands."""
     options = make_parser(
         "gold",
-        "Grow the gold set: pool what several systems find, let people or a judge label it, merge the labels.\n"
+        "Draft a first gold set from documents and review it. Grow it: pool what several systems find, let people\n"
+        "or a judge label it, merge the labels.\n"
         "What no one has judged counts as not relevant, which is unfair to the system that finds something new.",
+        "rankgate gold draft docs/ -o draft.yaml",
+        "rankgate gold review draft.yaml -o gold.yaml --by ana",
         "rankgate gold pool run.jsonl baseline/ --gold gold.yaml -o to_label.jsonl",
         "rankgate gold pool run.jsonl other.jsonl --gold gold.yaml --unjudged --depth 10 -o to_label.csv",
         "rankgate gold pool run.jsonl baseline/ --judge --dry-run    # what a model as labeller would cost",
@@ -84,10 +87,15 @@ def parser() -> argparse.ArgumentParser:
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    drafting = add("draft", help="draft questions from documents", description=gold_draft.DESCRIPTION)
+    reviewing = add("review", help="accept, edit or reject drafts", description=gold_draft.REVIEW)
+    gold_draft.add_options(drafting, reviewing)
+    add_criteria(drafting)
+    _add_output(drafting, "the drafts: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
     _add_pool(add("pool", help="write what is to be labelled", description=_POOL))
     _add_merge(add("merge", help="add labels to the gold set", description=_MERGE))
     _add_anchor(add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR))
-    negatives = add("negatives", help="add what runs confuse with the right documents", description=_NEGATIVES)
+    negatives = add("negatives", help="add what runs confuse with relevant documents", description=_NEGATIVES)
     negatives.add_argument("gold", metavar="GOLD", help="the gold set")
     add_run(negatives)
     mined = "another run to mine, or a baseline directory (default: the run itself, whose metrics then stay)"
@@ -136,7 +144,8 @@ def _add_anchor(options: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action, and write the file and say what is in it, or print the text and say that on standard error."""
-    done = {"pool": _pool, "merge": _merge, "anchor": _anchor, "negatives": _negatives}[arguments.action](arguments)
+    growing = {"pool": _pool, "merge": _merge, "anchor": _anchor, "negatives": _negatives}
+    done = {"draft": _draft, "review": gold_draft.review, **growing}[arguments.action](arguments)
     if isinstance(done, int):
         return done
     text, summary, problems = done
@@ -169,6 +178,18 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
     if path.is_file() and not arguments.force:
         raise bad_input("exists already, maybe with labels in it; --force overwrites it", file=arguments.output)
     return suffix
+
+
+def _draft(arguments: argparse.Namespace) -> Done | int:
+    """The drafts as text, and what is in them."""
+    suffix = _output_suffix(arguments, dict.fromkeys(GOLD_SUFFIXES), "a gold set")
+    found = gold_draft.draft(arguments)
+    if isinstance(found, int):
+        return found
+    documents, summary = found
+    file = shlex.quote(arguments.output)
+    advice = "" if arguments.output == STDOUT else f"next:\n  $ rankgate gold review {file} -o gold.yaml --by YOU\n"
+    return *_written(documents, suffix, summary + advice), []
 
 
 def _pool(arguments: argparse.Namespace) -> Done | int:
@@ -285,7 +306,7 @@ def _merge(arguments: argparse.Namespace) -> Done:
         raise RankgateError([*log.problems, *merge.problems])
     documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
     summary = _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
-    return *_as_written(documents, suffix, summary), ()
+    return *_written(documents, suffix, summary), ()
 
 
 def _anchor(arguments: argparse.Namespace) -> Done:
@@ -301,7 +322,7 @@ def _anchor(arguments: argparse.Namespace) -> Done:
     documents, problems = anchor(gold, written, corpus, chunks, passages=arguments.passages)
     left = sum(documents.samples[each] is sample for each, sample in written.samples.items())
     summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
-    return *_as_written(documents, suffix, summary), problems
+    return *_written(documents, suffix, summary), problems
 
 
 def _gold_to_change(arguments: argparse.Namespace) -> tuple[Gold, str]:
@@ -315,17 +336,12 @@ def _gold_to_change(arguments: argparse.Namespace) -> tuple[Gold, str]:
     return gold_of(file_of(arguments, "gold"), None), suffix
 
 
-def _as_written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
-    if suffix == ".yaml":
-        from rankgate.readers.yaml_text import dump_yaml
-
-        return dump_yaml(json.loads(documents.as_json())), summary
-    if suffix == ".json":
-        return documents.as_json(), summary
-    if documents.beside:
+def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
+    """A gold set in the form of a suffix, and what is said of it, with what that form loses."""
+    if suffix == ".jsonl" and documents.beside:
         lost = ", ".join(documents.beside)
         summary += f"  left out, because JSONL holds samples only: {lost} (-o FILE.json keeps it)\n"
-    return documents.as_jsonl(), summary
+    return documents.as_text(suffix), summary
 
 
 def _negatives(arguments: argparse.Namespace) -> Done:
@@ -359,7 +375,7 @@ def _negatives(arguments: argparse.Namespace) -> Done:
     ]
     lines += aligned(table.rows, right=table.right)
     documents = read_documents(arguments.gold, gold).with_negatives(new)
-    return *_as_written(documents, suffix, "".join(f"{line}\n" for line in lines)), ()
+    return *_written(documents, suffix, "".join(f"{line}\n" for line in lines)), ()
 
 
 def _merge_summary(merge: Merge, blank: int, gold: Gold, *, as_judge: bool) -> str:

@@ -20,6 +20,8 @@ _PLACES = {
     "runs": "RUN",
     "mined": "--from",
     "labelled": "LABELLED",
+    "documents": "CORPUS",
+    "draft": "DRAFT",
     "a": "A",
     "b": "B",
     "sample": "SAMPLE",

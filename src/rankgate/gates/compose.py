@@ -14,7 +14,14 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
-from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, stray_scores, untrusted_notes
+from rankgate.diagnosis.notes import (
+    draft_facts,
+    judged_value,
+    notes_of,
+    part_notes,
+    stray_scores,
+    untrusted_notes,
+)
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
@@ -85,6 +92,7 @@ def compose(
     sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
     warnings += [text for side in sides if side and (text := _unplaced(side, gold))]
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
+    warnings += draft_facts(gold)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     public = inputs.part == "public"  # the part that a baseline remembers

@@ -199,7 +199,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     own cut-off (`metadata.k`) for metrics whose name has none. `answers` are texts of which any one answers the
     question, `claims` what a right answer must say, each once. `as_of` is the day (ISO 8601) for which it is asked,
     `source` and `entities` what a router and an entity extractor should have found. `weight` is its traffic, in any
-    unit; the tag `traffic:head`, `traffic:torso` or `traffic:tail` comes from it.
+    unit; the tag `traffic:head`, `traffic:torso` or `traffic:tail` comes from it. A `draft` is one that nobody has
+    reviewed.
     """
 
     query_id: str
@@ -211,6 +212,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     k: int | None = None
     no_answer: bool = False
+    draft: bool = False
     answers: tuple[str, ...] = ()
     claims: tuple[GoldClaim, ...] = ()
     as_of: str | None = None
