@@ -73,9 +73,15 @@ def test_a_stored_baseline_keeps_offsets(work: Path) -> None:
 def test_some_items_without_offsets_are_counted(work: Path) -> None:
     change(work / "run.jsonl", unplaced, every=6)
     _, report = check()
-    text = "10 of 60 items of run.jsonl state no offsets; passages are searched in their texts, where they have any"
+    text = "10 of 60 items of run.jsonl state no offsets and no text, so that they match nothing"
     assert report["warnings"] == [text]
-    assert "10 of 60 items" in (work / "comment.md").read_text()
+    assert text in (work / "comment.md").read_text()
+    change(work / "run.jsonl", lambda item: "start" in item or item.update(text="something else"))
+    _, report = check()
+    note = "10 of 60 items of run.jsonl state no offsets; passages are searched in their texts."
+    assert report["warnings"] == []
+    assert note in report["notes"]
+    assert note in (work / "comment.md").read_text()
 
 
 def test_offsets_and_texts_nowhere(work: Path) -> None:

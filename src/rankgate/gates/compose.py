@@ -90,7 +90,8 @@ def compose(
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.outlines.values()
     sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
-    warnings += [text for side in sides if side and (text := _unplaced(side, gold))]
+    unplaced = [_unplaced(side, gold) for side in sides if side]
+    warnings += [warning for warning, _ in unplaced if warning]
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
     warnings += draft_facts(gold)
     metrics = criteria.metrics()
@@ -108,6 +109,7 @@ def compose(
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *part_notes(gold),
+            *(note for _, note in unplaced if note),
             *stray_scores(candidate, gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
             *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
@@ -149,11 +151,14 @@ def compose(
     return concluded(report)
 
 
-def _unplaced(side: ScoredRun, gold: Gold) -> str:
-    lists = (each.details.items or () for each in side.lists() if each.details and each.query_id in gold.samples)
-    placed = [item.start is not None for items in lists for item in items]
-    among = f"{placed.count(False):,} of {count_text(len(placed), 'item')} of {side.run.name} state no offsets"
-    return "" if all(placed) else f"{among}; passages are searched in their texts, where they have any"
+def _unplaced(side: ScoredRun, gold: Gold) -> tuple[str, str]:
+    """What to warn of, results without offsets and text, and what to note, those that are judged by their texts."""
+    listed = (each.details.items or () for each in side.lists() if each.details and each.query_id in gold.samples)
+    items = [item for each in listed for item in each]
+    texts = [item.text is not None for item in items if item.start is None]
+    among = f"of {count_text(len(items), 'item')} of {side.run.name} state no offsets"
+    warning = f"{texts.count(False):,} {among} and no text, so that they match nothing" if not all(texts) else ""
+    return warning, f"{texts.count(True):,} {among}; passages are searched in their texts." if any(texts) else ""
 
 
 def with_details(
