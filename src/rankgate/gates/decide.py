@@ -262,18 +262,23 @@ def _drop(
     gap: Gaps,
     people: People | None,
 ) -> Ruled:
-    """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
+    """The ruling on the pairs; in doubt where they hold, but not with the worst value for what only the run leaves open.
+
+    Queries that only the run has a value for decide nothing: whoever writes the answers could make any drop small.
+    """
     metric, values = gate.metric, candidate.values[gate.metric.name]
     found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap, people)
-    if not too_many(gap.one_sided, len(values)) or not metric.needs & LINE_KEYS.keys():
+    open_now = [row for row in gap.one_sided if values[row] is None]
+    few = not open_now or not too_many(gap.one_sided, len(values))
+    if few or found.ruling is not Ruling.HOLDS or not metric.needs & LINE_KEYS.keys():
         return found, reason
-    columns = at_worst(metric, (values, old_values), set(gap.one_sided))
+    columns = (at_worst(metric, (values, old_values), set(open_now)), old_values)
     others = paired(metric, *columns, clusters=candidate.clusters, noise=gate.noise)
     worst = _in_units(gate, others, people) if others else pairs
-    if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is found.ruling:
+    if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is Ruling.HOLDS:
         return found, reason
     doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
-    return doubtful, replace(reason, count=len(gap.one_sided), at_worst=worst.delta, need=None)
+    return doubtful, replace(reason, count=len(open_now), at_worst=worst.delta, need=None)
 
 
 def _on_pairs(

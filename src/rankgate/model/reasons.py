@@ -222,7 +222,7 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
         counts = "which counts as wrong" if reason.count == 1 else "which count as wrong"
         counts = f"{counts}: so" if reason.ruling is Ruling.VIOLATED else "and with the worst verdict there"
         return f"{doubt}; {answers} could not be judged, {counts} {'it' if is_value else 'the change'} is {worst}"
-    lacking = f"only one of the two runs has a value for {count_text(reason.count, 'question')}"
+    lacking = f"only the baseline has a value for {count_text(reason.count, 'question')}"
     return f"{doubt}; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
 
 
