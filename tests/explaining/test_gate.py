@@ -340,7 +340,7 @@ def test_what_only_rounding_puts_beyond_a_limit_holds_it() -> None:
         pytest.param(0.0, 0.0, False, id="nothing, then nothing"),
         pytest.param(0.5, 0.25, False, id="less"),
         pytest.param(None, 0.0, False, id="new"),
-        pytest.param(0.5, None, False, id="no value now"),
+        pytest.param(0.5, None, True, id="no value now"),
     ],
 )
 def test_a_question_is_lost_where_nothing_right_is_found_any_more(
@@ -362,7 +362,10 @@ def test_a_question_is_lost_where_nothing_right_is_found_any_more(
             id="of relevant documents",
         ),
         pytest.param(
-            "redundancy@5", (0.0, 1.0), "at the metric's worst now, and not in the baseline", id="of other things"
+            "redundancy@5",
+            (0.0, 1.0),
+            "at the metric's worst now, or without a value, and not in the baseline",
+            id="of other things",
         ),
     ],
 )

@@ -262,7 +262,7 @@ def _drop(
     gap: Gaps,
     people: People | None,
 ) -> Ruled:
-    """The ruling on the pairs; in doubt where they hold, but not with the worst value for what only the run leaves open.
+    """The ruling on the pairs; in doubt where they hold, but not with the worst for what only the run leaves open.
 
     Queries that only the run has a value for decide nothing: whoever writes the answers could make any drop small.
     """

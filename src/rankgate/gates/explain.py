@@ -61,7 +61,8 @@ class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     where this rankgate does not know the metric. `absent` are questions that the run lacks and the value counts at the
     metric's worst; where the questions are not known (`lost` is None) the most that these can be, for the metric may be
     undefined for some of them. The value is not over `left_out`, and the comparison not over `unpaired` either. `lost`
-    are at the metric's worst now and not in the baseline. `waivers` name the gate, or a segment of it.
+    are at the metric's worst now, or have no value, and were not in the baseline. `waivers` name the gate, or a segment
+    of it.
     """
 
     gate: Row
@@ -184,13 +185,13 @@ def _by_reason(questions: Sequence[Question], reason: Callable[[Question], Why])
 
 
 def _lost(gate: GateResult, metric: Metric, questions: Sequence[Question]) -> list[str]:
-    """Questions at the metric's worst now that were not in the baseline."""
-    values = ((question.query_id, *_values(question, gate)) for question in questions)
+    """Questions at the metric's worst now, or without a value although they have an answer, that had another before."""
+    values = ((each.query_id, *_values(each, gate), each.cause is not Cause.NOTHING_RELEVANT) for each in questions)
     return [
         query_id
-        for query_id, before, now in values
-        if metric.worst is not None and before is not None and now is not None
-        if abs(now - metric.worst) <= TOLERANCE < abs(before - metric.worst)
+        for query_id, before, now, answerable in values
+        if metric.worst is not None and before is not None and abs(before - metric.worst) > TOLERANCE
+        if (answerable if now is None else abs(now - metric.worst) <= TOLERANCE)
     ]
 
 

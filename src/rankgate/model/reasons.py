@@ -260,7 +260,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         "two runs",
         ReasonKind.UNJUDGED: unjudged_text(gate),
         ReasonKind.ADVISORY: f"advisory: {advisory_text(gate.metric, gate.standing)}",
-        ReasonKind.MUST_PASS: f"{fails}: {metric} is at its worst there",
+        ReasonKind.MUST_PASS: f"{fails}: {metric} {'has no value' if reason.source else 'is at its worst'} there",
         ReasonKind.LOST: f"{count_text(reason.count, 'question was', 'questions were')} lost in {metric}; at most "
         f"{reason.limit} allowed",
         ReasonKind.TOO_SMALL: f"{queries}, fewer than the {reason.limit} that a segment needs to be judged",

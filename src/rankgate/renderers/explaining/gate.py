@@ -175,7 +175,7 @@ def _question_lines(found: GateExplained) -> list[str]:
         what = (
             "for which the baseline found something right and the run finds nothing"
             if gate.metric.partition("@")[0] in _FINDING
-            else "at the metric's worst now, and not in the baseline"
+            else "at the metric's worst now, or without a value, and not in the baseline"
         )
         lines.append(f"Lost: {count_text(len(found.lost), 'question')} {what}: {_queries(found.lost)}.")
     return lines
