@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -211,8 +212,10 @@ def _detectable(
     counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:
-        n, moved, labels = pairs.n_pairs, pairs.changes, pairs.clusters
-        return detectable(gate, queries=n, differences=moved, clusters=labels, relevant=relevant, slope=slope)
+        see = partial(detectable, gate, queries=pairs.n_pairs, clusters=pairs.clusters, relevant=relevant, slope=slope)
+        measured = see(differences=pairs.changes)
+        # Answers that nearly all stayed as they were do not tell how the next system's will differ.
+        return see() if measured and measured.assumed and isinstance(gate.metric, JudgedMetric) else measured
     alone = defined_only(candidate.clusters, candidate.values[gate.metric.name])
     return detectable(gate, queries=own.n if own else 0, clusters=alone, relevant=relevant, slope=slope)
 
