@@ -67,19 +67,38 @@ def refuse_two_stdins(*files: InputFile | None) -> None:
 def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     """No output of a command is one of its inputs, named by an option or by the criteria, or another output.
 
-    A recorded run may replace one that the criteria name, also as the baseline, and merged labels their GOLD.
+    A recorded run may replace one that the criteria name, also as the baseline, merged labels their GOLD, verdicts
+    those beside the run, and a calibration the one of the criteria.
     """
     outputs = [(name, path) for _, name, path in _named(arguments, OUTPUTS) if path != STDIN]
     outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
-    replaced = {"record": "run", "merge": "gold"}.get(getattr(arguments, "action", command))
+    replaces = {"record": "run", "merge": "gold", "calibrate": "judge.calibration"}
+    replaced = replaces.get(getattr(arguments, "action", None) or command)
     inputs = [(name, path) for key, name, path in _named(arguments, INPUTS) if key != replaced]
     given = [path for name, path in inputs if name == "--criteria"]
     for file in given or filter(None, [found_criteria() if outputs and hasattr(arguments, "criteria") else None]):
         inputs.append(("--criteria", file))
         for key, path in inputs_named(file).items() if file != STDIN else ():  # which can be read only once
-            if key != replaced and (command, key, Path(path).is_dir()) != ("record", "baseline", False):
-                inputs.append((f"inputs.{key} of {file}", path))
-    overwriting(outputs, inputs)
+            recorded = (command, key, Path(path).is_dir()) == ("record", "inputs.baseline", False)
+            if key.removeprefix("inputs.") != replaced and not recorded:
+                inputs.append((f"{key} of {file}", path))
+    overwriting(outputs, [*inputs, *_beside(command, arguments, inputs)])
+
+
+def _beside(command: str, arguments: argparse.Namespace, inputs: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """What goes with inputs: the verdicts beside them, and the design and labels of a sample."""
+    action = getattr(arguments, "action", None)
+    if sample := getattr(arguments, "sample", None):
+        from rankgate.judge.label_files import design_beside, labels_beside
+
+        yield "SAMPLE with its design", design_beside(sample)
+        if action == "calibrate":
+            yield "SAMPLE with its labels", labels_beside(sample)
+    judged = (name_path for name_path in inputs if next(Path(name_path[1]).parent.glob("*.verdicts.jsonl"), None))
+    for name, path in judged if (command, action) != ("judge", None) else ():
+        from rankgate.judge.runs import verdicts_beside
+
+        yield f"{name} with its verdicts", verdicts_beside(path)
 
 
 def _named(arguments: argparse.Namespace, table: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -7,6 +7,7 @@ may write to one file. It belongs to the content of an item, so that it counts i
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,6 +65,11 @@ def label_of(item: Item, n: int, verdict: str | None, by: str) -> Label:
     return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by)
 
 
+def name_key(by: str) -> str:
+    """What the spellings of a person's name have in common."""
+    return unicodedata.normalize("NFKC", by).strip().casefold()
+
+
 def sample_text(items: Iterable[Item]) -> bytes:
     """A line an item."""
     return b"".join(canonical({**msgspec.structs.asdict(item), "key": item.key}) + b"\n" for item in items)
@@ -85,6 +91,11 @@ def read_sample(path: str) -> tuple[Item, ...]:
 def design_beside(sample: str) -> str:
     """Where it is written how a sample was drawn."""
     return f"{sample.removesuffix('.jsonl')}.design.json"
+
+
+def labels_beside(sample: str) -> str:
+    """Where the labels of a sample are, if nothing else is said."""
+    return f"{sample.removesuffix('.jsonl')}.labels.jsonl"
 
 
 def read_design(path: str, items: Iterable[Item]) -> Design:
