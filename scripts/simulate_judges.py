@@ -486,7 +486,9 @@ def pleased(chance: Chance, runs: int) -> None:
             name = f"true {0.0 - 100 * drop:+.0f} pp, judge {100 * np.mean(seen):+.1f}, N = {size}"
             how = f"{labels} + {labels} labels of changed answers" if labels else "assumed alike"
             rows.append([name, how, percent(block / runs), found.cell(), percent(found.above / runs)])
-    print("**A change that pleases or displeases the judge, 60 % of the answers changed (%; mean width in brackets)**\n")
+    print(
+        "**A change that pleases or displeases the judge, 60 % of the answers changed (%; mean width in brackets)**\n"
+    )
     table(["", "how", "blocked", "interval holds the truth", "lies above it"], rows)
 
 

@@ -265,7 +265,7 @@ def test_validate_says_what_judging_costs_and_what_it_can_show(project: Project)
     lines = validated(project)
     assert cost in lines
     seen = f"with 100 questions, {allowed} detected 80 % of the time (3.0 pp allowed; {assumed})"
-    assert f"note: gate 'faithfulness': {seen}; about 67 to 189 would detect 6.0 pp" in lines
+    assert f"note: gate 'faithfulness': {seen}; about 67 to 189 questions would detect 6.0 pp" in lines
     assert "note: gate 'faithfulness': floors and drops may block" in lines
     project.judge("run.jsonl", "base.jsonl")
     lines = validated(project)

@@ -16,7 +16,7 @@ from rankgate.model.values import Need
 FAMILIES = tuple(families())
 
 KEYS = [family.key for family in FAMILIES]
-VIEWS = ["stage", "rewrite", "source"]
+VIEWS = ["stage", "rewrite", "source", "judged_only"]
 GAINS = ["rerank_gain", "rewrite_gain"]
 
 
@@ -53,7 +53,12 @@ def test_every_family_is_listed_in_display_order_with_its_facts(capsys: pytest.C
 
 def test_the_views_and_gains_are_listed_too(capsys: pytest.CaptureFixture[str]) -> None:
     out = shown(capsys)
-    for example in ("recall(stage=raw)@50", "recall(rewrite=1)@5", "recall(source=kb-br)@5"):
+    for example in (
+        "recall(stage=raw)@50",
+        "recall(rewrite=1)@5",
+        "recall(source=kb-br)@5",
+        "map(judged_only=true)",
+    ):
         assert f"\n{example} " in out
     for example in ("rerank_gain(recall@5)", "rewrite_gain(recall@5)"):
         assert f"\n{example} " in out
@@ -166,7 +171,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:
     entries = facts(capsys)
     assert [entry["name"] for entry in entries] == [*KEYS, *VIEWS, *GAINS]
-    assert [entry["kind"] for entry in entries] == ["metric"] * len(KEYS) + ["view"] * 3 + ["gain"] * 2
+    assert [entry["kind"] for entry in entries] == ["metric"] * len(KEYS) + ["view"] * len(VIEWS) + ["gain"] * 2
     for entry in entries:
         for parameter in entry["parameters"].values():
             assert set(parameter) - {"choices"} == {"default", "required", "meaning"}

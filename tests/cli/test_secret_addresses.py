@@ -238,6 +238,8 @@ KEYS = {
     "inputs.run": "inputs: {{run: '{}'}}",
     "inputs.run with a format": "inputs: {{run: {{path: '{}', format: '{}'}}}}",
     "inputs.run with a map": "inputs: {{run: {{path: '{}', map: {{query_id: '{}', items: x, chunk_id: y}}}}}}",
+    "inputs.gold with a map": "inputs: {{gold: {{path: '{}', map: {{query_id: '{}', items: x}}}}}}",
+    "inputs.scores": "inputs: {{scores: '{}'}}",
     "inputs.baseline": "inputs: {{baseline: '{}'}}",
     "inputs.baseline with a map": "inputs: {{baseline: {{path: '{}', map: {{query_id: x, items: y, chunk_id: z}}}}}}",
     "inputs.waivers": "inputs: {{waivers: '{}'}}",

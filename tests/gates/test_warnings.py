@@ -220,6 +220,13 @@ LONG = [Ranking("q1", [f"x{number}" for number in range(50)])]
         ),
         pytest.param(criteria_of("ndcg@2", 0.99), THREE_RELEVANT, LONG, [], id="a metric that k does not cap"),
         pytest.param(criteria_of("latency", 10), SOUND, LONG, [], id="latency has no best"),
+        pytest.param(
+            criteria_of("err", 0.9),
+            gold_of(sample("q1", *"abcdefg")),
+            LONG,
+            [never_passes("err", "0.900", "0.146")],
+            id="no list reaches 1, and all of it counts",
+        ),
         pytest.param(criteria_of("dcg", 10), SOUND, LONG, [], id="nor has a metric without an upper end"),
         pytest.param(
             criteria_of("recall@5", 0.9), gold_of(sample("q1", no_answer=True)), LONG, [], id="nothing to find"

@@ -19,7 +19,7 @@ from rankgate.judge.calibrate import (
 )
 from rankgate.judge.label_files import Label, Labels, Place, label_of
 from rankgate.judge.sample import Design, Item, Kind, Stratum, Unit
-from rankgate.model.answers import AnswerState, AnswerVerdicts, Entailment, Support, Supports
+from rankgate.model.answers import LABELLED, AnswerState, AnswerVerdicts, Entailment, Support, Supports
 from rankgate.statistics.calibration import quality
 from rankgate.statistics.prediction_powered import Labelled
 
@@ -191,6 +191,10 @@ def test_empty_answers_need_nobody() -> None:
     assert found.value.value == pytest.approx(0.5)
     assert found.labels == 30
     assert metric_calibration(ABSTAINED, drawn, {}, set(), known) is None
+
+
+def test_gates_know_of_what_labels_are() -> None:
+    assert tuple(metric.name for metric in METRICS) == LABELLED
 
 
 def test_disagreements_begin_with_those_of_everybody() -> None:

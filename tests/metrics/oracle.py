@@ -243,17 +243,75 @@ def mrr(gold: Gold, ranked: Ranked, k: int | None, rel: float = 0) -> float | No
     return 0
 
 
-def ap(gold: Gold, ranked: Ranked, k: int | None, rel: float = 0) -> float | None:
-    """The sum over the ranks of precision at that rank where a relevant document stands, divided by their number."""
+def ap(gold: Gold, ranked: Ranked, k: int | None, rel: float = 0, of: str = "gold") -> float | None:
+    """The sum over the ranks of precision at that rank where a relevant document stands, divided by their number.
+
+    Of what was retrieved, as Ragas' source has it: each item of a relevant document counts, and all but they are the
+    divisor.
+    """
     wanted = relevant_ids(gold, rel)
     if not wanted:
         return None
+    if of == "retrieved":
+        verdicts = [int(name in wanted) for name in ranked[:k]]
+        precisions = [sum(verdicts[: i + 1]) / (i + 1) * verdicts[i] for i in range(len(verdicts))]
+        return sum(precisions) / sum(verdicts) if any(verdicts) else 0
     found = finds(gold, ranked, k, rel)
     total = 0.0
     for rank in range(1, len(found) + 1):
         if found[rank - 1]:
             total += sum(found[:rank]) / rank
     return total / len(wanted)
+
+
+def rprec(gold: Gold, ranked: Ranked, rel: float = 0) -> float | None:
+    return recall(gold, ranked, len(relevant_ids(gold, rel)), rel)
+
+
+def rbp(gold: Gold, ranked: Ranked, k: int | None, rel: float = 0, p: float = 0.8) -> float | None:
+    if not relevant_ids(gold, rel):
+        return None
+    return sum((1 - p) * p**place for place, found in enumerate(finds(gold, ranked, k, rel)) if found)
+
+
+def rbp_residual(gold: Gold, ranked: Ranked, k: int | None, rel: float = 0, p: float = 0.8) -> float | None:
+    """The weights of the ranks that nobody judged, those below the end too; summed to where nothing is left."""
+    if not relevant_ids(gold, rel):
+        return None
+    top = ranked[:k]
+    return sum((1 - p) * p**place for place in range(200) if place >= len(top) or top[place] not in gold)
+
+
+def bpref(gold: Gold, ranked: Ranked, rel: float = 0) -> float | None:
+    """By how many results judged not relevant stand above each relevant document, as far as there can be."""
+    wanted = relevant_ids(gold, rel)
+    if not wanted:
+        return None
+    wrong = [doc for doc in gold if doc not in wanted]
+    total = 0.0
+    for place, name in enumerate(ranked):
+        if name in wanted and name not in ranked[:place]:
+            above, most = len([other for other in ranked[:place] if other in wrong]), min(len(wrong), len(wanted))
+            total += 1 - min(above, most) / most if above else 1
+    return total / len(wanted)
+
+
+def err(gold: Gold, ranked: Ranked, k: int | None, top: float = 4) -> float | None:
+    """The chance of stopping at each rank, by one over it; as in gdeval's source."""
+    if not relevant_ids(gold, 0):
+        return None
+    chances = [worth(grade, "exponential") / 2**top for grade in grades_of(gold, ranked, k)]
+    return sum(prod(1 - each for each in chances[:i]) * chance / (i + 1) for i, chance in enumerate(chances))
+
+
+def judgments(question: Question) -> Gold:
+    """All that the gold judges: a hard negative has gain 0."""
+    return {**dict.fromkeys(question.negatives, 0.0), **question.gains}
+
+
+def condensed(gold: Gold, ranked: Ranked) -> Ranked:
+    """The list without what nobody judged."""
+    return [name for name in ranked if name in gold]
 
 
 def worth(grade: float, gain: str) -> float:
@@ -304,12 +362,13 @@ def ndcg(
 
 def judged(question: Question, names: Ranked, k: int | None) -> float | None:
     top = names[:k]
-    return sum(name in question.gains for name in top) / len(top) if top else None
+    return sum(name in question.gains or name in question.negatives for name in top) / len(top) if top else None
 
 
 def holes(question: Question, names: Ranked, k: int | None) -> float | None:
     top = names[:k]
-    return sum(name not in question.gains for name in top) / len(top) if top else None
+    share = judged(question, top, None)
+    return None if share is None else 1 - share
 
 
 def negatives_above(question: Question, names: Ranked, k: int | None) -> float | None:
@@ -414,8 +473,11 @@ def entity_f1(question: Question, line: Line) -> float | None:
     return 2 * p * r / (p + r)
 
 
-def score(line: Line, name: str) -> float | None:
-    return None if line.scores is None else line.scores.get(name)
+def score(line: Line, name: str, before: str | None = None) -> float | None:
+    scores = line.scores or {}
+    if before is None or name not in scores:
+        return scores.get(name)
+    return (scores[before] - scores[name]) / scores[before] if scores.get(before, 0) > 0 else None
 
 
 def latency(stages: Mapping[str, float] | None, stage: str = "total") -> float | None:

@@ -64,7 +64,8 @@ def test_one_row_is_all_that_a_metric_takes() -> None:
 
 # What each measured is by what the modules before this table read: the same, but that a class may now say otherwise.
 OTHERS = {Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERSIONS, Need.BASELINE}
-OTHERS |= {Need.VERDICTS}
+OTHERS |= {Need.VERDICTS, Need.ANSWER}
+BY_GAINS = {"bpref": {Need.JUDGED}}  # gains of 0 too
 NAMES = {"score": "score(cost)", "source_share": "source_share(a)"}
 
 
@@ -72,7 +73,7 @@ NAMES = {"score": "score(cost)", "source_share": "source_share(a)"}
 def test_what_ours_measure_agrees_with_what_they_read(family: type[BaseMetric]) -> None:
     metric = parse_metric(NAMES.get(family.key, family.key))
     assert of_list(metric) is not bool(metric.needs & OTHERS)
-    assert (metric.kind is Kind.RELEVANCE) is not bool(metric.needs)
+    assert (metric.kind is Kind.RELEVANCE) is not bool(metric.needs - BY_GAINS.get(family.key, set()))
     assert (metric.kind is Kind.LATENCY) is (Need.LATENCY in metric.needs)
     assert (metric.kind is Kind.DRIFT) is (Need.BASELINE in metric.needs)
 

@@ -29,6 +29,36 @@ def test_the_example_of_the_docstring() -> None:
     assert doctest.testmod(evaluation).failed == 0
 
 
+CHUNKS = ["Ask support.", "window is 30 days"]
+
+
+@pytest.mark.parametrize(
+    "retrieved",
+    [
+        pytest.param(CHUNKS, id="texts"),
+        pytest.param(np.array(CHUNKS), id="an array"),
+        pytest.param([*CHUNKS, CHUNKS[0], ""], id="the same once more, and an empty one"),
+        pytest.param([(each, 9.0 - at) for at, each in enumerate(CHUNKS)], id="texts with scores"),
+        pytest.param({each: 9 - at for at, each in enumerate(CHUNKS)}, id="scores by text"),
+        pytest.param([{"id": str(at), "text": each} for at, each in enumerate(CHUNKS)], id="items"),
+        pytest.param([document(str(at), text=each) for at, each in enumerate(CHUNKS)], id="LangChain documents"),
+    ],
+)
+def test_passages_and_chunks(retrieved: Any) -> None:
+    gold = [["The refund window is\n30 days from purchase.", "\u6771\u4eac\u306f"]]
+    found = rankgate.score(gold=gold, retrieved=[retrieved], metrics="recall@5,mrr", match="text")
+    assert found.values == {"recall@5": 0.5, "mrr": 0.5}
+
+
+def test_an_id_is_no_text() -> None:
+    """Of an item without one the id is not taken for it, nor where ids must agree."""
+    with pytest.raises(RankgateError, match="`match: text` reads `text`, which the run states nowhere"):
+        rankgate.score(gold=[["The refund window is 30 days"]], retrieved=[[{"id": "30"}]], match="text")
+    gold = Gold(samples={"0": Sample(query_id="0", gains={"a": 1}, answers=("30",))}, name="", format="")
+    with pytest.raises(RankgateError, match="reads `text`, which the run states nowhere"):
+        rankgate.score(gold=gold, retrieved=[["30"]], metrics="containment@5")
+
+
 @pytest.mark.parametrize(
     ("gold", "retrieved"),
     [

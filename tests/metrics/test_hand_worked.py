@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rankgate.errors import RankgateError
 from rankgate.metrics.estimates import estimate, interval
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
@@ -19,6 +20,7 @@ Gains = Mapping[str, float]
 RANKING_METRICS = (
     *("hit@5", "recall@5", "recall_all@5", "capped_recall@5", "weighted_recall@5", "recall_auc"),
     *("precision@5", "precision@all", "precision(of=retrieved)@5", "f@5", "f(beta=2,of=retrieved)@5"),
+    *("rprec", "rbp", "rbp@5", "bpref", "err", "err@5", "map(of=retrieved)", "ndcg(judged_only=true)@5"),
     *("mrr", "mrr@5", "map", "ap@5", "dcg", "dcg@5", "ndcg", "ndcg@5", "ndcg(ideal=retrieved)@5"),
 )
 
@@ -30,7 +32,8 @@ def binary(ids: str) -> Gains:
 
 def per_query(metric: str, gold: Gains, ranked: str, k: int | None = None) -> float | None:
     sample = Sample(query_id="q", gains=gold, k=k)
-    return parse_metric(metric).per_query(match(sample, Ranking("q", *once(ranked.split()))))
+    parsed = parse_metric(metric)
+    return parsed.per_query(match(sample, Ranking("q", *once(ranked.split())), needs=parsed.needs))
 
 
 # Ranks of the relevant ones: 2 and 4.
@@ -66,6 +69,21 @@ WORKED_LIST = "doc-7 doc-3 doc-1 doc-9 doc-2"
         pytest.param("map", (1 / 2 + 2 / 4) / 2, id="map"),
         pytest.param("ap@3", (1 / 2) / 2, id="ap@3: the one not found counts 0"),
         pytest.param("ap@1", 0, id="ap@1"),
+        pytest.param("map(of=retrieved)", (1 / 2 + 2 / 4) / 2, id="map of retrieved: both are found"),
+        pytest.param("ap(of=retrieved)@3", 1 / 2, id="ap@3 of retrieved: the one found, at rank 2"),
+        pytest.param("ap(of=retrieved)@1", 0, id="ap@1 of retrieved: none"),
+        pytest.param("rprec", 1 / 2, id="rprec: one of two in two places"),
+        pytest.param("rbp", 0.2 * (0.8 + 0.8**3), id="rbp: ranks 2 and 4"),
+        pytest.param("rbp(p=0.5)@3", 1 / 4, id="rbp(p=0.5)@3: rank 2"),
+        pytest.param("rbp_residual", 1 - 0.2 * (0.8 + 0.8**3), id="rbp_residual: all but ranks 2 and 4 is unjudged"),
+        pytest.param("rbp_residual(p=0.5)@3", 1 / 2 + 1 / 8 + 1 / 8, id="rbp_residual@3: ranks 1 and 3, and below"),
+        pytest.param("bpref", 1, id="bpref: nothing is judged not relevant"),
+        pytest.param("err", 1 / 16 / 2 + 15 / 16 * 1 / 16 / 4, id="err: satisfied by 1/16 at ranks 2 and 4"),
+        pytest.param("err(max=1)@3", 1 / 2 / 2, id="err(max=1)@3: by 1/2 at rank 2"),
+        pytest.param("recall(judged_only=true)@1", 1 / 2, id="judged only: the list is doc-3 doc-9"),
+        pytest.param("mrr(judged_only=true)", 1, id="judged only: the first is relevant"),
+        pytest.param("precision(judged_only=true)@all", 1, id="judged only: two of two"),
+        pytest.param("rbp_residual(judged_only=true)", 0.8**2, id="judged only: what is below"),
         pytest.param("dcg", 1 / log2(3) + 1 / log2(5), id="dcg"),
         pytest.param("dcg@3", 1 / log2(3), id="dcg@3"),
         pytest.param("dcg@1", 0, id="dcg@1"),
@@ -86,6 +104,34 @@ WORKED_LIST = "doc-7 doc-3 doc-1 doc-9 doc-2"
 )
 def test_worked_case(metric: str, expected: float) -> None:
     assert per_query(metric, WORKED_GOLD, WORKED_LIST) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("negatives", "expected"),
+    [
+        # Relevant: b, d, e; judged not: a (gain 0), c (gain -1); x is unjudged. R = 3, so min(2, 3) = 2 count.
+        pytest.param((), (1 / 2 + 0 + 0) / 3, id="one of two above b, both above d; e is not found"),
+        pytest.param(
+            ("x",), (1 - 2 / 3 + 0 + 0) / 3, id="a hard negative is judged: two of three above b, all above d"
+        ),
+    ],
+)
+def test_bpref_and_condensed_lists_of_what_is_judged(negatives: tuple[str, ...], expected: float) -> None:
+    gains = {"a": 0.0, "b": 1.0, "c": -1.0, "d": 2.0, "e": 1.0}
+    bpref, precision, judged = (parse_metric(each) for each in ("bpref", "precision(judged_only=true)@2", "judged@3"))
+    sample = Sample(query_id="q", gains=gains, negatives=negatives)
+    query = match(sample, Ranking("q", ["a", "x", "b", "c", "d"]), needs=bpref.needs)
+    assert bpref.per_query(query) == pytest.approx(expected)
+    assert precision.per_query(query) == (0 if negatives else 1 / 2)
+    assert judged.per_query(query) == pytest.approx(1 if negatives else 2 / 3)
+
+
+def test_a_gain_above_the_scale_of_err_is_an_error_whatever_is_found() -> None:
+    with pytest.raises(RankgateError) as caught:
+        per_query("err@5", {"a": 5.0, "b": 1.0}, "b")
+    what = "err@5: query 'q' of the gold set has the gain 5, above the highest grade, 4; write err(max=5)"
+    assert str(caught.value) == what
+    assert per_query("err(max=5)@5", {"a": 5.0, "b": 1.0}, "b") == pytest.approx(1 / 32)
 
 
 def test_worked_case_in_four_decimals() -> None:
@@ -117,6 +163,9 @@ GRADED_GOLD = {"good": 1.0, "perfect": 3.0}
         pytest.param(
             "ndcg(ideal=retrieved)@1", 1, 1, id="ndcg@1 of retrieved: good alone is the best of what was found"
         ),
+        pytest.param("err", 1 / 16 + 15 / 16 * 7 / 16 / 2, 0.2676, id="err: satisfied by 1/16, else by 7/16"),
+        pytest.param("err(max=3)", 1 / 8 + 7 / 8 * 7 / 8 / 2, 0.5078, id="err(max=3): by 1/8, else by 7/8"),
+        pytest.param("bpref(rel=2)", 0, 0, id="bpref(rel=2): good is judged and not relevant, above the only one"),
         pytest.param("weighted_recall@1", 1 / 4, 0.25, id="weighted_recall@1: 1 of 1 + 3"),
         pytest.param("weighted_recall@2", 1, 1, id="weighted_recall@2"),
     ],
@@ -416,7 +465,11 @@ def test_aggregate(metric: str, values: Sequence[float], expected: float) -> Non
             id="finer than a percentile",
         ),
         pytest.param("source_share(kb)", "share of questions that went to this source", id="of a source"),
-        pytest.param("score(cost)", "what another tool scored, on average", id="of another tool"),
+        pytest.param("score(cost)", "what another tool scored on average", id="of another tool"),
+        pytest.param(
+            *("score(cost,quantile=0.9)", "what another tool scored at most for 90% of the questions"),
+            id="of another tool, a quantile",
+        ),
     ],
 )
 def test_meanings_without_a_list(metric: str, meaning: str) -> None:

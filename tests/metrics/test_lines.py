@@ -118,6 +118,22 @@ def test_entity_f1(wanted: tuple[str, ...] | None, found: list[str] | None, expe
         pytest.param("score(cost)", {"faithfulness": 1}, None, id="another is stated: undefined"),
         pytest.param("score(cost)", {}, None, id="none stated: undefined"),
         pytest.param("score(cost)", None, None, id="no scores: undefined"),
+        *(
+            pytest.param("score(noisy,drop_from=clean)", scores, value, id=f"drop: {what}")
+            for what, scores, value in [
+                ("a quarter is lost", {"clean": 1, "noisy": 0.75}, 1 / 4),
+                ("all is lost", {"clean": 0.8, "noisy": 0}, 1),
+                ("nothing is lost", {"clean": 0.8, "noisy": 0.8}, 0),
+                ("it rose", {"clean": 0.4, "noisy": 0.8}, -1),
+                ("nothing to lose", {"clean": 0, "noisy": 0.8}, None),
+                ("a score below 0", {"clean": -1, "noisy": 0.8}, None),
+                ("clean is null", {"clean": None, "noisy": 0.8}, None),
+                ("noisy is null", {"clean": 0.8, "noisy": None}, None),
+                ("clean is not there", {"noisy": 0.8}, None),
+                ("noisy is not there", {"clean": 0.8}, None),
+                ("too much for a number", {"clean": 1e-300, "noisy": 1e300}, None),
+            ]
+        ),
     ],
 )
 def test_score(metric: str, scores: Mapping[str, float] | None, expected: float | None) -> None:

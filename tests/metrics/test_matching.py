@@ -185,9 +185,9 @@ def test_later_chunks_of_a_document_keep_their_rank_and_only_precision_counts_th
 
 def test_what_the_gold_judges_and_warns_of_is_matched_alike() -> None:
     by_doc = matched({"a": 1.0, "n": 0.0}, ids("x#1 w#1 n#1 a#1 n#2"), DOC, negatives=("w",))
-    assert (by_doc.judged, by_doc.negatives) == ((3, 4, 5), (2,))
+    assert (by_doc.judged, by_doc.negatives) == ((2, 3, 4, 5), (2,))
     by_text = matched({"a b": 1.0, "n m": 0.0}, texts("x", "w", "n", "a"), TEXT, negatives=("v w",))
-    assert (by_text.judged, by_text.negatives) == ((3, 4), (2,))
+    assert (by_text.judged, by_text.negatives) == ((2, 3, 4), (2,))
 
 
 def test_the_raw_list_and_rewritten_ones_are_matched_alike() -> None:

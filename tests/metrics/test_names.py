@@ -24,7 +24,7 @@ from rankgate.metrics.contents import (
     Redundancy,
 )
 from rankgate.metrics.drift import Overlap, RankBiasedOverlap
-from rankgate.metrics.gains import DCG, NDCG, Discount, Gain, Ideal
+from rankgate.metrics.gains import DCG, ERR, NDCG, Discount, Gain, Ideal
 from rankgate.metrics.lines import (
     EntityF1,
     FalseEvidenceRate,
@@ -35,7 +35,17 @@ from rankgate.metrics.lines import (
     SourceShare,
 )
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, family_of, parse_metric, parse_metrics
-from rankgate.metrics.ranks import GRID, AveragePrecision, RecallAUC, ReciprocalRank
+from rankgate.metrics.ranks import (
+    GRID,
+    AveragePrecision,
+    BinaryPreference,
+    RankBiasedPrecision,
+    RankBiasedResidual,
+    RecallAUC,
+    ReciprocalRank,
+    RPrecision,
+)
+from rankgate.metrics.references import AnswerContains, Articles, ExactMatch, TokenF1
 from rankgate.metrics.registry import families
 from rankgate.metrics.sets import CappedRecall, F, Hit, Of, Precision, Recall, RecallAll, WeightedRecall
 from rankgate.metrics.views import ListGain, View
@@ -60,6 +70,8 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
         "ndcg": "ndcg",
         "ndcg_cut_10": "ndcg@10",
         "ndcg_cut.10": "ndcg@10",
+        "Rprec": "rprec",
+        "bpref": "bpref",
     },
     "ir_measures": {
         "Success@5": "hit@5",
@@ -77,6 +89,21 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
         "AP@10": "ap@10",
         "MAP@10": "ap@10",
         "AP(rel=2)": "map(rel=2)",
+        "Rprec": "rprec",
+        "RPrec(rel=2)": "rprec(rel=2)",
+        "Bpref": "bpref",
+        "BPref(rel=2)": "bpref(rel=2)",
+        "ERR@20": "err@20",
+        **{
+            f"{name}(judged_only=True){k}": f"{ours}(judged_only=true){k}"
+            for k in ("", "@5")
+            for name, ours in {"AP": "map" if not k else "ap", "nDCG": "ndcg"}.items()
+        },
+        "RR(judged_only=True)": "mrr(judged_only=true)",
+        "Rprec(judged_only=True)": "rprec(judged_only=true)",
+        "P(rel=2, judged_only=True)@5": "precision(rel=2,judged_only=true)@5",
+        "SetP(judged_only=True)": "precision(of=retrieved,judged_only=true)@all",
+        "Success(judged_only=True)@3": "hit(judged_only=true)@3",
         "P(rel=2)@5": "precision(rel=2)@5",
         "nDCG@10": "ndcg@10",
         "NDCG@10": "ndcg@10",
@@ -101,7 +128,11 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
     "MTEB": {"ndcg_at_10": "ndcg@10", "map_at_10": "ap@10", "recall_at_10": "recall@10"}
     | {"precision_at_10": "precision@10", "mrr_at_10": "mrr@10", "hit_rate_at_10": "hit@10"},
     "LongMemEval": {"recall_any@5": "hit@5", "recall_all@5": "recall_all@5"},
-    "Ragas": {"id_based_context_precision": "precision(of=retrieved)@all", "id_based_context_recall": "recall@all"},
+    "Ragas": {"id_based_context_precision": "precision(of=retrieved)@all", "id_based_context_recall": "recall@all"}
+    | dict.fromkeys(
+        ("NonLLMContextPrecisionWithReference", "non_llm_context_precision_with_reference", "ranked_context_precision"),
+        "map(of=retrieved)",
+    ),
     "dashboards": {f"latency_p{percent}": f"latency(quantile={percent / 100:g})" for percent in (50, 90, 95, 99)},
     "habits": {"f2@5": "f(beta=2)@5", "f1_5": "f@5", "mrr_10": "mrr@10", "recall_at_5": "recall@5"},
 }
@@ -189,6 +220,26 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
         pytest.param("false_evidence", "false_evidence_rate", id="false_evidence"),
         pytest.param("misroutes", "misroute_rate", id="misroutes"),
         pytest.param("mean_reciprocal_rank@10", "mrr@10", id="mean_reciprocal_rank"),
+        pytest.param("R-precision", "rprec", id="R-precision"),
+        pytest.param("ranked_context_precision@5", "ap(of=retrieved)@5", id="of Ragas, with a cut-off"),
+        *(
+            pytest.param(written, ours, id=written)
+            for written, ours in {
+                "RBP(p=0.9)@10": "rbp(p=0.9)@10",
+                "rbp(p=0.8)": "rbp",
+                "rbp-residual": "rbp_residual",
+                "err(max=4)": "err",
+                "ndcg(judged_only=FALSE)@10": "ndcg@10",
+                "recall(judged_only=1,stage=raw)@5": "recall(stage=raw,judged_only=true)@5",
+                "EM": "exact_match",
+                "squad_em": "exact_match(articles=dropped)",
+                "squad_f1": "token_f1(articles=dropped)",
+                "answer_f1": "token_f1",
+                "answer_contains": "answer_contains",
+                "score(cost,quantile=p90)": "score(cost,quantile=0.9)",
+                "score(drop_from=f1,field=f1 noisy)": "score(f1 noisy,drop_from=f1)",
+            }.items()
+        ),
         # As other tools write them.
         *(
             pytest.param(name, ours, id=f"{tool}: {name}")
@@ -316,11 +367,20 @@ GRIDS = st.lists(st.integers(1, 9_999_999), min_size=2, max_size=6, unique=True)
 )
 # What users call a source or a field.
 WORDS = st.from_regex(r"[\w.:/+-]([\w.:/+ -]{0,20}[\w.:/+-])?", fullmatch=True)
+BETTER = st.sampled_from(Direction)
 AT_RELEVANCE = st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE})
 
 # Every family with every parameter.
 PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
-    **dict.fromkeys((Hit, Recall, RecallAll, CappedRecall, ReciprocalRank, AveragePrecision), AT_RELEVANCE),
+    **dict.fromkeys((Hit, Recall, RecallAll, CappedRecall, ReciprocalRank), AT_RELEVANCE),
+    AveragePrecision: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(get_args(Ideal))}),
+    **dict.fromkeys((RPrecision, BinaryPreference), st.fixed_dictionaries({"rel": FINITE})),
+    **dict.fromkeys(
+        (RankBiasedPrecision, RankBiasedResidual), st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "p": SHARE})
+    ),
+    ERR: st.fixed_dictionaries({"cutoff": CUTOFFS, "max": st.floats(0, 1000, exclude_min=True)}),
+    AnswerContains: st.fixed_dictionaries({}),
+    **dict.fromkeys((ExactMatch, TokenF1), st.fixed_dictionaries({"articles": st.sampled_from(get_args(Articles))})),
     Precision: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(get_args(Of))}),
     F: st.fixed_dictionaries({"cutoff": CUTOFFS, "rel": FINITE, "of": st.sampled_from(get_args(Of)), "beta": BETAS}),
     RecallAUC: st.fixed_dictionaries({"rel": FINITE, "grid": GRIDS}),
@@ -344,7 +404,9 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     FalseEvidenceRate: st.fixed_dictionaries({"min_score": st.none() | FINITE}),
     **dict.fromkeys((SourceCoverage, MisrouteRate, EntityF1), st.fixed_dictionaries({})),
     SourceShare: st.fixed_dictionaries({"source": WORDS}),
-    Score: st.fixed_dictionaries({"field": WORDS}),
+    Score: st.fixed_dictionaries(
+        {"field": WORDS, "drop_from": st.none() | WORDS, "quantile": st.none() | SHARE, "better": BETTER}
+    ),
     **{family: st.fixed_dictionaries({}) for family in FAMILIES if issubclass(family, answers.JudgedMetric)},
     answers.FactualCorrectness: st.fixed_dictionaries({"beta": st.floats(0.01, 100)}),
     answers.NoiseSensitivity: st.fixed_dictionaries({"mode": st.sampled_from(get_args(answers.Noise))}),
@@ -363,7 +425,11 @@ def of_families(families: Iterable[type[BaseMetric]]) -> st.SearchStrategy[BaseM
 
 RANKING = of_families(family for family in FAMILIES if family.ranking)
 VIEWS = st.builds(
-    View, metric=RANKING, stage=st.sampled_from(get_args(views.Stage)), source=st.none() | WORDS
+    View,
+    metric=RANKING,
+    stage=st.sampled_from(get_args(views.Stage)),
+    source=st.none() | WORDS,
+    judged_only=st.booleans(),
 ) | st.builds(View, metric=RANKING, rewrite=st.integers(1, 99), source=st.none() | WORDS)
 GAINS = st.builds(ListGain, metric=RANKING, rewrite=st.none() | st.integers(1, 99))
 # A view of the final list for all questions is the metric itself.
@@ -533,12 +599,8 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
             )
             for name, why in {
                 "mmr": "marginal relevance is no mrr",
-                "err@10": "expected reciprocal rank is no rr",
                 "idcg@10": "the ideal gain is no gain",
                 "gmap": "a geometric mean is no mean",
-                "rbp": "biased precision is no biased overlap",
-                "rprec": "precision at R is no precision at k",
-                "bpref": "a preference is no precision",
                 "infAP": "inferred",
                 "recall_gain@5": "a gain is no area",
                 "f3@5": "another beta",
@@ -619,12 +681,12 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
         # Parameters.
         pytest.param(
             "recall(beta=2)@5",
-            "'recall(beta=2)@5': recall has no parameter 'beta' (known: rel, stage, rewrite, source)",
+            "'recall(beta=2)@5': recall has no parameter 'beta' (known: rel, stage, rewrite, source, judged_only)",
             id="unknown parameter",
         ),
         pytest.param(
             "mrr(gain=binary)",
-            "'mrr(gain=binary)': mrr has no parameter 'gain' (known: rel, stage, rewrite, source)",
+            "'mrr(gain=binary)': mrr has no parameter 'gain' (known: rel, stage, rewrite, source, judged_only)",
             id="another's",
         ),
         pytest.param(
@@ -634,7 +696,7 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
         ),
         pytest.param(
             "recall(cutoff=5)",
-            "'recall(cutoff=5)': recall has no parameter 'cutoff' (known: rel, stage, rewrite, source)",
+            "'recall(cutoff=5)': recall has no parameter 'cutoff' (known: rel, stage, rewrite, source, judged_only)",
             id="cutoff by name",
         ),
         pytest.param(
@@ -742,6 +804,15 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
                 "recall_auc(grid=1/5/3)": f"grid must be two or more ascending cut-offs such as {GRID}, not '1/5/3'",
                 "recall_auc(grid=0/3)": "grid must be two or more ascending cut-offs such as 1/3/5/10/20, not '0/3'",
                 "recall_auc@5": "recall_auc takes no cut-off",
+                "rprec@5": "rprec takes no cut-off",
+                "bpref@5": "bpref takes no cut-off",
+                "rbp(p=0)": "p must lie between 0 and 1, not 0",
+                "rbp_residual(p=1)@5": "p must lie between 0 and 1, not 1",
+                "err(max=0)": "max must lie above 0 and at most at 1000, not 0",
+                "err(max=1e4)@5": "max must lie above 0 and at most at 1000, not 10000",
+                "recall(judged_only=maybe)@5": "parameter judged_only must be true or false, not 'maybe'",
+                "exact_match(articles=the)": "parameter articles is one of kept, dropped, not 'the'",
+                "score(cost,quantile=1)": "quantile must lie between 0 and 1, not 1",
                 "score(cost)@5": "score takes no cut-off",
                 "score": "score needs its field; write score(FIELD)",
                 "score()": "score needs its field; write score(FIELD)",

@@ -44,6 +44,7 @@ OF_RELEVANCE = {
     "precision": oracle.precision,
     "mrr": oracle.mrr,
     "ap": oracle.ap,
+    "rbp": oracle.rbp,
 }
 GRIDS = {"": (1, 3, 5, 10, 20), "grid=2/4": (2, 4), "grid=1/2/3/30": (1, 2, 3, 30)}
 
@@ -72,6 +73,15 @@ OF_LISTS: dict[str, dict[str, tuple[BaseMetric, OfList]]] = {
         )
         for beta in (0.5, 1, 2)
         for rel in (0, 2)
+        for suffix, k in CUTOFFS.items()
+    },
+    **{
+        family: {f"rel={rel}": (metric(f"{family}(rel={rel})"), partial(function, rel=rel)) for rel in (-1, 0, 0.5)}
+        for family, function in {"rprec": oracle.rprec, "bpref": oracle.bpref}.items()
+    },
+    "err": {
+        f"{top}{suffix}": (metric(f"err(max={top}){suffix}"), partial(oracle.err, k=k, top=top))
+        for top in (4, 5.5)
         for suffix, k in CUTOFFS.items()
     },
     "weighted_recall": {
@@ -111,6 +121,26 @@ OF_RETRIEVED: dict[str, dict[str, tuple[BaseMetric, OfList]]] = {
         suffix: (metric(f"f(of=retrieved,beta=2){suffix}"), partial(oracle.f, k=k, of="retrieved", beta=2))
         for suffix, k in CUTOFFS.items()
     },
+    "ap": {
+        f"retrieved,{rel}{suffix}": (
+            metric(f"ap(of=retrieved,rel={rel}){suffix}"),
+            partial(oracle.ap, k=k, rel=rel, of="retrieved"),
+        )
+        for rel in (0, 2)
+        for suffix, k in CUTOFFS.items()
+    },
+    # A document below the level is judged not relevant.
+    "bpref": {f"rel={rel}": (metric(f"bpref(rel={rel})"), partial(oracle.bpref, rel=rel)) for rel in (1, 2)},
+    # Lower is better, and the end of the list is a part of it.
+    "rbp_residual": {
+        f"{p}{suffix}": (metric(f"rbp_residual(p={p},rel=1){suffix}"), partial(oracle.rbp_residual, k=k, p=p, rel=1))
+        for p in (0.5, 0.8)
+        for suffix, k in CUTOFFS.items()
+    },
+    "rbp": {
+        f"0.5{suffix}": (metric(f"rbp(p=0.5){suffix}"), partial(oracle.rbp, k=k, p=0.5))
+        for suffix, k in CUTOFFS.items()
+    },
     "ndcg": {
         f"{gain},{kind}{suffix}": (
             metric(f"ndcg(gain={gain},discount={kind},ideal=retrieved){suffix}"),
@@ -121,7 +151,7 @@ OF_RETRIEVED: dict[str, dict[str, tuple[BaseMetric, OfList]]] = {
         for suffix, k in CUTOFFS.items()
     },
 }
-EVERY_LIST = {family: OF_LISTS[family] | OF_RETRIEVED.get(family, {}) for family in OF_LISTS}
+EVERY_LIST = {family: OF_LISTS.get(family, {}) | OF_RETRIEVED.get(family, {}) for family in OF_LISTS | OF_RETRIEVED}
 OF_NAMES: dict[str, dict[str, tuple[BaseMetric, OfNames]]] = {
     family: {suffix: (metric(f"{family}{suffix}"), partial(function, k=k)) for suffix, k in CUTOFFS.items()}
     for family, function in {
@@ -174,7 +204,10 @@ OF_LINES: dict[str, dict[str, tuple[BaseMetric, OfLine]]] = {
         for source in ("kb", "KB")
     },
     "entity_f1": {"": (metric("entity_f1"), oracle.entity_f1)},
-    "score": {name: (metric(f"score({name})"), of_line(oracle.score, name=name)) for name in ("cost", "Faith")},
+    "score": {
+        **{name: (metric(f"score({name})"), of_line(oracle.score, name=name)) for name in ("cost", "Faith")},
+        "drop": (metric("score(cost,drop_from=Faith)"), of_line(oracle.score, name="cost", before="Faith")),
+    },
     "latency": {
         stage: (metric(f"latency(stage={stage})"), of_line(of_times, stage=stage))
         for stage in ("total", "retrieve", "rerank")
@@ -187,7 +220,8 @@ OF_LINES: dict[str, dict[str, tuple[BaseMetric, OfLine]]] = {
     },
 }
 
-NOT_OF_ONE_QUERY = {("latency", "quantile"), ("score", "better")}  # of the aggregate, and of a gate
+# Of the aggregate, and of a gate.
+NOT_OF_ONE_QUERY = {("latency", "quantile"), ("score", "quantile"), ("score", "better")}
 
 
 def test_every_family_and_every_parameter_has_an_oracle() -> None:
@@ -217,7 +251,8 @@ close = partial(pytest.approx, rel=1e-12, abs=1e-12)
 
 
 def seen(gold: Mapping[str, float], ranked: list[str]) -> MatchedQuery:
-    return match(Sample(query_id="q", gains=gold, k=SAMPLE_K), Ranking("q", *once(ranked)))
+    needs = frozenset({Need.JUDGED})
+    return match(Sample(query_id="q", gains=gold, k=SAMPLE_K), Ranking("q", *once(ranked)), needs=needs)
 
 
 def values(gold: Mapping[str, float], ranked: list[str]) -> dict[tuple[str, str], float | None]:
@@ -289,7 +324,7 @@ def test_one_more_relevant_document_never_lowers_it(
     before = values(gold, ranked)
     after = values(gold, [*ranked[:place], doc, *ranked[place + 1 :]])
     for place_of, value in before.items():
-        improved, rounding = after[place_of], 1e-12 if place_of[0] == "f" else 0
+        improved, rounding = after[place_of], 1e-12 if place_of[0] in {"f", "err"} else 0
         assert (value is None) == (improved is None), place_of
         assert value is None or improved is None or improved >= value - rounding, place_of
 
@@ -455,7 +490,7 @@ def test_matching_agrees_with_the_slow_implementation(
     query, names = matched(question, line, how), named(question, line.items)
     for family, variants in EVERY_LIST.items():
         for variant, (each, slow) in variants.items():
-            expected = slow(question.gains, names)
+            expected = slow(oracle.judgments(question), names)
             assert each.per_query(query) == (None if expected is None else close(expected)), (family, variant)
     for family, of_names in OF_NAMES.items():
         for variant, (each, slow_too) in of_names.items():
@@ -488,16 +523,19 @@ def test_other_lists_of_the_line_agree_with_the_slow_implementation(
 ) -> None:
     how, named = way
     query = matched(question, line, how)
-    rewrites = [*(line.rewrites or ()), None, None][:2]
+    lists = [line.items, line.raw, *[*(line.rewrites or ()), None, None][:2]]
+    gold, names = oracle.judgments(question), [None if each is None else named(question, each) for each in lists]
+    shorter = [None if each is None else oracle.condensed(gold, each) for each in names]
     for variant, (each, slow) in ALL_OF_LISTS.items():
-        final, raw, first, second = (
-            None if items is None else slow(question.gains, named(question, items))
-            for items in (line.items, line.raw, *rewrites)
-        )
+        final, raw, first, second = (None if each is None else slow(gold, each) for each in names)
+        of_judged = [None if each is None else slow(gold, each) for each in shorter]
         expected: list[tuple[View | ListGain, float | None]] = [
             (View(metric=each, stage="raw"), raw),
             (View(metric=each, rewrite=1), first),
             (View(metric=each, rewrite=2), second),
+            (View(metric=each, judged_only=True), of_judged[0]),
+            (View(metric=each, judged_only=True, stage="raw"), of_judged[1]),
+            (View(metric=each, judged_only=True, rewrite=1), of_judged[2]),
             (View(metric=each, source="kb"), final if question.source == "kb" else None),
             (View(metric=each, source="kb", stage="raw"), raw if question.source == "kb" else None),
             (ListGain(metric=each), None if raw is None or final is None else final - raw),
@@ -512,7 +550,8 @@ EVERY_METRIC: list[Metric] = [
     each for table in (EVERY_LIST, OF_NAMES, OF_LINES) for variants in table.values() for each, _ in variants.values()
 ]
 SOME_VIEWS: list[Metric] = [
-    parse_metric(name) for name in ("recall(stage=raw)@3", "mrr(source=kb)", "rerank_gain(mrr)")
+    parse_metric(name)
+    for name in ("recall(stage=raw)@3", "mrr(source=kb)", "rerank_gain(mrr)", "p(judged_only=true)@3")
 ]
 
 

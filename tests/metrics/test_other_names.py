@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from shutil import which
 
 import ir_measures
 import pytest
@@ -19,7 +20,7 @@ RUN = {
     query: {doc: float(len(DOCS) - rank) for rank, doc in enumerate(CHOICES.sample(DOCS, length))}
     for query, length in zip(GOLD, (1, 2, 3, 4, 5, 6, 9, 12, 20, 25, 30, 30), strict=True)
 }
-GDEVAL = {"nDCG(dcg='exp-log2')@10"}  # by a Perl script that prints five decimals
+GDEVAL = {"nDCG(dcg='exp-log2')@10", "ERR@20"}  # by a Perl script that prints five decimals
 
 
 def ours(name: str) -> dict[str, float]:
@@ -60,3 +61,16 @@ def test_beir(name: str) -> None:
 def test_every_name_is_the_metric_that_the_table_says(name: str) -> None:
     [canonical] = {names[name] for names in OTHER_TOOLS.values() if name in names}
     assert ours(name) == ours(canonical)
+
+
+@pytest.mark.skipif(which("perl") is None, reason="gdeval is a Perl script")
+@pytest.mark.parametrize(
+    ("theirs", "name"),
+    [("ERR@3", "err@3"), ("ERR@20", "err@20"), ("nDCG(dcg='exp-log2')@10", "ndcg(gain=exponential)@10")],
+)
+def test_gdeval(theirs: str, name: str) -> None:
+    """Its queries are numbers, and it prints five decimals."""
+    gold, run = ({query[1:]: docs for query, docs in given.items()} for given in (GOLD, RUN))
+    measure = ir_measures.parse_measure(theirs)
+    found = {each.query_id: each.value for each in ir_measures.iter_calc([measure], gold, run)}
+    assert {query[1:]: value for query, value in ours(name).items()} == pytest.approx(found, abs=5e-6 + 1e-9)

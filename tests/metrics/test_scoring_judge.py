@@ -85,6 +85,7 @@ def test_recall_may_move_either_way_and_is_no_bound() -> None:
     ("metric", "bounds"),
     [
         *(pytest.param(name, True, id=name) for name in ("hit@5", "mrr", "mrr@10", "precision@5", "hit(stage=raw)@5")),
+        *(pytest.param(name, True, id=name) for name in ("rbp", "rbp@5", "err@20")),
         *(
             pytest.param(name, False, id=name)
             for name in (
@@ -94,13 +95,18 @@ def test_recall_may_move_either_way_and_is_no_bound() -> None:
                 "map",
                 "ndcg@5",
                 "judged@5",
+                "rprec",
+                "bpref",
+                "rbp_residual",
+                "map(of=retrieved)",
+                "mrr(judged_only=true)",
                 "rerank_gain(hit@5)",
                 "latency",
             )
         ),
     ],
 )
-def test_labels_give_an_upper_bound_to_three_metrics(metric: str, bounds: bool) -> None:  # noqa: FBT001 -- a table
+def test_labels_give_an_upper_bound_to_five_metrics(metric: str, bounds: bool) -> None:  # noqa: FBT001 -- a table
     assert parse_metric(metric).judge_bounds is bounds
 
 
@@ -133,7 +139,7 @@ def test_a_judge_alone_does_not_bring_a_query_into_the_mean() -> None:
 
 BOUNDED = parse_metrics(
     "hit@1,hit@3,hit(rel=2)@3,mrr,mrr@2,mrr(rel=2),precision@1,precision@3,precision(rel=2)@3,precision@all,"
-    "precision(of=retrieved)@3"
+    "precision(of=retrieved)@3,rbp,rbp(p=0.5)@2,err,err(max=3)@2"
 )
 GAINS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1.0, 0.0, 1.0, 2.0, 3.0]), max_size=4)
 CHUNKS = st.lists(st.sampled_from([f"{doc}{part}" for doc in "abcdefx" for part in ("", "#1", "#2")]), unique=True)
@@ -354,7 +360,9 @@ WORST: dict[str, float | None] = {
     **dict.fromkeys(("precision@5", "f@5", "mrr", "ap@5", "dcg@5", "ndcg@5", "judged@5", "containment@5"), 0.0),
     **dict.fromkeys(("distinct_docs@5", "novelty@5", "freshness@5", "source_coverage", "entity_f1"), 0.0),
     **dict.fromkeys(("recall(stage=raw)@5", "recall(rewrite=1)@5", "recall(source=kb)@5", "overlap@5", "rbo"), 0.0),
-    **dict.fromkeys(("negatives_above@5", "holes@5", "redundancy@5", "misroute_rate"), 1.0),
+    **dict.fromkeys(("negatives_above@5", "holes@5", "redundancy@5", "misroute_rate", "rbp_residual"), 1.0),
+    **dict.fromkeys(("rprec", "rbp", "bpref", "err@20", "map(of=retrieved)", "mrr(judged_only=true)"), 0.0),
+    **dict.fromkeys(("answer_contains", "exact_match", "token_f1"), 0.0),
     **dict.fromkeys(("latency", "latency(quantile=0.9)", "score(cost)", "source_share(kb)"), None),
     **dict.fromkeys(("answered_rate", "claim_recall", "vital_claim_recall", "factual_correctness"), 0.0),
     **dict.fromkeys(("context_recall", "context_precision", "answer_relevancy", "semantic_similarity"), 0.0),

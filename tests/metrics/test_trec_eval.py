@@ -1,7 +1,8 @@
 """Agreement with what trec_eval prints in its own test, for every query and in total, to its four decimals.
 
 Compared, for each of the output files in OUTPUTS:
-- the measures of MEASURES: P, recall, success, map, recip_rank, ndcg, Rprec, relative_P, set_P, set_recall, set_F, unj;
+- the measures of MEASURES: P, recall, success, map, recip_rank, ndcg, Rprec, relative_P, set_P, set_recall, set_F, unj,
+  bpref, rbp and rbp_resid;
 - the counts of COUNTS: num_ret, num_rel, num_rel_ret, num_nonrel_judged_ret, num_q, and the run's tag;
 - relstring, which spells out the order of the first documents;
 - what trec_eval's options mean here: `-c` is the mean as we take it anyway, `-l` is `rel=`, `-M` is the plan's depth.
@@ -76,6 +77,10 @@ MEASURES = {
     "precision@{}": r"P_(\d+)",
     "precision@all": r"set_P",
     "precision(of=retrieved)@all": r"set_P",
+    "rprec": r"Rprec|Rprec_mult_1\.00",
+    "bpref": r"bpref",
+    "rbp(p=0.9)": r"rbp",
+    "rbp_residual(p=0.9)": r"rbp_resid",
     "precision@k": r"Rprec|Rprec_mult_1\.00",  # the sample's own k is set to the number of its relevant documents
     "recall@{}": r"recall_(\d+)",
     "recall@all": r"set_recall",
@@ -106,7 +111,6 @@ ORDER = r"relstring(?:_\d+)?"  # one sign a rank: the grade, `-` not in the qrel
 
 NOT_OURS = {
     r"gm_map|gm_bpref": "geometric mean over the queries",
-    r"bpref": "counts judged non-relevant documents above relevant ones",
     r"infAP": "estimates what an incomplete pool would hold",
     r"iprec_at_recall_\S+|11pt_avg\S*": "precision interpolated at levels of recall",
     r"Rprec_mult_(?!1\.00)\S+": "cut-off at a multiple of the number of relevant documents",
@@ -115,7 +119,6 @@ NOT_OURS = {
     r"ndcg_rel|Rndcg": "nDCG averaged over ranks, or cut at the number of relevant documents",
     r"set_relative_P": "divides by the number retrieved where that is less than the number of relevant documents",
     r"set_map": "product of set_P and set_recall",
-    r"rbp|rbp_resid": "rank-biased precision",
 }
 
 # Why: {(file, query, measure): ours}. Everything else is compared with what is printed.
@@ -128,6 +131,8 @@ DIFFERS: dict[str, dict[tuple[str, str, str], float]] = {
         ("out.test.aql", "303", "unj_10"): 0,
         ("out.test.aql", "all", "unj_10"): 0,
         ("out.test.aql", "303", "unj_20"): 0,
+        ("out.test.aql", "303", "rbp_resid"): 0,
+        ("out.test.aql", "all", "rbp_resid"): 0.0204,
         ("out.test.aql", "all", "unj_20"): 1 / 3 * 2 / 20,  # two of query 301's first 20 are not in the qrels at all
     },
     "an absent query scores the worst, which is 1 where lower is better; trec_eval counts 0, the best": {
@@ -140,7 +145,13 @@ DIFFERS: dict[str, dict[tuple[str, str, str], float]] = {
             ("all", "unj_10"): 1 / 3,
             ("302", "unj_20"): 1,
             ("all", "unj_20"): (1 + 2 / 20) / 3,
+            ("302", "rbp_resid"): 1,
+            ("all", "rbp_resid"): (1 + 0.0610 + 0.0049) / 3,
         }.items()
+    },
+    "its gain is the grade by the query's highest, whatever the level; here a document is relevant or not": {
+        ("out.test.aql", "301", "rbp"): 0,
+        ("out.test.aql", "all", "rbp"): (0.76282 + 0.02118) / 3,
     },
 }
 OURS = {place: value for values in DIFFERS.values() for place, value in values.items()}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import pytest
+from msgspec.structs import replace
 
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.matching import match
@@ -195,6 +196,18 @@ def test_a_view_reads_as_its_metric_does(metric: str, another: str) -> None:
     for name in ("cutoff", "direction", "unit", "low", "high", "worst", "judge_bounds", "at_quantile"):
         assert getattr(view, name) == getattr(own, name), name
     assert view.aggregate([0.0, 0.5]) == 1 / 4
+
+
+def test_labels_bound_nothing_in_a_condensed_list() -> None:
+    """A label of 0 is judged, and moves a relevant document down."""
+    sample = Sample(query_id="q", gains={"b": 1.0})
+    bounded = parse_metric("mrr(judged_only=true)")
+    assert not bounded.judge_bounds
+    before, after = (
+        bounded.per_query(match(each, listed("a b"), needs=bounded.needs))
+        for each in (sample, replace(sample, gains={"a": 0.0, "b": 1.0}))
+    )
+    assert (before, after) == (1, 1 / 2)
 
 
 @pytest.mark.parametrize("gain", ["rerank_gain", "rewrite_gain"])

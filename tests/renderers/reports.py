@@ -71,6 +71,7 @@ HOLDS = replace(
     RECALL,
     metric="hit@5",
     value=0.9,
+    paired_value=0.9,
     delta=0.0,
     delta_ci=(0.0, 0.0),
     verdict=Verdict.PASS,

@@ -27,6 +27,7 @@ LATENCY = replace(
     direction=Direction.LOWER,
     value=35.25,
     baseline=30.0,
+    paired_value=35.25,
     delta=5.25,
     delta_ci=(1.0, 9.5),
     threshold=50.0,
@@ -67,6 +68,11 @@ def test_values_of_a_gate(gate: GateResult, baseline: str, now: str, change: str
         pytest.param(replace(GATE, delta_ci=None), "", id="no interval"),
         pytest.param(replace(GATE, delta=0.0, delta_ci=(0.0, 0.0)), "", id="nothing changed"),
         pytest.param(replace(GATE, delta_ci=(None, None)), "", id="no bound that the data support"),
+        pytest.param(
+            replace(GATE, value=0.761, n_pairs=40),
+            "95%: −10.4 to −2.1 pp; 91.9% → 85.8% on the 40 queries in both runs",
+            id="the value over all queries is another",
+        ),
     ],
 )
 def test_interval_of_a_change(gate: GateResult, text: str) -> None:

@@ -194,11 +194,8 @@ def _label(arguments: argparse.Namespace) -> Iterator[str]:
     items, by = label_files.read_sample(arguments.sample), arguments.by.strip()
     path = arguments.output or label_files.labels_beside(arguments.sample)
     labels = label_files.read_labels(path, items)
-    names = {label.by for label in labels.values()}
-    like = next(
-        (name for name in names - {by} if label_files.name_key(name) == label_files.name_key(by) and by not in names),
-        None,
-    )
+    names, key = {label.by for label in labels.values()}, label_files.name_key
+    like = next((name for name in names - {by} if key(name) == key(by) and by not in names), None)
     if like or not by:
         known = f"{path} has labels by {like!r}" if like else "it is empty"
         raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")

@@ -29,6 +29,7 @@ Facts = dict[str, Any]
 
 # What any ranking metric can be asked besides, each by an example.
 VIEWS = {"stage": "recall(stage=raw)@50", "rewrite": "recall(rewrite=1)@5", "source": "recall(source=kb-br)@5"}
+VIEWS["judged_only"] = "map(judged_only=true)"
 GAINS = {RERANK_GAIN: f"{RERANK_GAIN}(recall@5)", REWRITE_GAIN: f"{REWRITE_GAIN}(recall@5)"}
 
 WITHOUT_NUMBER = {
@@ -236,7 +237,8 @@ def default_text(facts: Facts) -> str:
     default = facts["default"]
     if facts["required"]:
         return "required"
-    return "none" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+    plain = str(default).lower() if isinstance(default, bool) else str(default)
+    return "none" if default is None else f"{default:g}" if isinstance(default, float) else plain
 
 
 def _list(listed: Sequence[Facts]) -> str:

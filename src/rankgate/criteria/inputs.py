@@ -21,7 +21,7 @@ from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.source import STDIN
+from rankgate.readers.source import STDIN, shown_path
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
@@ -87,7 +87,7 @@ def gold_of(
         from rankgate.readers.untrusted import refuse_large_gold  # noqa: PLC0415 -- paid only where it is needed
 
         refuse_large_gold(file.path)
-    gold = read_gold(file.path, file.format)
+    gold = read_gold(file.path, file.format, file.map)
     holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
     if not holdout and part != "private":
         return gold
@@ -97,7 +97,12 @@ def gold_of(
 
 
 def run_of(
-    named: InputFile | None, criteria: Criteria | None, needs: frozenset[Need] = frozenset(), *, untrusted: bool = False
+    named: InputFile | None,
+    criteria: Criteria | None,
+    needs: frozenset[Need] = frozenset(),
+    *,
+    untrusted: bool = False,
+    most_problems: int | None = None,
 ) -> Run:
     """The candidate's run, opened; one that is untrusted is measured before.
 
@@ -107,8 +112,17 @@ def run_of(
     file = named or (criteria.inputs.run if criteria else None)
     if file is None:
         raise _not_named(["run"], criteria)
+    scores = criteria.inputs.scores if criteria and Need.SCORES in needs else None
     if not untrusted:
-        return read_run(file.path, file.format, needs=needs, map=file.map)
+        run = read_run(file.path, file.format, needs=needs, map=file.map, most_problems=most_problems)
+        if scores is None:
+            return run
+        from rankgate.readers.scores import with_scores  # noqa: PLC0415 -- as above
+
+        return with_scores(run, scores)
+    if scores is not None:
+        message = "is not read with --untrusted-run; state the scores in the run's lines"
+        raise bad_input(message, file=shown_path(scores), key="inputs.scores")
     from rankgate.readers.untrusted import read_untrusted_run  # noqa: PLC0415 -- as above
 
     if file.map is not None or file.format not in {None, "jsonl"}:

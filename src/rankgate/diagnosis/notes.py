@@ -70,6 +70,15 @@ def part_notes(gold: Gold) -> list[str]:
     return [f"Not judged here: {which} of {asked}; `rankgate baseline accept` judges all."] if gold.left_out else []
 
 
+def stray_scores(candidate: ScoredRun, gold: Gold) -> list[str]:
+    """How many queries have scores of `inputs.scores` and no line in the run; nothing where none does."""
+    scores = candidate.scores
+    known = ({*scores.query_ids} - {*scores.missing}) | {*scores.unknown_queries, *gold.left_out}
+    stray = candidate.run.scored - known
+    count = count_text(len(stray), "query of inputs.scores is", "queries of inputs.scores are")
+    return [f"{count} absent from the run; `rankgate validate` names them."] if stray else []
+
+
 def gold_note(changes: GoldChanges) -> str:
     """What became of the gold set since the baseline was accepted, in one sentence."""
     named = {"added": changes.added, "removed": changes.removed, "relabelled": changes.relabelled}

@@ -14,7 +14,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
-from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, untrusted_notes
+from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, stray_scores, untrusted_notes
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
@@ -97,6 +97,7 @@ def compose(
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *part_notes(gold),
+            *stray_scores(candidate, gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
             *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
@@ -106,7 +107,8 @@ def compose(
         gates=results,
         metrics={metric.name: _candidate_value(metric, candidate.scores, results) for metric in metrics},
         baseline_metrics={
-            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores) for metric in metrics
+            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores, results, own=False)
+            for metric in metrics
         }
         if baseline
         else {},
@@ -197,13 +199,19 @@ def internal_error(error: BaseException) -> Problem:
 
 
 def _value(
-    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult] = ()
+    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult], *, own: bool
 ) -> MetricValue:
-    """A column's value; as one of these gates has it, if any does, for its interval would come out the same again."""
-    whole = (gate for gate in results if gate.segment is None and gate.confidence == CONFIDENCE)
-    gate = next((gate for gate in whole if gate.metric == metric.name), None)
+    """A column's value; queries count as in the metric's first gate.
+
+    If the gates are of the column's own run, as one of them has it: its interval would come out the same again.
+    """
+    whole = [gate for gate in results if gate.segment is None and gate.metric == metric.name]
+    weighted = bool(whole and whole[0].weighting)
+    alike = (gate for gate in whole if own and gate.confidence == CONFIDENCE and bool(gate.weighting) is weighted)
+    gate = next(alike, None)
     if gate is None:
-        found = estimate(column, metric, clusters=scores.clusters, ends=attainable(metric, scores, column))
+        weights = scores.weights if weighted else ()
+        found = estimate(column, metric, scores.clusters, weights, ends=attainable(metric, scores, column))
         value, ci, n, spread = (found.value, found.ci, found.n, found.distribution) if found else (None, None, 0, None)
     else:
         value, ci, n = gate.value, gate.ci, gate.n
@@ -217,12 +225,13 @@ def _value(
         direction=metric.direction,
         meaning=metric.meaning,
         distribution=spread,
+        weighted=weighted,
     )
 
 
 def _candidate_value(metric: Metric, scores: Scores, results: Sequence[GateResult]) -> MetricValue:
     missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
-    value = _value(metric, scores.values[metric.name], scores, results)
+    value = _value(metric, scores.values[metric.name], scores, results, own=True)
     return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 

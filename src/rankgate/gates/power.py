@@ -30,10 +30,11 @@ _LARGEST = 1e150  # beyond it squares overflow
 
 def detectable(
     gate: Gate,
+    clusters: Sequence[Hashable] = (),
+    weights: Sequence[float] = (),
     *,
     queries: int,
     differences: Sequence[float] = (),
-    clusters: Sequence[Hashable] = (),
     relevant: float = 1.0,
     assumed: float | None = None,
     slope: float = 1.0,
@@ -41,7 +42,8 @@ def detectable(
     """What the gold set can see of the drop that the gate forbids, over the queries that are or will be compared.
 
     The spread of the `differences` of their paired values is measured if enough of them moved; else it is assumed, by
-    how many `relevant` documents a query has on average, which recall's steps depend on, or as `assumed` says. None
+    how many `relevant` documents a query has on average, which recall's steps depend on, or as `assumed` says. Unequal
+    `weights` make it as much larger as they leave fewer queries of equal weight (the design effect). None
     where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its spread is
     neither measured nor, its values not being rates, to be assumed. `slope` is J,
     the part of a true drop that a judge sees.
@@ -53,7 +55,7 @@ def detectable(
     usual = min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
     planned = (usual if gate.metric.spread is None else gate.metric.spread) if is_rate(gate.metric) else None
     planned = planned if assumed is None else assumed
-    spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
+    spread = power.planning_spread(differences, clusters, planned=planned, queries=queries, weights=weights)
     if spread is None:
         return None
     evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)

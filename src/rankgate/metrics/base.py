@@ -16,7 +16,7 @@ from rankgate.model.values import Direction, MatchedQuery, Need, Unit
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"
 REWRITE_GAIN = "rewrite_gain"
-VIEWS = ("stage", "rewrite", "source")
+VIEWS = ("stage", "rewrite", "source", "judged_only")
 
 
 class Kind(Enum):
@@ -28,7 +28,7 @@ class Kind(Enum):
     DRIFT = "drift"  # how far the list moved from the baseline's
     STATED = "stated"  # what the run states beside ids: routes, entities, versions, other tools' scores
     LATENCY = "latency"
-    ANSWER = "answer"  # of what was generated from the list, by a judge
+    ANSWER = "answer"  # of what was generated from the list, by a judge or by the gold's reference answer
 
 
 class Cutoff(Enum):
@@ -148,7 +148,7 @@ def choices_of(kind: Any) -> list[str]:
 
 
 def _written(value: object) -> str:
-    value = value.value if isinstance(value, Enum) else value
+    value = value.value if isinstance(value, Enum) else str(value).lower() if isinstance(value, bool) else value
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
@@ -179,10 +179,11 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
 
     ranking: ClassVar[bool] = True
 
-    def ranks(self, query: MatchedQuery) -> list[int]:
-        """Ranks of the relevant documents within the cut-off, ascending."""
+    def ranks(self, query: MatchedQuery, *, repeats: bool = False) -> list[int]:
+        """Ranks of the relevant documents within the cut-off, ascending; with `repeats` of each item of theirs."""
         limit, rel = self.limit(query), self.rel
-        return [rank for rank, gain in query.hits if rank <= limit and gain >= rel]
+        found = sorted(query.hits + query.repeats) if repeats else query.hits
+        return [rank for rank, gain in found if rank <= limit and gain >= rel]
 
     def relevant(self, query: MatchedQuery) -> int:
         """How many documents of the gold are relevant; 0 makes the metric undefined."""

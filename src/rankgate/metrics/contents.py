@@ -153,7 +153,7 @@ class Freshness(ItemMetric, frozen=True, kw_only=True):
 
 
 class Judged(ItemMetric, frozen=True, kw_only=True):
-    """Share of the first k results that the gold judges at all, a gain of 0 included.
+    """Share of the first k results that the gold judges at all, gains of 0 and hard negatives included.
 
     A low value says that the metrics beside it rest on few judgments. Range 0 to 1; undefined for an empty list.
     A list shorter than k divides by what it holds. Source: ir_measures, Judged@k, which does the same.

@@ -118,7 +118,6 @@ class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
 
 def _average_precision(relevant: list[bool]) -> float | None:
     """Of a list in its order; 0 where nothing is relevant, None where it is empty."""
-    if not relevant:
-        return None
     ranks = [rank for rank, each in enumerate(relevant, start=1) if each]
-    return sum(count / rank for count, rank in enumerate(ranks, start=1)) / len(ranks) if ranks else 0.0
+    total = sum(count / rank for count, rank in enumerate(ranks, start=1))
+    return total / max(1, len(ranks)) if relevant else None

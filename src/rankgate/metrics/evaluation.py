@@ -113,7 +113,8 @@ def score(
         metrics: names such as `"recall@5,mrr"` or `["recall@5", "ndcg(gain=exponential)@10"]`; by default hit, recall,
             precision and nDCG at `k`, and MRR and MAP over the whole list.
         k: cut-offs for every name that has none of its own: `k=[1, 5]` makes recall@1 and recall@5 of `recall`.
-        match: chunk, doc or text, or a `Matching` with its parameters.
+        match: chunk, doc or text, or a `Matching` with its parameters. By text, gold has passages, and a run in memory
+            may have bare texts where it else has ids.
         default_k: the cut-off where neither a name, nor `k`, nor the gold's sample states one.
         baseline: the run to compare with, for metrics such as overlap and rbo.
         workers: how many processes read a run file, if it is an uncompressed JSONL or TREC file; by default 1 below
@@ -194,19 +195,29 @@ def _gold(given: GoldLike) -> Gold:
 def _run(given: Any, plan: Plan, name: str) -> Run:
     if isinstance(given, str | os.PathLike):
         return read_run(os.fspath(given), needs=plan.needs)
-    rankings = [_ranking(query_id, entry, plan.needs, name) for query_id, entry in _by_query(given, name)]
+    rankings = [_ranking(query_id, entry, plan, name) for query_id, entry in _by_query(given, name)]
     return Run(name=name, format="python", rankings=iter(rankings))
 
 
-def _ranking(query_id: str, entry: Any, needs: frozenset[Need], name: str) -> Ranking:
+def _ranking(query_id: str, entry: Any, plan: Plan, name: str) -> Ranking:
+    needs = plan.needs
     if type(entry) is list and not needs and set(map(type, entry)) == {str}:  # the usual case, many times as fast
         return Ranking(query_id, *once(entry))
     try:
         scored = isinstance(entry, Mapping) and "topk" not in entry
-        line = written_line(query_id, by_score(entry) if scored else drained(entry))
+        result = by_score(entry) if scored else drained(entry)
+        if plan.how.by is By.TEXT and isinstance(result, list | tuple):
+            result = [_with_text(each) for each in result]
+        line = written_line(query_id, result)
         return to_ranking(msgspec.convert(line, loose_shape(needs)), query_id, needs)
     except ValueError as error:
         raise bad_input(f"query {shown(query_id)}: {spoken(error)}", file=name) from error
+
+
+def _with_text(entry: Any) -> Any:
+    """A bare text, or one with its score, as the item that it is the text of; the text is its id."""
+    text, *score = entry if isinstance(entry, list | tuple) and len(entry) == len(("text", "score")) else (entry,)
+    return {"chunk_id": text, "text": text, "score": next(iter(score), None)} if isinstance(text, str) else entry
 
 
 def _by_query(given: Any, name: str) -> Iterator[tuple[str, Any]]:

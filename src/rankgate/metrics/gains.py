@@ -9,8 +9,10 @@ import math
 from collections.abc import Iterable
 from typing import ClassVar, Literal
 
+from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import BaseMetric, Cutoff
 from rankgate.model.values import MatchedQuery, Unit
+from rankgate.readers.samples import LARGEST_GAIN
 
 Gain = Literal["linear", "exponential", "binary"]
 Discount = Literal["log2", "jarvelin"]
@@ -93,3 +95,43 @@ class NDCG(DCG, frozen=True, kw_only=True):
         ideal = discounted(enumerate(best, start=1), self.gain, limit, self.discount)
         found = discounted(query.hits, self.gain, limit, self.discount)
         return min(1.0, found / ideal) if ideal else 0.0  # rounding may end just above 1
+
+
+class ERR(BaseMetric, frozen=True, kw_only=True):
+    """Expected value of 1 / rank at which a reader from the top is satisfied, by a chance that the grade gives.
+
+    Even the best list stays below 1. Range 0 to 1; undefined where the gold names no relevant document. Source:
+    Chapelle et al. (2009); gdeval, and by it ir_measures, where the highest grade is 4 whatever the gold has.
+
+    Attributes:
+        max: the highest grade of the scale, 4 by default; a gain above it is an error.
+    """
+
+    max: float = 4.0
+
+    key: ClassVar[str] = "err"
+    formula: ClassVar[str] = "Σ_{i≤k} (1/i) s_i Π_{j<i} (1 − s_j), s_i = (2^g_i − 1) / 2^max"
+    default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
+    unit: ClassVar[Unit] = Unit.SCORE
+    judge_bounds: ClassVar[bool] = True
+    ranking: ClassVar[bool] = True
+    plain: ClassVar[str] = "how soon a reader of {first} is satisfied, 1 = at once"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.max <= LARGEST_GAIN:
+            raise ValueError(f"max must lie above 0 and at most at {LARGEST_GAIN}, not {self.max:g}")
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The expected 1 / rank; None where nothing is relevant, a RankgateError where a gain is above the highest."""
+        if not query.ideal:
+            return None
+        if (top := query.ideal[0]) > self.max:
+            what = f"{self.name}: query {shown(query.query_id)} of the gold set has the gain {top:g}"
+            raise bad_input(f"{what}, above the highest grade, {self.max:g}; write err(max={top:g})")
+        limit, total, reads_on = self.limit(query), 0.0, 1.0
+        for rank, grade in query.hits:
+            if rank <= limit:
+                satisfied = math.expm1(grade * math.log(2)) / 2**self.max
+                total += reads_on * satisfied / rank
+                reads_on *= 1 - satisfied
+        return total

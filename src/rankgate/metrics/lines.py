@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
 from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
@@ -149,72 +150,21 @@ class EntityF1(LineMetric, frozen=True, kw_only=True):
         return self.worst if query.sample and query.sample.entities is not None else None
 
 
-class Score(LineMetric, frozen=True, kw_only=True):
-    """The mean of a number that another tool wrote into `scores` of the line: `score(faithfulness)`.
-
-    rankgate does not know what it means, so a gate on it states `direction: higher` or `lower`. Any finite number;
-    undefined where the line states null or NaN, or no such key, and for a query that the run lacks.
+class QuantileMetric(LineMetric, frozen=True, kw_only=True):
+    """A metric of which the mean is taken, or a quantile over the queries.
 
     Attributes:
-        field: the key in `scores`; it must be given and stands alone: `score(cost)`.
-        better: which way is better, higher (default) or lower; a gate's `direction` sets it.
-    """
-
-    field: str = ""
-    better: Direction = Direction.HIGHER
-
-    key: ClassVar[str] = "score"
-    alone: ClassVar[str | None] = "field"
-    asks_direction: ClassVar[bool] = True
-    formula: ClassVar[str] = "mean of scores[field] over the queries"
-    unit: ClassVar[Unit] = Unit.NUMBER
-    low: ClassVar[float | None] = None
-    high: ClassVar[float | None] = None
-    worst: ClassVar[float | None] = None
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.SCORES})
-    plain: ClassVar[str] = "what another tool scored, on average"
-
-    @property
-    def direction(self) -> Direction:  # type: ignore[override]  # the one metric whose direction its user states
-        """As stated."""
-        return self.better
-
-    def per_query(self, query: MatchedQuery) -> float | None:
-        """The number that the line states, or None."""
-        scores = query.details.scores if query.details else None
-        return scores.get(self.field) if scores else None
-
-    def stated(self, details: Details) -> bool:
-        """Whether the field is there."""
-        return self.field in (details.scores or {})
-
-
-Stage = Literal["retrieve", "rerank", "total"]  # of the run's `latency_ms`; the total is the sum of all that are given
-
-
-class Latency(LineMetric, frozen=True, kw_only=True):
-    """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
-
-    Lower is better. From 0 up; undefined for a query whose stages have no time or null, and for one that the run lacks.
-
-    Attributes:
-        stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.
         quantile: between 0 and 1, as in `latency(quantile=0.9)`; `p90` is the same. The mean if not given. It is the
             smallest value with at least that share of the queries at or below it (inverted distribution function).
     """
 
-    stage: Stage = "total"
-    quantile: float | None = None
+    if TYPE_CHECKING:  # a field of each, after its own, as names have it
+        quantile: float | None = None
 
-    key: ClassVar[str] = "latency"
-    formula: ClassVar[str] = "mean or quantile of latency_ms over the queries"
-    direction: ClassVar[Direction] = Direction.LOWER
-    unit: ClassVar[Unit] = Unit.MILLISECONDS
-    kind: ClassVar[Kind] = Kind.LATENCY
+    low: ClassVar[float | None] = None
     high: ClassVar[float | None] = None
     worst: ClassVar[float | None] = None
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.LATENCY})
-    plain: ClassVar[str] = "milliseconds that a question takes"
+    within: ClassVar[str]
 
     def __post_init__(self) -> None:
         if self.quantile is not None and not 0 < self.quantile < 1:
@@ -225,12 +175,87 @@ class Latency(LineMetric, frozen=True, kw_only=True):
         """The quantile asked for; None for the mean."""
         return self.quantile
 
+    def aggregate(self, values: Sequence[float]) -> float:
+        """The mean, or the quantile asked for."""
+        return super().aggregate(values) if self.quantile is None else empirical_quantile(values, self.quantile)
+
     @property
     def meaning(self) -> str:
         """One clause for a reader who does not know the metric."""
-        if self.quantile is None:
-            return "milliseconds that a question takes on average"
-        return f"milliseconds within which {100 * self.quantile:g}% of the questions are answered"
+        return f"{self.plain} on average" if self.quantile is None else self.within.format(100 * self.quantile)
+
+
+class Score(QuantileMetric, frozen=True, kw_only=True):
+    """A number that another tool wrote into `scores` of the line: `score(faithfulness)`, the mean or a quantile.
+
+    rankgate does not know what it means, so a gate on it states `direction: higher` or `lower`. Any finite number;
+    undefined where the line states null or NaN, or no such key, and for a query that the run lacks.
+
+    Attributes:
+        field: the key in `scores`; it must be given and stands alone: `score(cost)`.
+        better: which way is better, higher (default) or lower; a gate's `direction` sets it.
+        drop_from: another key in `scores`, of which the share is taken that is lost per query: 1 − scores[field] /
+            scores[drop_from]; undefined where one of them is not stated, or `drop_from` is not above 0.
+    """
+
+    field: str = ""
+    better: Direction = Direction.HIGHER
+    drop_from: str | None = None
+    quantile: float | None = None
+
+    key: ClassVar[str] = "score"
+    alone: ClassVar[str | None] = "field"
+    asks_direction: ClassVar[bool] = True
+    formula: ClassVar[str] = "mean or quantile of scores[field] over the queries"
+    unit: ClassVar[Unit] = Unit.NUMBER
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.SCORES})
+    plain: ClassVar[str] = "what another tool scored"
+    within: ClassVar[str] = "what another tool scored at most for {:g}% of the questions"
+
+    @property
+    def direction(self) -> Direction:  # type: ignore[override]  # the one metric whose direction its user states
+        """As stated."""
+        return self.better
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The number that the line states, or what is lost from another one; None where there is none."""
+        scores = (query.details.scores if query.details else None) or {}
+        value = scores.get(self.field)
+        if self.drop_from is None or value is None:
+            return value
+        before = scores.get(self.drop_from) or 0.0
+        drop = 1 - value / before if before > 0 else math.inf
+        return drop if math.isfinite(drop) else None
+
+    def stated(self, details: Details) -> bool:
+        """Whether the field is there, and the one that it is compared with."""
+        return {self.field, self.drop_from or self.field} <= (details.scores or {}).keys()
+
+
+Stage = Literal["retrieve", "rerank", "total"]  # of the run's `latency_ms`; the total is the sum of all that are given
+
+
+class Latency(QuantileMetric, frozen=True, kw_only=True):
+    """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
+
+    Lower is better. From 0 up; undefined for a query whose stages have no time or null, and for one that the run lacks.
+
+    Attributes:
+        stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.
+    """
+
+    stage: Stage = "total"
+    quantile: float | None = None
+
+    key: ClassVar[str] = "latency"
+    formula: ClassVar[str] = "mean or quantile of latency_ms over the queries"
+    direction: ClassVar[Direction] = Direction.LOWER
+    unit: ClassVar[Unit] = Unit.MILLISECONDS
+    kind: ClassVar[Kind] = Kind.LATENCY
+    low: ClassVar[float | None] = 0.0
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.LATENCY})
+    plain: ClassVar[str] = "milliseconds that a question takes"
+    within: ClassVar[str] = "milliseconds within which {:g}% of the questions are answered"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The stage's time, or None where the run does not state it."""
@@ -244,7 +269,3 @@ class Latency(LineMetric, frozen=True, kw_only=True):
     def stated(self, details: Details) -> bool:
         """Whether the stage's time is there."""
         return self.stage == "total" or self.stage in (details.latency_ms or {})
-
-    def aggregate(self, values: Sequence[float]) -> float:
-        """The mean, or the quantile asked for."""
-        return super().aggregate(values) if self.quantile is None else empirical_quantile(values, self.quantile)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from enum import Enum
+from functools import partial
 
 import msgspec
 
@@ -108,13 +109,11 @@ def match(
     if needs <= OF_THE_LINE:
         return query
     details = ranking.details or Details()
-    other_lists = [
-        None if other is None else match(sample, other, depth=depth, default_k=default_k, how=how)
-        for other in (details.raw, *(details.rewrites or ()))
-    ]
+    of_list = partial(match, sample, depth=depth, default_k=default_k, how=how, needs=needs & {Need.JUDGED})
+    other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
     return msgspec.structs.replace(
         query,
-        judged=_ranks(documents, sample.gains) if Need.JUDGED in needs else (),
+        judged=_ranks(documents, {*sample.gains, *sample.negatives}) if Need.JUDGED in needs else (),
         negatives=_ranks(documents, sample.negatives) if Need.NEGATIVES in needs else (),
         ids=ids,
         documents=_parents(ids, details, how.separator) if Need.DOCS in needs else (),

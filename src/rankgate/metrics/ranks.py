@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from functools import cache
 from itertools import pairwise
 from typing import ClassVar
 
-from rankgate.metrics.base import Cutoff, RelevanceMetric
-from rankgate.model.values import MatchedQuery, Unit
+from rankgate.metrics.base import Cutoff, Kind, RelevanceMetric
+from rankgate.metrics.gains import Ideal
+from rankgate.model.values import Direction, MatchedQuery, Need, Unit
 
 GRID = "1/3/5/10/20"
 
@@ -42,7 +44,13 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
     Relevant documents that are not retrieved count as precision 0. Written `map` over the whole list, `ap@k` with a
     cut-off; divided by all relevant documents, also where they are more than k. Range 0 to 1; undefined where the gold
     names no relevant document. Source: Harman (1992); trec_eval, map and map_cut.
+
+    Attributes:
+        of: what it divides by: gold (all relevant documents, default), or retrieved (every item of a relevant document
+            within k), as Ragas' NonLLMContextPrecisionWithReference, where what was not found costs nothing.
     """
+
+    of: Ideal = "gold"
 
     key: ClassVar[str] = "ap"
     aliases: ClassVar[tuple[str, ...]] = ("map",)
@@ -59,10 +67,103 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """(1/n) Σ P@i · rel_i; None where nothing is relevant."""
+        relevant, by_found = self.relevant(query), self.of == "retrieved"
+        ranks = self.ranks(query, repeats=by_found)
+        total = sum(count / rank for count, rank in enumerate(ranks, start=1))
+        return total / ((by_found and len(ranks)) or relevant) if relevant else None
+
+
+class RPrecision(RelevanceMetric, frozen=True, kw_only=True):
+    """Share of the relevant documents among the first n, as many places as there are relevant documents.
+
+    1 is always in reach. Range 0 to 1; undefined where the gold names no relevant document. Source: trec_eval, Rprec.
+    """
+
+    cutoff: int | Cutoff = Cutoff.NONE
+
+    key: ClassVar[str] = "rprec"
+    aliases: ClassVar[tuple[str, ...]] = ("r_prec", "r_precision", "rprecision")
+    formula: ClassVar[str] = "|R_n ∩ G| / n"
+    default_cutoff: ClassVar[Cutoff] = Cutoff.NONE
+    plain: ClassVar[str] = "share of the relevant documents found in as many results as there are of them"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """|R_n ∩ G| / n; None where nothing is relevant."""
         relevant = self.relevant(query)
-        return (
-            sum(count / rank for count, rank in enumerate(self.ranks(query), start=1)) / relevant if relevant else None
-        )
+        return sum(rank <= relevant for rank in self.ranks(query)) / relevant if relevant else None
+
+
+class BinaryPreference(RPrecision, frozen=True, kw_only=True):
+    """How seldom documents judged not relevant stand above relevant ones; what nobody judged is passed over.
+
+    J = what the gold judges and does not count as relevant, hard negatives too; without any it is recall@all. Range 0
+    to 1; undefined where the gold names no relevant document. Source: Buckley & Voorhees (2004); trec_eval, bpref.
+    """
+
+    key: ClassVar[str] = "bpref"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    formula: ClassVar[str] = "(1/n) Σ_{r ∈ R ∩ G} (1 − min(|J above r|, m) / m), m = min(|J|, n)"
+    unit: ClassVar[Unit] = Unit.SCORE
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.JUDGED})
+    plain: ClassVar[str] = "how seldom documents judged not relevant stand above relevant ones, 1 = never"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The mean over the relevant documents; None where nothing is relevant."""
+        relevant, sample = self.relevant(query), query.sample
+        if not relevant or sample is None:
+            return None
+        most = min(relevant, len({*sample.gains, *sample.negatives}) - relevant) or 1
+        wrong = sorted({*query.judged}.difference(self.ranks(query, repeats=True)))
+        return sum(1 - min(bisect(wrong, rank), most) / most for rank in self.ranks(query)) / relevant
+
+
+class RankBiasedPrecision(RelevanceMetric, frozen=True, kw_only=True):
+    """Share of relevant documents among those read by someone who goes on to the next rank with probability p.
+
+    No list reaches 1; `rbp_residual` is what the unjudged may add. Range 0 to 1; undefined where the gold names no
+    relevant document. Source: Moffat & Zobel (2008), Rank-biased precision.
+
+    Attributes:
+        p: the chance of going on to the next rank, between 0 and 1; 0.8 by default.
+    """
+
+    p: float = 0.8
+
+    key: ClassVar[str] = "rbp"
+    formula: ClassVar[str] = "(1 − p) Σ_{i≤k} p^{i−1} rel_i"
+    default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
+    unit: ClassVar[Unit] = Unit.SCORE
+    judge_bounds: ClassVar[bool] = True
+    plain: ClassVar[str] = "share of relevant documents in what an impatient reader of {first} sees"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p < 1:
+            raise ValueError(f"p must lie between 0 and 1, not {self.p:g}")
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """(1 − p) Σ p^(i−1); None where nothing is relevant."""
+        return (1 - self.p) * sum(self.p ** (rank - 1) for rank in self.ranks(query)) if self.relevant(query) else None
+
+
+class RankBiasedResidual(RankBiasedPrecision, frozen=True, kw_only=True):
+    """How much higher `rbp` would be if all that nobody judged were relevant, also below the list. Lower is better.
+
+    Range 0 to 1; undefined where the gold names no relevant document. Source: Moffat & Zobel (2008), the residual.
+    """
+
+    key: ClassVar[str] = "rbp_residual"
+    formula: ClassVar[str] = "(1 − p) Σ_{i≤d} p^{i−1} unjudged_i + p^d, d = min(k, |R|)"
+    direction: ClassVar[Direction] = Direction.LOWER
+    kind: ClassVar[Kind] = Kind.CONTENT
+    worst: ClassVar[float | None] = 1.0
+    judge_bounds: ClassVar[bool] = False
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.JUDGED})
+    plain: ClassVar[str] = "how much higher rbp may be for what nobody judged, in {first} and below"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """1 − (1 − p) Σ p^(i−1) over the judged ranks, which is the same; None where nothing is relevant."""
+        known = sum(self.p ** (rank - 1) for rank in query.judged if rank <= self.limit(query))
+        return max(0.0, 1 - (1 - self.p) * known) if self.relevant(query) else None
 
 
 class RecallAUC(RelevanceMetric, frozen=True, kw_only=True):

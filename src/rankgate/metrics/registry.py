@@ -25,8 +25,13 @@ ROWS = (
     "rankgate.metrics.sets:F",
     "rankgate.metrics.ranks:ReciprocalRank",
     "rankgate.metrics.ranks:AveragePrecision",
+    "rankgate.metrics.ranks:RPrecision",
+    "rankgate.metrics.ranks:BinaryPreference",
+    "rankgate.metrics.ranks:RankBiasedPrecision",
+    "rankgate.metrics.ranks:RankBiasedResidual",
     "rankgate.metrics.gains:DCG",
     "rankgate.metrics.gains:NDCG",
+    "rankgate.metrics.gains:ERR",
     "rankgate.metrics.lines:Latency",
     "rankgate.metrics.contents:NegativesAbove",
     "rankgate.metrics.lines:FalseEvidenceRate",
@@ -59,11 +64,15 @@ ROWS = (
     "rankgate.metrics.lines:Score",
     "rankgate.metrics.drift:Overlap",
     "rankgate.metrics.drift:RankBiasedOverlap",
+    "rankgate.metrics.references:AnswerContains",
+    "rankgate.metrics.references:ExactMatch",
+    "rankgate.metrics.references:TokenF1",
 )
 
 # Other tools' names that stand for a family with parameters and, where none is written, a cut-off; `?` asks for one.
 Preset = tuple[str, dict[str, str], str]
-_SET, _EXPONENTIAL = {"of": "retrieved"}, {"gain": "exponential"}
+_SET, _EXPONENTIAL, _ENGLISH = {"of": "retrieved"}, {"gain": "exponential"}, {"articles": "dropped"}
+_RAGAS = ("ranked_context_precision", "nonllmcontextprecisionwithreference", "non_llm_context_precision_with_reference")
 PRESETS: dict[str, Preset] = {
     "ndcg_any": ("ndcg", {"gain": "binary"}, ""),  # LongMemEval
     "recall_any": ("hit", {}, "?"),
@@ -72,6 +81,9 @@ PRESETS: dict[str, Preset] = {
     **dict.fromkeys(("set_p", "setp", "id_based_context_precision"), ("precision", _SET, "all")),  # trec_eval, …, Ragas
     **dict.fromkeys(("set_recall", "setr", "id_based_context_recall"), ("recall", {}, "all")),
     **dict.fromkeys(("set_f", "setf"), ("f", _SET, "all")),
+    **dict.fromkeys(_RAGAS, ("ap", _SET, "all")),
+    "squad_em": ("exact_match", _ENGLISH, ""),
+    "squad_f1": ("token_f1", _ENGLISH, ""),
     "map_cut": ("ap", {}, "?"),
     "ndcg_cut": ("ndcg", {}, "?"),
     "dcg_burges": ("dcg", _EXPONENTIAL, ""),  # ranx

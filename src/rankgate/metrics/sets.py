@@ -119,7 +119,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
     Range 0 to 1; undefined where the gold names no relevant document. Source: trec_eval, P and set_P.
 
     Attributes:
-        of: what it divides by: places (k, default), or retrieved (the results that there are within k).
+        of: what precision divides by: places (k, default), or retrieved (the results that there are within k).
     """
 
     of: Of = "places"
@@ -137,8 +137,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
             return None
         limit = self.limit(query)
         places = min(limit, query.retrieved) if self.of == "retrieved" or self.cutoff is Cutoff.WHOLE else limit
-        right = len(self.ranks(query)) + sum(rank <= limit and gain >= self.rel for rank, gain in query.repeats)
-        return right / places if places else 0.0
+        return len(self.ranks(query, repeats=True)) / places if places else 0.0
 
 
 class F(Precision, frozen=True, kw_only=True):
@@ -149,11 +148,9 @@ class F(Precision, frozen=True, kw_only=True):
 
     Attributes:
         beta: how many times as much recall counts as precision; 1 by default.
-        of: what precision divides by: places (k, default), or retrieved (the results that there are within k).
     """
 
     beta: float = 1.0
-    of: Of = "places"
 
     key: ClassVar[str] = "f"
     aliases: ClassVar[tuple[str, ...]] = ()

@@ -44,7 +44,7 @@ class _Around(BaseMetric, frozen=True, kw_only=True):
 
 
 class View(_Around, frozen=True, kw_only=True):
-    """A ranking metric over another list, or over the queries of one source.
+    """A ranking metric over another list, over the queries of one source, or over the judged results alone.
 
     Any ranking metric takes these parameters beside its own. Everything else is the metric's: range, direction, what an
     absent query scores. The other list is matched and cut as the final one is. Undefined where the line has no such
@@ -55,15 +55,22 @@ class View(_Around, frozen=True, kw_only=True):
         stage: final (default), or raw: the list before reranking.
         rewrite: the list of the n-th rewritten question, from 1; the original question's if not given.
         source: only the queries whose gold names this source, spelled exactly so; all queries if not given.
+        judged_only: true removes results that the gold does not judge, so that later ones move up, as trec_eval's `-J`;
+            hard negatives and gains of 0 or below are judged.
     """
 
     stage: Stage = "final"
     source: str | None = None
+    judged_only: bool = False
 
     low: ClassVar[float | None] = _inner("low")
     high: ClassVar[float | None] = _inner("high")
     worst: ClassVar[float | None] = _inner("worst")
-    judge_bounds: ClassVar[bool] = _inner("judge_bounds")
+
+    @property
+    def judge_bounds(self) -> bool:  # type: ignore[override]
+        """The metric's; not of condensed lists, in which a label of 0 moves what is relevant down."""
+        return self.metric.judge_bounds and not self.judged_only
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,20 +91,21 @@ class View(_Around, frozen=True, kw_only=True):
     def needs(self) -> frozenset[Need]:
         """The metric's, and the list that is asked of."""
         more = {Need.RAW} if self.stage == "raw" else {Need.REWRITES} if self.rewrite else set()
-        return self.metric.needs | more
+        return self.metric.needs | more | ({Need.JUDGED} if self.judged_only else set())
 
     @property
     def meaning(self) -> str:
         """The metric's, and of which list or queries; the source is the name's to tell, since anyone may choose it."""
         of_list = " before reranking" if self.stage == "raw" else ""
         of_list += f" for the rewritten question {self.rewrite}" if self.rewrite else ""
+        of_list += ", judged results only" if self.judged_only else ""
         of_queries = ", questions of one source" if self.source is not None else ""
         return f"{self.metric.meaning}{of_list}{of_queries}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The metric of the list, or None where there is none or the query is of another source."""
         seen = listed(query, self.stage, self.rewrite) if self._concerns(query) else None
-        return None if seen is None else self.metric.per_query(seen)
+        return None if seen is None else self.metric.per_query(condensed(seen) if self.judged_only else seen)
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, or None where the gold leaves the metric undefined or names another source."""
@@ -112,6 +120,14 @@ def listed(query: MatchedQuery, stage: Stage, rewrite: int | None) -> MatchedQue
     if rewrite is not None:
         return query.rewrites[rewrite - 1] if rewrite <= len(query.rewrites) else None
     return query.raw if stage == "raw" else query
+
+
+def condensed(query: MatchedQuery) -> MatchedQuery:
+    """The query with a list of its judged results alone; matched with `Need.JUDGED`."""
+    rank_of = {rank: place for place, rank in enumerate(query.judged, start=1)}
+    hits, repeats = (tuple([(rank_of[rank], gain) for rank, gain in each]) for each in (query.hits, query.repeats))
+    judged = tuple(rank_of.values())
+    return msgspec.structs.replace(query, hits=hits, repeats=repeats, judged=judged, retrieved=len(judged))
 
 
 class ListGain(_Around, frozen=True, kw_only=True):

@@ -74,16 +74,8 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         lack = aged if self.judge.startswith(judge.id) else Lack.JUDGE
         if found is None or lack:
             return without_labels(lack or Lack.METRIC)
-        return Standing(
-            floor=found.state(drop=False),
-            drop=found.state(drop=True),
-            labels=found.labels,
-            rarer=found.rarer,
-            people=len(self.people),
-            sensitivity=found.sensitivity,
-            specificity=found.specificity,
-            slope=found.slope,
-        )
+        own = {key: getattr(found, key) for key in ("labels", "rarer", "sensitivity", "specificity", "slope")}
+        return Standing(floor=found.state(drop=False), drop=found.state(drop=True), people=len(self.people), **own)
 
 
 def without_labels(lack: Lack) -> Standing:

@@ -183,6 +183,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     the relevant ones. `k` is the sample's own cut-off (`metadata.k`) for metrics whose name has none. `answers` are
     texts of which any one answers the question, `claims` what a right answer must say, each once. `as_of` is the day
     (ISO 8601) for which it is asked, `source` and `entities` what a router and an entity extractor should have found.
+    `weight` is its traffic, in any unit; the tag `traffic:head`, `traffic:torso` or `traffic:tail` comes from it.
     """
 
     query_id: str
@@ -199,6 +200,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
     entities: tuple[str, ...] | None = None
     cluster: str | None = None
+    weight: float | None = None
     line: int | None = None
 
     def relevant(self) -> list[str]:
@@ -206,16 +208,16 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return [doc for doc, gain in self.gains.items() if gain > 0]
 
     def judgments(self) -> list[Any]:
-        """The gains and, where there are any, the claims, as JSON can hold them, whatever their order in the file."""
+        """The gains and, where there are any, claims and weight, as JSON can hold them, whatever their order."""
         claims = [sorted((claim.text, claim.vital) for claim in self.claims)] if self.claims else []
-        return [sorted(self.gains.items()), *claims]
+        return [sorted(self.gains.items()), *claims, *([] if self.weight is None else [self.weight])]
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
-    `fingerprint` is a digest of the judgments, claims among them, whatever the format; None until somebody asks for it
-    (`fingerprint_of`).
+    `fingerprint` is a digest of the judgments, claims and weights among them, whatever the format; None until somebody
+    asks for it (`fingerprint_of`).
     `left_out` are those of the file that are not judged here: private ones, or the others of a `private` part.
     """
 
@@ -230,6 +232,11 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     def all_samples(self) -> Mapping[str, Sample]:
         """The queries of the whole file."""
         return {**self.samples, **self.left_out} if self.left_out else self.samples
+
+    @property
+    def unweighted(self) -> list[Sample]:
+        """The queries of the whole file without a weight."""
+        return [sample for sample in self.all_samples.values() if sample.weight is None]
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
@@ -382,7 +389,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none.
     `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the
     lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
-    could have stated it. `clusters` has the cluster of each query where the gold names any.
+    could have stated it. `clusters` has the cluster of each query where the gold names any, `weights` those of all
+    queries if each has one, as parts of the largest.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
@@ -399,6 +407,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     outlines: Mapping[str, Outline] = {}
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
     unstated: Mapping[Need, str] = {}
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}

@@ -138,6 +138,9 @@ _stated = attrgetter(*ANSWER_KEYS)
 _NOT_STATED = (None,) * len(ANSWER_KEYS)
 
 
+_LOOSE_KEYS = {**_LINE_KEYS, Need.LATENCY: dict[str, float | None] | float | None}  # a bare number is the total
+
+
 @cache
 def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLine]:
     """The loose shape with the keys that these needs add, so that nothing is decoded, or refused, without need."""
@@ -151,7 +154,7 @@ def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLi
     if Need.REWRITES in needs:
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
         lists.append((Need.REWRITES.value, list[rewrite] | None, None))
-    fields = lists + _added(_LINE_KEYS, needs)
+    fields = lists + _added(_LOOSE_KEYS, needs)
     fields += [("judge", str | None, None)] * (Need.SCORES in needs) + _ANSWER_FIELDS * (Need.ANSWER in needs)
     if stored and Need.VERDICTS in needs:  # of another run they are what its author would like to read
         fields.append((Need.VERDICTS.value, msgspec.Raw, msgspec.Raw()))
@@ -193,6 +196,7 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
     if not needs:
         return ranked
     raw, rewrites, times, source, scores = (getattr(line, key, None) for key in _OF_LINES)
+    times = {"total": times} if isinstance(times, int | float) else times
     if not plausible(times):
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
     judge = getattr(line, "judge", None)

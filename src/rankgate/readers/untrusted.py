@@ -12,6 +12,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from sys import getsizeof
 
 import msgspec
@@ -54,8 +55,11 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
 
 
 def refuse_large_gold(path: str) -> None:
-    """Refuse a gold set that a pull request may have changed where it is too large or no regular file, unparsed."""
+    """Refuse a gold set that a pull request may have changed where it is too large, no regular file, or Parquet."""
     _measured(path, MAX_GOLD, jsonl=False)
+    with Path(path).open("rb") as file:
+        if file.read(4) == b"PAR1":
+            raise bad_input(f"is Parquet, which {_FLAG} does not read; write it as CSV or JSONL", file=shown_path(path))
 
 
 def _measured(path: str, most: int, *, jsonl: bool) -> None:

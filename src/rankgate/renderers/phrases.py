@@ -73,10 +73,16 @@ def gate_change(gate: GateResult) -> str:
 
 
 def gate_change_interval(gate: GateResult) -> str:
-    """`95%: −8.1 to −3.4 pp`, or nothing where the data support none or nothing changed."""
-    bounds = change_interval_text(gate.delta_ci, gate.unit)
+    """`95%: −8.1 to −3.4 pp`, as far as the data support one and anything changed; what proves it, and of whom it is.
+
+    Where the value over all queries reads otherwise than that on the pairs, the change is not now − baseline.
+    """
+    bounds, paired = change_interval_text(gate.delta_ci, gate.unit), _value(gate.paired_value, gate)
     interval = f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
-    return "; ".join(filter(None, [interval, exact_proof(gate)]))
+    of_pairs = gate.delta is not None and gate.paired_value is not None and paired != gate_now(gate)
+    both = f"{count_text(gate.n_pairs, 'query', 'queries')} in both runs"
+    pairs = f"{gate_baseline(gate)} → {paired} on the {both}" if of_pairs else ""
+    return "; ".join(filter(None, [interval, exact_proof(gate), pairs]))
 
 
 def change_interval_text(ci: Interval | None, unit: Unit) -> str:
@@ -267,6 +273,25 @@ def queries_line(report: Report) -> str:
         if value.undefined or not parts:
             parts.append(f"{value.n:,} of {asked} have a value of {name}{lacking * bool(value.undefined)}")
     return f"{'; '.join(parts)}."
+
+
+def weights_line(report: Report) -> str:
+    """What weights make of the gates that count by traffic, and how much rests on few questions."""
+    found = [(gate, weights_texts(gate)) for gate in report.gates if gate.is_main and gate.weighting]
+    values = [f"{gate.metric} {gate_now(gate)} ({unweighted})" for gate, (unweighted, _) in found]
+    uneven = dict.fromkeys(uneven for _, (_, uneven) in found)
+    return f"By traffic: {', '.join(values)}. {' '.join(uneven)}" if found else ""
+
+
+def weights_texts(gate: GateResult) -> tuple[str, str]:
+    """`84.0% unweighted, change −0.5 pp`, and how unequal the weights are; both empty without weights."""
+    found = gate.weighting
+    if found is None:
+        return "", ""
+    change = "" if found.delta is None else f", change {delta_text(found.delta, gate.unit, _decimals(gate))}"
+    heaviest = f"The heaviest question has {found.heaviest:.1%} of the traffic"
+    uneven = f"{heaviest}; the effective number of questions is {found.effective:,.1f} of {gate.n:,}."
+    return f"{_value(found.value, gate)} unweighted{change}", uneven
 
 
 def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:

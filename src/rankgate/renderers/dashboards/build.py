@@ -167,11 +167,13 @@ def _release(tag: Tag, placed: Placed) -> Release:
 
 
 def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Acceptance], shown: Shown) -> Curve:
-    judged, points = Need.VERDICTS in metric.needs, list[Point]()
+    judged, points, turns, before_by = Need.VERDICTS in metric.needs, list[Point](), 0, None
     for run in runs:
         value = run.values.get(metric.name)
         if value is not None and value.value is not None:
-            span = run.judges if judged else 0
+            by = _weighted(metric, run.record)
+            turns, before_by = turns + (before_by not in (None, by)), by
+            span = turns + (run.judges if judged else 0)
             before = points[-1].value if points and points[-1].span == span else None
             points.append(Point(run=run, value=value.value, rescored=value.rescored, before=before, span=span))
     month = days_after(shown.date, -MONTH)
@@ -182,6 +184,8 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
     newest = next((run.record.judge for run in reversed(runs) if run.record.judge), None)
     if judged and newest and acceptances and acceptances[-1].record.judge not in (newest, UNSET):
         accepted = None  # what another judge gave
+    if points and acceptances and _weighted(metric, acceptances[-1].record) != before_by:
+        accepted = None  # what counts queries otherwise
     sign = 1 if metric.direction is Direction.HIGHER else -1
     jumps = [(sign * (point.value - point.before), point) for point in points if point.before is not None]
     jumps.sort(key=lambda jump: jump[0])
@@ -200,6 +204,10 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         better=jumps[-1][1] if jumps and jumps[-1][0] > 0 else None,
         missing=len(runs) - len(points),
     )
+
+
+def _weighted(metric: Metric, record: Record) -> bool:
+    return metric.name in (record.weighted or ())
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):

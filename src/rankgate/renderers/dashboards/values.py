@@ -101,7 +101,7 @@ class Span(_Part, frozen=True, kw_only=True):
 
 
 class Point(_Part, frozen=True, kw_only=True):
-    """A run's value on a curve, and that of the point before it by the same judge; `span` counts the judges so far."""
+    """A run's value on a curve, and that of the point before it in the same span: judge and weights are the same."""
 
     run: ShownRun
     value: float

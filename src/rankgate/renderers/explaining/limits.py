@@ -21,7 +21,7 @@ from rankgate.model.wording import (
     value_text,
 )
 from rankgate.renderers.escape import listed, safe
-from rankgate.renderers.phrases import exact_proof
+from rankgate.renderers.phrases import exact_proof, weights_texts
 
 MAX_NAMED = 10
 _MAX_DECIMALS = 9
@@ -55,7 +55,8 @@ def value_lines(found: GateExplained) -> list[str]:
     decimals = _decimals_of(found.gate)
     of = f" of {found.total:,}" if found.total is not None and found.total != gate.n else ""
     over = f"over {gate.n:,}{of} {'question' if gate.n == 1 else 'questions'}"
-    how = f"the mean {over}"
+    unweighted, uneven = weights_texts(gate)
+    how = f"the mean {'by traffic ' if uneven else ''}{over}"
     if found.quantile is not None:
         how = f"the {100 * found.quantile:g}% quantile {over}: as many are at or below it"
     now = value_text(gate.value, gate.unit, decimals)
@@ -66,6 +67,7 @@ def value_lines(found: GateExplained) -> list[str]:
         lines = [f"Now {now} in people's units: {since}{_seen_part(gate)}.", own]
     elif gate.delta_raw is not None:
         lines.append(f"That is the judge's own value; the change is in people's units{_seen_part(gate)}.")
+    lines += [f"{unweighted}. {uneven}"] if uneven else []
     lacking, worst = count_text(found.absent, "question"), "at the metric's worst value"
     if found.absent and found.lost is None:
         lines.append(f"At most {lacking} that the run lacks, counted {worst}.")

@@ -1,0 +1,94 @@
+"""Whether a generated answer agrees with the reference of the gold set, word by word: no judge is asked."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import ClassVar, Literal
+from unicodedata import category
+
+from rankgate.metrics.base import Kind
+from rankgate.metrics.lines import LineMetric
+from rankgate.metrics.texts import folded, stands_in
+from rankgate.model.values import MatchedQuery, Need, Unit
+
+Articles = Literal["kept", "dropped"]
+# A token each, since blanks do not part words or particles are attached: Thai, Lao, Burmese, Khmer and East Asian ones.
+_SIGN = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"
+_TOKEN = re.compile(rf"{_SIGN}|(?:(?!{_SIGN})\S)+")
+
+
+class AnswerContains(LineMetric, frozen=True, kw_only=True):
+    """Whether the reference (`metadata.answer`) occurs in the line's `answer`, folded as for `containment`.
+
+    Of several references the best counts. "Not 30 days" contains "30 days". 0 without an answer and for a query that
+    the run lacks. Range 0 or 1; undefined without a reference and for questions with `no_answer: true`.
+    `answer_containment` looks into the results instead.
+    """
+
+    key: ClassVar[str] = "answer_contains"
+    aliases: ClassVar[tuple[str, ...]] = ("string_present",)
+    formula: ClassVar[str] = "1 if a reference occurs in the answer, else 0"
+    kind: ClassVar[Kind] = Kind.ANSWER
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
+    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.answer",)
+    plain: ClassVar[str] = "share of answers in which the reference occurs"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """The best agreement, 0 without an answer; None without a reference and where nothing answers the question."""
+        sample, generated = query.sample, query.details and query.details.generated
+        if sample is None or not sample.answers or sample.no_answer:
+            return None
+        answer = (generated and generated.answer) or ""
+        return max(self.agreement(answer, reference) for reference in sample.answers) if folded(answer) else 0.0
+
+    def agreement(self, answer: str, reference: str) -> float:
+        """From 0 to 1; neither text is empty."""
+        return float(stands_in(folded(reference), folded(answer)))
+
+
+class ExactMatch(AnswerContains, frozen=True, kw_only=True):
+    """Whether the answer is the reference (`metadata.answer`), but for case, punctuation and white space.
+
+    What Unicode holds for the same (NFKC) is alike; punctuation of any script and ASCII's symbols are removed, so that
+    3.5 is 35. Range 0 or 1; 0 and undefined as `answer_contains`. `squad_em` is SQuAD's (Rajpurkar et al. 2016).
+
+    Attributes:
+        articles: kept (default), or dropped: a, an and the, for English.
+    """
+
+    articles: Articles = "kept"
+
+    key: ClassVar[str] = "exact_match"
+    aliases: ClassVar[tuple[str, ...]] = ("em", "answer_exact_match")
+    formula: ClassVar[str] = "1 if the answer is a reference, else 0"
+    plain: ClassVar[str] = "share of answers that are the reference"
+
+    def agreement(self, answer: str, reference: str) -> float:
+        """1.0 or 0.0."""
+        return float(self.tokens(answer) == self.tokens(reference))
+
+    def tokens(self, text: str) -> list[str]:
+        """What is compared of a text; all of it where it is nothing but punctuation and articles."""
+        whole = folded(text)
+        plain = re.sub(r"[^\w\s]|_", lambda each: each[0] * (category(each[0])[0] != "P" and each[0] > "\x7f"), whole)
+        return _TOKEN.findall(re.sub(r"\b(a|an|the)\b", " ", plain) if self.articles == "dropped" else plain) or [whole]
+
+
+class TokenF1(ExactMatch, frozen=True, kw_only=True):
+    """F1 of the tokens of the answer and of the reference (`metadata.answer`), each as often as it stands there.
+
+    Tokens are words, of Thai, Lao, Burmese, Khmer, Chinese, Japanese and Korean single characters; all else is as for
+    `exact_match`. Range 0 to 1; 0 and undefined as `answer_contains`. `squad_f1` is SQuAD's.
+    """
+
+    key: ClassVar[str] = "token_f1"
+    aliases: ClassVar[tuple[str, ...]] = ("answer_f1",)
+    formula: ClassVar[str] = "2 |A ∩ B| / (|A| + |B|), A and B the tokens of answer and reference"
+    unit: ClassVar[Unit] = Unit.SCORE
+    plain: ClassVar[str] = "how far answers and references have the same words, 1 = all"
+
+    def agreement(self, answer: str, reference: str) -> float:
+        """F1 of the two bags."""
+        own, other = Counter(self.tokens(answer)), Counter(self.tokens(reference))
+        return 2 * (own & other).total() / (own.total() + other.total())
