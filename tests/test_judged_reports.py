@@ -271,7 +271,7 @@ def test_a_calibration_is_shown_in_every_report(
         "of the run": "as if it erred alike on both runs",
         "of the change": "the change in faithfulness by people's labels of what changed",
     }[labels]
-    sees = "checked on 200 answers by 2 people: of a difference it sees 80% in faithfulness, 30% in answered_rate."
+    sees = "checked by 2 people: of a difference it sees 80% in faithfulness (95%: 70 to 90%, 200 answers), 30% in "
     own = f"The judge's own values: faithfulness 75.0% ({delta_text(of['delta_raw'], Unit.SHARE)})"
     assert of["delta_raw"] == pytest.approx(-0.25)
     few = "Advisory for answered_rate: the judge may see as little as 30% of a difference in answered_rate, and more"

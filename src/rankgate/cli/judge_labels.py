@@ -200,6 +200,8 @@ def _label(arguments: argparse.Namespace) -> Iterator[str]:
         known = f"{path} has labels by {like!r}" if like else "it is empty"
         raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
     if arguments.export:
+        if not arguments.export.casefold().endswith((".csv", "/stdout")):
+            raise bad_input("a sheet is .csv, which spreadsheets read", file=arguments.export)
         if Path(arguments.export).exists():
             raise bad_input("exists already, maybe with labels in it; name another file", file=arguments.export)
         write_atomic(arguments.export, label_files.label_sheet(items, labels, by))

@@ -240,7 +240,8 @@ def _detectable(
         see = partial(detectable, gate, *draws, queries=pairs.n_pairs, relevant=relevant, slope=slope)
         measured = see(differences=pairs.changes)
         # Answers that nearly all stayed as they were do not tell how the next system's will differ.
-        return see() if measured and measured.assumed and isinstance(gate.metric, JudgedMetric) else measured
+        usual = see() if measured and measured.assumed and isinstance(gate.metric, JudgedMetric) else None
+        return usual if usual and measured and usual.spread > measured.spread else measured
     column = candidate.values[gate.metric.name]
     alone = defined_only(candidate.clusters, column), unequal_only(candidate.weights, column)
     return detectable(gate, *alone, queries=own.n if own else 0, relevant=relevant, slope=slope)
