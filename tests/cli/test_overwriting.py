@@ -36,7 +36,7 @@ NO_FILES = {
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log", "n"),
-    *("judge", "judge_endpoint", "awaits"),
+    *("judge", "judge_endpoint", "awaits", "multi", "unanswerable", "overlap"),
 }
 PROJECT = {
     "gold.jsonl": '{"id": "q1", "input": "what?", "expected_output": ["a"]}\n',
@@ -127,6 +127,15 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["judge", "label", "s.jsonl", "--by", "a", "--export", "s.jsonl"], "--export", "SAMPLE"),
         (["judge", "label", "s.jsonl", "--by", "a", "--import", "x.csv", "-o", "x.csv"], "-o", "--import"),
     ],
+    ("gold draft", "output"): [
+        (["gold", "draft", "gold.jsonl", "-o", "gold.jsonl", "--force"], "-o", "CORPUS"),
+        (["gold", "draft", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
+    ],
+    ("gold review", "output"): [(["gold", "review", "g.jsonl", "--by", "a", "-o", "g.jsonl"], "-o", "DRAFT")],
+    ("gold review", "export"): [
+        (["gold", "review", "g.jsonl", "--by", "a", "-o", "h.jsonl", "--export", "g.jsonl"], "--export", "DRAFT"),
+        (["gold", "review", "g.jsonl", "--by", "a", "-o", "x.csv", "--import", "x.csv"], "-o", "--import"),
+    ],
     ("gold pool", "output"): [
         (["gold", "pool", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
         (["gold", "pool", "run.jsonl", "-o", "run.jsonl", "--force"], "-o", "RUN"),
@@ -134,6 +143,18 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ],
     ("gold merge", "output"): [
         (["gold", "merge", "gold.jsonl", "labels.jsonl", "-o", "labels.jsonl", "--force"], "-o", "LABELLED")
+    ],
+    ("gold anchor", "output"): [
+        (
+            ["gold", "anchor", "gold.jsonl", "--corpus", "docs.jsonl", "--chunks", "docs.jsonl", "-o", f"{name}.jsonl"],
+            "-o",
+            source,
+        )
+        for name, source in (("gold", "--gold"), ("docs", "--corpus"))
+    ],
+    ("gold negatives", "output"): [
+        (["gold", "negatives", "gold.jsonl", "--from", "x.jsonl", "-o", "x.jsonl", "--force"], "-o", "--from"),
+        (["gold", "negatives", "gold.jsonl", "--run", "run.jsonl", "-o", "run.jsonl", "--force"], "-o", "--run"),
     ],
     ("render", "output"): [
         (["render", "report.json", "-o", "report.json"], "-o", "REPORT"),

@@ -347,7 +347,7 @@ def test_answers_that_hardly_moved_promise_no_more_than_before_any_run(moved: in
     now, before = (
         Scores(
             query_ids=ids,
-            values={"faithfulness": [0.0] * count + [1.0] * (200 - count)},
+            values={"faithfulness": [*([0.0] * count), *([1.0] * (200 - count))]},
             matched={},
             missing=frozenset(),
             unknown_queries=(),

@@ -465,7 +465,10 @@ BOTH = "says no_answer: true and names relevant documents"
                 "gold.jsonl:1: expected_output: sample 'q1': expected a document id, found None",
                 "gold.jsonl:2: expected_output: sample 'q2': expected a document id, found True",
                 "gold.jsonl:3: expected_output: sample 'q3': expected a document id, found 1.5",
-                "gold.jsonl:4: expected_output: sample 'q4': expected a document id, found {'id': 'a'}",
+                (
+                    "gold.jsonl:4: expected_output[0]: sample 'q4': expected a span of doc, start, end, text, gain: "
+                    "object contains unknown field id"
+                ),
             ],
             id="what is no document id",
         ),

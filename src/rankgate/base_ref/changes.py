@@ -195,6 +195,7 @@ def _ceiling(
 
 def _match(how: Matching) -> str:
     by = {By.CHUNK: "", By.DOC: f", separator {how.separator}", By.TEXT: f", similarity {how.similarity:g}"}
+    by[By.SPAN] = f", coverage {how.coverage:g}{by[By.DOC]}"
     return how.by.value + ("" if how == Matching(by=how.by) else by[how.by])
 
 

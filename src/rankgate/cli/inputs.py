@@ -72,7 +72,7 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     """
     outputs = [(name, path) for _, name, path in _named(arguments, OUTPUTS) if path != STDIN]
     outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
-    replaces = {"record": "run", "merge": "gold", "calibrate": "judge.calibration"}
+    replaces = {"record": "run", "merge": "gold", "negatives": "gold", "calibrate": "judge.calibration"}
     replaced = replaces.get(getattr(arguments, "action", None) or command)
     inputs = [(name, path) for key, name, path in _named(arguments, INPUTS) if key != replaced]
     given = [path for name, path in inputs if name == "--criteria"]
@@ -149,9 +149,9 @@ def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compare
     return Plan(metrics=metrics, default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
 
 
-def metrics_of(listed: str) -> list[Metric]:
-    """The metrics that `--metrics` lists."""
+def metrics_of(listed: str, flag: str = "--metrics") -> list[Metric]:
+    """The metrics that a flag lists."""
     try:
         return parse_metrics(listed)
     except UnknownMetricError as error:
-        raise bad_input(str(error), key="--metrics") from error
+        raise bad_input(str(error), key=flag) from error

@@ -13,7 +13,7 @@ from rankgate.baselines.base import BaselineStore, Where, open_record
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError, bad_input, redacted
-from rankgate.metrics.base import Cutoff
+from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.plan import Part, Plan
 from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, Need
@@ -40,10 +40,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With `untrusted_run`
     the run is read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name.
     `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
-    report, with so many items of each ranking. `open_store` opens a store once: a branch is fetched and a bucket read
-    once, however many runs are judged by what lies there. `part` is what is judged of a gold set that is private in
-    part. `verdicts` is the file of what a judge said of answers, and `awaits` what has to come before the judge is
-    asked about those that lack its word.
+    report, with so many items of each ranking; `leading` is the metric whose changes are listed. `open_store` opens
+    a store once: a branch is fetched and a bucket read once, however many runs are judged by what lies there. `part` is
+    what is judged of a gold set that is private in part. `verdicts` is the file of what a judge said of answers, and
+    `awaits` what has to come before the judge is asked about those that lack its word.
     """
 
     date: str
@@ -58,6 +58,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     without_baseline: bool = False
     labels: tuple[SetLabel, ...] = ()
     details: int | None = None
+    leading: Metric | None = None
     part: Part = "public"
     verdicts: str | None = None
     awaits: Awaited | None = None

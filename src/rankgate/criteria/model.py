@@ -25,7 +25,7 @@ from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs,
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
 from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.metrics.base import Metric, widest_change
-from rankgate.metrics.matching import DEFAULT_K, SEPARATOR, By, Matching
+from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import CONFIDENCE, Direction, Evidence, Need
@@ -165,6 +165,7 @@ class GoldMap(Part):
     query_id: Text = Field(description="The query's id, or its text where it has none.")
     records: Text | None = optional(_RECORDS)
     question: Text | None = optional("The query's text.")
+    weight: Text | None = optional("How often the query is asked, in any unit.")
     items: Text | None = optional("The documents of a query: ids, objects, or gains by id. Absent: a judgment a row.")
     chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
     gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")
@@ -204,6 +205,8 @@ class RunMap(Part):
     text: Text | None = optional("A result's text.")
     doc_id: Text | None = optional("The document that a result is a part of.")
     doc_version: Text | None = optional("The day of the document's version, ISO 8601.")
+    start: Text | None = optional("For `match: span`: where a result begins in its document's text, from 0.")
+    end: Text | None = optional("For `match: span`: where it ends. Absent: `start` and the length of the text.")
     latency_ms: Text | None = optional("Milliseconds that the query took: a number, or an object of stages.")
     answer: Text | None = optional("The answer that was generated; needs `items`.")
     citations: Text | None = optional("The ids that the answer cites; needs `items`.")
@@ -390,14 +393,16 @@ class MatchRule(Part):
 
     by: Annotated[By, Strict(strict=False)] = Field(
         description="chunk: the ids are equal. doc: the item's document is the gold's id. text: the gold names "
-        "passages, and the item's text lies in one."
+        "passages, and the item's text lies in one. span: the gold names spans of documents, and items cover one."
     )
     separator: Text = optional(
-        "For doc: an item without doc_id belongs to the document that its id names before this text.", SEPARATOR
+        "For doc and span: an item without doc_id belongs to the document that its id names before this text.",
+        SEPARATOR,
     )
     similarity: float = optional(
         "For text: the share of the item's words that the passage must have; 1 = all of it.", 1.0, gt=0, le=1
     )
+    coverage: float = optional("For span: the share of a passage that items must cover.", COVERAGE, gt=0, le=1)
 
 
 class Criteria(Part):
@@ -427,7 +432,7 @@ class Criteria(Part):
         "Share of the queries that is private, which only `rankgate baseline accept` judges.", 0.0
     )
     match: Annotated[Matching, ReadAs(MatchRule)] = optional(
-        "What makes a retrieved item a document of the gold: chunk (default), doc or text.",
+        "What makes a retrieved item a document of the gold: chunk (default), doc, text or span.",
         "chunk",
         validate_default=True,
     )

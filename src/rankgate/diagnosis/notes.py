@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 OTHER_LENGTH = 2  # times: below, lists are about as long
 
 
+def draft_facts(gold: Gold) -> list[str]:
+    """How many samples are drafts. A gate may fail on them all the same: how far to trust them is not ours to know."""
+    drafts = sum(sample.draft for sample in gold.samples.values())
+    some = f"{drafts:,} of {count_text(len(gold.samples), 'question')} of the gold set"
+    text = "drafts that nobody has reviewed; `rankgate gold review` goes through them"
+    return [f"{some} {'is' if drafts == 1 else 'are'} {text}"] if drafts else []
+
+
 def notes_of(
     criteria: Criteria, candidate: ScoredRun, baseline: ScoredRun | None, changes: GoldChanges | None = None
 ) -> list[str]:

@@ -14,13 +14,20 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
-from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, stray_scores, untrusted_notes
+from rankgate.diagnosis.notes import (
+    draft_facts,
+    judged_value,
+    notes_of,
+    part_notes,
+    stray_scores,
+    untrusted_notes,
+)
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
-from rankgate.metrics.matching import OF_THE_LINE
+from rankgate.metrics.matching import OF_THE_LINE, By
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
@@ -43,6 +50,7 @@ from rankgate.model.report import (
     Source,
 )
 from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict
+from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -81,7 +89,10 @@ def compose(
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.outlines.values()
+    sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
+    warnings += [text for side in sides if side and (text := _unplaced(side, gold))]
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
+    warnings += draft_facts(gold)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     public = inputs.part == "public"  # the part that a baseline remembers
@@ -136,6 +147,13 @@ def compose(
         ),
     )
     return concluded(report)
+
+
+def _unplaced(side: ScoredRun, gold: Gold) -> str:
+    lists = (each.details.items or () for each in side.lists() if each.details and each.query_id in gold.samples)
+    placed = [item.start is not None for items in lists for item in items]
+    among = f"{placed.count(False):,} of {count_text(len(placed), 'item')} of {side.run.name} state no offsets"
+    return "" if all(placed) else f"{among}; passages are searched in their texts, where they have any"
 
 
 def with_details(

@@ -7,12 +7,15 @@ from typing import Literal, get_args
 
 import msgspec
 
+from rankgate.diagnosis.causes import floor_broken
+from rankgate.diagnosis.movements import first_k
 from rankgate.errors import bad_input, did_you_mean, shown
 from rankgate.gates.decision_rule import Finding, rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model.details import Cause, Question, ReportDetails
+from rankgate.model.details import Cause, Expected, Question, ReportDetails
 from rankgate.model.report import GateResult, Report
+from rankgate.model.tags import in_segment
 from rankgate.model.values import TOLERANCE, EvidenceState, ReasonKind, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
 
@@ -39,10 +42,14 @@ class LimitCheck(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the report, the gate's own or that of a part, with its limits."""
+    """A row of the report, the gate's own or that of a part, with its limits.
+
+    `below` are the questions behind a broken floor of ranked documents, where the questions are known.
+    """
 
     result: GateResult
     checks: tuple[LimitCheck, ...]
+    below: tuple[BelowFloor, ...] = ()
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +58,15 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     why: Why
     count: int
     queries: tuple[str, ...] = ()
+
+
+class BelowFloor(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that lacks relevant documents in the first `k`, which `expected` names with their ranks."""
+
+    query_id: str
+    cause: Cause
+    k: int
+    expected: tuple[Expected, ...]
 
 
 class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +104,11 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
     rows = list(filter(goes_with, report.gates))
     questions = report.details.questions if isinstance(report.details, ReportDetails) else None
     metric = _metric(gate.metric)
+
+    def _row(gate: GateResult) -> Row:
+        below = _below(gate, metric, questions) if questions and metric else []
+        return Row(result=gate, checks=tuple(checks_of(gate)), below=tuple(below))
+
     return GateExplained(
         gate=_row(gate),
         total=report.queries.total if report.queries else None,
@@ -131,8 +152,18 @@ def checks_of(gate: GateResult) -> list[LimitCheck]:
     return checks
 
 
-def _row(gate: GateResult) -> Row:
-    return Row(result=gate, checks=tuple(checks_of(gate)))
+def _below(gate: GateResult, metric: Metric, questions: Sequence[Question]) -> list[BelowFloor]:
+    """What lacks relevant documents within the cut-off, of the segment's questions, where the floor is broken."""
+    if not floor_broken(gate) or metric.kind is not Kind.RELEVANCE:
+        return []
+    k, found = first_k(metric), list[BelowFloor]()
+    for each in questions:
+        missed = tuple(doc for doc in each.expected if doc.after is None or doc.after > k)
+        if missed and in_segment(each.tags, gate.segment):
+            gone = Cause.NEVER_FOUND if any(doc.after is None for doc in missed) else Cause.LOWER
+            cause = Cause.NO_RESULT if each.cause is Cause.NO_RESULT else gone
+            found.append(BelowFloor(query_id=each.query_id, cause=cause, k=k, expected=missed))
+    return found
 
 
 def _metric(name: str) -> Metric | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # The usual spread of recall: of one relevant document, and the least, of many.
 _HIT, _MAX_STEPS = 0.43, 0.1
 _DIGITS = 3
+SIZES = (50, 100, 300, 800)  # of gold sets that people plan
 _LARGEST = 1e150  # beyond it squares overflow
 
 
@@ -69,6 +70,13 @@ def detectable(
         assumed=spread.assumed,
         sees=sight.sees(evidence, queries, limit),
     )
+
+
+def by_size(gate: Gate, spread: float) -> list[tuple[int, float, float, float]]:
+    """For gold sets of `SIZES` the drop that is caught by `estimate` and `proven_harm`, and `proven_safe`'s margin."""
+    appended, limit = widest_change(gate.metric) or 0.0, gate.regression_max or 0.0
+    sight = power.Sight(spread, appended, gate.confidence, math.sqrt(2) * gate.noise)
+    return [(n, sight.drop("estimate", n, limit), sight.drop("proven_harm", n, limit), sight.margin(n)) for n in SIZES]
 
 
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:

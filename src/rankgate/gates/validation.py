@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from rankgate.criteria import Criteria, load_criteria
+from rankgate.criteria import Criteria, InputFile, load_criteria
 from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, run_of
 from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
@@ -41,7 +41,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read.
 
     `entries` are waivers to copy, one for each violation that none covers. `without_gold_changes` says that the
-    criteria leave out a key whose default has changed. `notes` say what judging the run's answers costs and can show.
+    criteria leave out a key whose default has changed. `notes` say what judging the run's answers costs and can
+    show, and what other numbers of questions would.
     """
 
     problems: list[Problem]
@@ -61,16 +62,9 @@ def validate(inputs: Inputs) -> Findings:
     waivers = _attempt(problems, waivers_of, criteria) if criteria else None
     plan = criteria.plan() if criteria else Plan(metrics=[])
 
-    gold = rankings = mark = None
+    rankings = mark = None
     scored = frozenset[str]()
-    if gold_file:
-        named = gold_file.path, gold_file.format, gold_file.map
-        gold = _attempt(problems, read_gold, *named, most_problems=MAX_PROBLEMS)
-    if gold and criteria and criteria.holdout:
-        gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
-        few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
-        if len(gold.left_out) < LEAST_PRIVATE:
-            problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
+    gold = _gold(problems, gold_file, criteria) if gold_file else None
     open_run = partial(run_of, inputs.run, criteria)
     open_baseline = partial(baseline_of, inputs.baseline, criteria, deepest=deepest_cutoff(plan, gold) if gold else 0)
     openers: tuple[Callable[..., Run | None], ...] = (open_run, open_baseline)
@@ -105,8 +99,20 @@ def validate(inputs: Inputs) -> Findings:
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
+    notes += facts.size_facts(criteria, gold) if criteria and gold else []
     names = [name for name, value in read.items() if value is not None]
     return Findings(problems, noted, names, entries, notes, criteria is not None and criteria.gold_changes is None)
+
+
+def _gold(problems: list[Problem], file: InputFile, criteria: Criteria | None) -> Gold | None:
+    """The gold set, its public part where the criteria keep one private."""
+    gold = _attempt(problems, read_gold, file.path, file.format, file.map, most_problems=MAX_PROBLEMS)
+    if gold and criteria and criteria.holdout:
+        gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
+        few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
+        if len(gold.left_out) < LEAST_PRIVATE:
+            problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
+    return gold
 
 
 def _judging(

@@ -11,8 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate
+from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import shown
-from rankgate.gates.power import blind_spot, detectable, leaves_open, rounded
+from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open, rounded
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
 from rankgate.metrics.base import Cutoff, Metric, widest_change
 from rankgate.metrics.estimates import best_possible, is_rate
@@ -40,7 +41,7 @@ NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of s
 
 def gold_facts(gold: Gold) -> list[str]:
     """Facts of the gold set alone."""
-    facts: list[str] = []
+    facts = draft_facts(gold)
     samples = gold.samples.values()
     empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
     if empty:
@@ -78,7 +79,8 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str, scored: fro
 def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
     """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were replaced."""
     seen = {doc for rankings in runs for ranking in rankings for doc in ranking.ids}
-    relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
+    ids = (doc for sample in gold.samples.values() for doc in sample.relevant() if doc not in sample.spans)
+    relevant = dict.fromkeys(ids)
     unseen = [doc for doc in relevant if doc not in seen]
     if not unseen or not runs:
         return []
@@ -185,6 +187,23 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 count = count_text(len(blind), "segment")
                 facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {said}")
     return facts
+
+
+def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
+    """What gold sets of other sizes would see, by each decision rule, of the first gate that limits drops of a rate."""
+    gates = [gate for gate in criteria.gates if not isinstance(gate.metric, JudgedMetric) and is_rate(gate.metric)]
+    for gate in sorted(gates, key=lambda gate: not gate.blocks):
+        samples = [*filter(None, _counting(gate.metric, [*gold.samples.values()], criteria.default_k))]
+        relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
+        if seen := detectable(gate, queries=len(samples), relevant=relevant):
+            unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
+            allowed = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
+            rows = [(n, *(size_text(drop, unit) for drop in drops)) for n, *drops in by_size(gate, seen.spread)]
+            return [f"what other gold sets would see of {gate.metric.name} 80 % of the time ({allowed}):"] + [
+                f"  {n} questions: a {harm} of {one} by estimate, {two} by proven_harm; proven_safe has to allow {safe}"
+                for n, one, two, safe in rows
+            ]
+    return []
 
 
 def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:

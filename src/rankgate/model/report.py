@@ -222,10 +222,12 @@ class Queries(msgspec.Struct, frozen=True, kw_only=True):
 class SegmentValue(msgspec.Struct, frozen=True, kw_only=True):
     """A metric within a segment; the baseline and the change are over the pairs.
 
-    `delta_ci` is there for the metric whose changes the report lists, in the largest segments.
+    `ci` is the value's own 95 % interval, gated or not. `delta_ci` is there for the metric whose changes the report
+    lists, in the largest segments.
     """
 
     value: float | None
+    ci: Interval | None = None
     n: int
     baseline: float | None
     delta: float | None

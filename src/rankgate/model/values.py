@@ -104,6 +104,7 @@ class Need(Enum):
     VERSIONS = "doc_version"
     TEXTS = "text"
     ITEM_SCORES = "score"
+    OFFSETS = "start"  # with `end`, the text where an item states no offsets, and the document
     RAW = "raw_topk"
     REWRITES = "rewrites"
     SOURCE = "source"
@@ -175,29 +176,47 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
 
 
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """A passage of a document: the code points `start` to `end`, exclusive, of its text, which `text` may quote."""
+
+    doc: str
+    start: int
+    end: int
+    text: str | None = None
+
+    @property
+    def id(self) -> str:
+        """How judgments name it: `handbook:1042-1311`."""
+        return f"{self.doc}:{self.start}-{self.end}"
+
+
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """One gold query: its judgments and what is known about it.
 
     `gains` maps every judged id to its gain; ids with a gain above zero are relevant. `judge_gains` are a judge's
     labels beside them, for documents that the gold does not judge. `negatives` are documents that must not stand above
-    the relevant ones. `k` is the sample's own cut-off (`metadata.k`) for metrics whose name has none. `answers` are
-    texts of which any one answers the question, `claims` what a right answer must say, each once. `as_of` is the day
-    (ISO 8601) for which it is asked, `source` and `entities` what a router and an entity extractor should have found.
-    `weight` is its traffic, in any unit; the tag `traffic:head`, `traffic:torso` or `traffic:tail` comes from it.
+    the relevant ones. `spans` are the passages among all these, by the ids that stand for them there. `k` is its
+    own cut-off (`metadata.k`) for metrics whose name has none. `answers` are texts of which any one answers the
+    question, `claims` what a right answer must say, each once. `as_of` is the day (ISO 8601) for which it is asked,
+    `source` and `entities` what a router and an entity extractor should have found. `weight` is its traffic, in any
+    unit; the tag `traffic:head`, `traffic:torso` or `traffic:tail` comes from it. A `draft` is one that nobody has
+    reviewed.
     """
 
     query_id: str
     gains: Mapping[str, float]
     judge_gains: Mapping[str, float] = {}
     negatives: tuple[str, ...] = ()
+    spans: Mapping[str, Span] = {}
     question: str | None = None
     tags: tuple[str, ...] = ()
     k: int | None = None
     no_answer: bool = False
+    draft: bool = False
     answers: tuple[str, ...] = ()
     claims: tuple[GoldClaim, ...] = ()
     as_of: str | None = None
-    source: str | None = None
+    source: tuple[str, ...] = ()
     entities: tuple[str, ...] | None = None
     cluster: str | None = None
     weight: float | None = None
@@ -208,9 +227,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return [doc for doc, gain in self.gains.items() if gain > 0]
 
     def judgments(self) -> list[Any]:
-        """The gains and, where there are any, claims and weight, as JSON can hold them, whatever their order."""
+        """The gains and, where there are any, claims, weight, texts of spans, as JSON can hold them, in one order."""
         claims = [sorted((claim.text, claim.vital) for claim in self.claims)] if self.claims else []
-        return [sorted(self.gains.items()), *claims, *([] if self.weight is None else [self.weight])]
+        quoted = sorted((span.id, span.text) for span in self.spans.values() if span.text is not None)
+        others = [each for each in (self.weight, quoted or None) if each is not None]
+        return [sorted(self.gains.items()), *claims, *others]
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,12 +261,15 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """What the run says of one retrieved item beyond its id, as far as a metric asked; `version` is an ISO day."""
+    """What the run says of an item beyond its id, as far as asked; `version` is an ISO day, `end` goes with `start`."""
 
     doc_id: str | None = None
     version: str | None = None
     text: str | None = None
     score: float | None = None
+    source: str | None = None
+    start: int | None = None
+    end: int | None = None
 
 
 class Generated(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -268,17 +292,18 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the run says of a query beyond ranked ids, as far as a metric asked for it; None where it does not say.
 
     `items` stand in the order of the ids. `raw` is the list before reranking, `rewrites` the lists that rewritten
-    forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers, `judges`
-    has who gave them where that is named. A time or a number that its tool left undefined (null) is None. `generated`
-    is there where the line has any key of it, `verdicts` (one set a repeat) where a judge was asked for. `records` is
-    the JSON list of the verdicts that were stored with the answer; no run but a stored one has any.
+    forms of the question gave. `source` are the sources that the question was routed to or, of a line that says none,
+    those of its items. `scores` are other tools' numbers, `judges` has who gave them where that is named. A time or a
+    number that its tool left undefined (null) is None. `generated` is there where the line has any key of it,
+    `verdicts` (one set a repeat) where a judge was asked for. `records` is the JSON list of the verdicts that were
+    stored with the answer; no run but a stored one has any.
     """
 
     items: Sequence[Item] | None = None
     raw: Ranking | None = None
     rewrites: Sequence[Ranking] | None = None
     latency_ms: Mapping[str, float | None] | None = None
-    source: str | None = None
+    source: tuple[str, ...] | None = None
     entities: Sequence[str] | None = None
     scores: Mapping[str, float | None] | None = None
     judges: Mapping[str, str] | None = None
@@ -321,7 +346,7 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_def
     `hits` are (rank, gain) of the relevant documents found, by rank; `found` are their ids in the same order;
     `ideal` are all positive gains of the gold, descending; `retrieved` is the length of the list; `k` is the cut-off
     for metrics that leave it to the sample. `repeats` are (rank, gain) of further items of a document that is a hit
-    already, which only matching by document or text can give.
+    already, which only matching by document, text or span can give. By span several passages may be found at one rank.
 
     The rest is there only where a metric needs it, else empty or None: `judged` and `negatives` are ranks of items that
     the gold judges at all, and of its hard negatives; `ids` and `baseline_ids` the list and the baseline's list for

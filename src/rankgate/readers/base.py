@@ -75,6 +75,12 @@ def once(ids: list[str]) -> tuple[list[str], int]:
     return unique, len(ids) - len(unique)
 
 
+def all_of(written: str | int | list[str | int] | None) -> tuple[str, ...]:
+    """What is written as one id or as a list of them, each once; nothing where nothing is written."""
+    listed = written if isinstance(written, list) else [] if written is None else [written]
+    return tuple(dict.fromkeys(map(str, listed)))
+
+
 def id_of(value: object, what: str, *, some: bool = False) -> str:
     """An id as text, `some` for none that is empty; an integer equals its digits. A ValueError for all else."""
     if isinstance(value, bool) or not isinstance(value, str | int) or (some and value == ""):

@@ -97,11 +97,12 @@ def read_gold(
     map: FieldMap | None = None,  # noqa: A002
     *,
     most_problems: int | None = None,
+    scored: bool = True,
 ) -> Gold:
     """Read a gold set, or a folder of BEIR; the format is detected from the content unless it, or a map, is named.
 
     Raises:
-        RankgateError: unreadable or malformed, with every problem in it, or no relevant document in it at all.
+        RankgateError: unreadable or malformed, with every problem in it, or, to be `scored`, without relevant document.
     """
     file, queries = _at("rankgate.readers.qrels:beir_files")(path) if Path(path).is_dir() else (path, None)
     with open_source(file) as source:
@@ -114,7 +115,7 @@ def read_gold(
             samples = _at("rankgate.readers.judgments:read_mapped_gold")(map, source, log)
         log.raise_if_any()
         samples = _at("rankgate.readers.qrels:with_questions")(samples, queries) if queries else samples
-        if not any(sample.relevant() for sample in samples.values()):
+        if scored and not any(sample.relevant() for sample in samples.values()):
             plural = "s" if len(samples) > 1 else ""
             count = f"{len(samples)} sample{plural}, none of which" if samples else "no sample, so none"
             message = f"the gold set has {count} names a relevant document; nothing could be scored"

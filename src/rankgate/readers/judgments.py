@@ -32,10 +32,11 @@ from rankgate.readers.mapping import (
 )
 from rankgate.readers.parquet import MAGIC, opened
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness
-from rankgate.readers.samples import check_gain
+from rankgate.readers.samples import check_gain, check_weight
 from rankgate.readers.source import Source
 
 _GAIN = ({"rating", "relevance", "rel", "gain", "grade", "judgment", "judgement", "label", "qrel"}, {"score"})
+_WEIGHT = ({"weight", "traffic"},)
 _LISTS = ({"ratings", "relevantdocs", "relevantids", "relevantdocids", "relevantdocuments", "positives", "docids"},)
 # What a tool's export lists its queries under, and a key within: OpenSearch, Elasticsearch's request and response, and
 # Quepid. A response has the ratings of hits alone.
@@ -85,11 +86,22 @@ def records_of(
 def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
     """Samples from objects with a judgment each, or a list of them; where nobody has judged (null, "") stands none."""
     samples: dict[str, Sample] = {}
-    for _, place, (query_id, question, pairs) in looked_up(records, _judged, Finder(fields, frozenset()), log):
+    for _, place, (query_id, question, written, pairs) in looked_up(records, _judged, Finder(fields, frozenset()), log):
         where = replace(place, key=".".join(filter(None, (place.key, query_id))))
-        if query_id not in samples:
-            samples[query_id] = Sample(query_id=query_id, gains={}, question=question, line=place.line)
-        gains: dict[str, float] = samples[query_id].gains  # type: ignore[assignment]
+        try:
+            weight = None if written in (None, "") else check_weight(_number(written))
+            sample = samples.get(query_id)
+            if sample is None:
+                sample = Sample(query_id=query_id, gains={}, question=question, weight=weight, line=place.line)
+                samples[query_id] = sample
+            elif weight != sample.weight:
+                before = "none" if sample.weight is None else f"{sample.weight:g}"
+                now = "none" if weight is None else f"{weight:g}"
+                raise ValueError(f"conflicting weight of the query: {before} above and {now} here")
+        except ValueError as error:
+            log.note(where, error)
+            continue
+        gains: dict[str, float] = sample.gains  # type: ignore[assignment]
         for doc, value in pairs:
             try:
                 if value is not None and value != "":
@@ -101,7 +113,7 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
 
 def _judge(gains: dict[str, float], doc: str, value: Any) -> None:
     """Take one judgment, a number or the text of one; a ValueError says what is wrong with it."""
-    gain = finite_number(value) if isinstance(value, str) else float(value) if is_number(value) else value
+    gain = _number(value)
     if gain is None:
         header = "; if that is a header, remove the row" if named(_GAIN, [value]) else ""
         raise ValueError(f"the gain {shown(value)} is not a finite number{header}")
@@ -110,20 +122,25 @@ def _judge(gains: dict[str, float], doc: str, value: Any) -> None:
         raise ValueError(f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here")
 
 
-def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[Any, Any]]]:
-    """The query, its text, and documents with their gains as written, of a row or of an object that lists them."""
+def _number(value: Any) -> Any:
+    """The number that is written, maybe as text; what is none as it is, and None for a text of none."""
+    return finite_number(value) if isinstance(value, str) else float(value) if is_number(value) else value
+
+
+def _judged(record: Any, finder: Finder) -> tuple[str, str | None, Any, list[tuple[Any, Any]]]:
+    """The query, its text, its weight and documents with their gains as written, of a row or an object with a list."""
     query_id = id_of(finder.required("query_id", record, "the object"), "the query", some=True)
     text, query = finder.optional("question", record), f"query {shown(query_id)}"
-    question = text if isinstance(text, str) and text else None
+    question, weight = text if isinstance(text, str) and text else None, finder.optional("weight", record)
     if finder.fields.items is None:
-        return query_id, question, [_listed(record, finder, query)]
+        return query_id, question, weight, [_listed(record, finder, query)]
     listed = unpacked(finder.required("items", record, query))
     if isinstance(listed, Mapping):  # of gains by id, or as Quepid writes it for RRE, of ids by gain
         by_gain = [(doc, gain) for gain, docs in listed.items() if isinstance(docs, list) for doc in docs]
-        return query_id, question, by_gain or list(listed.items())
+        return query_id, question, weight, by_gain or list(listed.items())
     if not isinstance(listed, list):
         raise ValueError(f"{query}: {finder.fields.items}: expected a list of documents, found {shown(listed)}")
-    return query_id, question, [_listed(entry, finder, query) for entry in listed]
+    return query_id, question, weight, [_listed(entry, finder, query) for entry in listed]
 
 
 def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
@@ -143,8 +160,9 @@ def _usual_fields(record: Any, place: Problem) -> FieldMap:
     roles: dict[str, Sets] = {"query_id": (QUERY[0], {"id"}, TEXT) if items else QUERY}
     roles |= {} if items else {"chunk_id": DOC, "gain": _GAIN}
     known: dict[str, Any] = usual_names(names, roles, "gold", place)
-    texts = named((TEXT,), names)
-    return FieldMap(**known, question=texts[0] if texts else None, items=items[0] if items else None)
+    more = {"question": named((TEXT,), names), "weight": named(_WEIGHT, names), "items": items}
+    known |= {role: found[0] for role, found in more.items() if found}
+    return FieldMap(**known)
 
 
 def _export(head: bytes) -> str | None:

@@ -20,7 +20,7 @@ from rankgate.readers.source import Source
 # Objects, each with its place for messages.
 Records = Iterable[tuple[Problem, Any]]
 T = TypeVar("T")
-_EXTRAS = ("text", "doc_id", "doc_version")
+_EXTRAS = ("text", "doc_id", "doc_version", "start", "end")
 
 
 def read_mapped_json(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -120,17 +120,23 @@ def _cells(record: Mapping[str, str], finder: Finder) -> tuple[str, Row, Any]:
     for key in (key for key in _READ_AS if key in names):
         text = record[names[key]].strip()
         number = _READ_AS[key](text)
-        if number is None and (text or key != "latency_ms"):
+        if number is None and (text or key in ("score", "rank")):
             raise ValueError(f"{query}: {_unlike(record[names[key]], key, record[names['chunk_id']])}")
         values[names[key]] = number
     return _row(values, finder)
 
 
-_READ_AS = {"score": finite_number, "rank": whole_number, "latency_ms": finite_number}
+_READ_AS = {
+    "score": finite_number,
+    "rank": whole_number,
+    "latency_ms": finite_number,
+    "start": whole_number,
+    "end": whole_number,
+}
 
 
 def _unlike(value: Any, what: str, doc: str | int) -> str:
-    kind = "a whole number" if what == "rank" else "a finite number"
+    kind = "a whole number" if what in ("rank", "start", "end") else "a finite number"
     header = "; if that is a header, remove the row" if str(value) in _READ_AS else ""
     return f"the {what} of {shown(doc)} is {shown(value)}; expected {kind}{header}"
 

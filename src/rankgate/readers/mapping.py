@@ -33,14 +33,17 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     doc_id: str | None = None
     doc_version: str | None = None
+    start: str | None = None
+    end: str | None = None
     latency_ms: str | None = None
     answer: str | None = None
     citations: str | None = None
     context: str | None = None
     context_texts: str | None = None
     abstained: str | None = None
-    gain: str | None = None  # this and the next of gold sets alone
+    gain: str | None = None  # this and the next two of gold sets alone
     question: str | None = None
+    weight: str | None = None
 
     def problem(self) -> tuple[str, str] | None:
         """What the map lacks, as (key, message); None where it can be read by."""
@@ -105,8 +108,14 @@ def named_in(fields: FieldMap | None) -> dict[str, str]:
 
 
 # What is read only where a metric needs it; the rest always.
-_NEEDED = {"text": Need.TEXTS, "doc_id": Need.DOCS, "doc_version": Need.VERSIONS, "latency_ms": Need.LATENCY}
-_NEEDED |= dict.fromkeys(ANSWER_KEYS, Need.ANSWER)
+_NEEDED = {"text": {Need.TEXTS, Need.OFFSETS}, "doc_id": {Need.DOCS, Need.OFFSETS}, "doc_version": {Need.VERSIONS}}
+_NEEDED |= {"start": {Need.OFFSETS}, "end": {Need.OFFSETS}, "latency_ms": {Need.LATENCY}}
+_NEEDED |= {key: {Need.ANSWER} for key in ANSWER_KEYS}
+
+
+def needed(key: str, needs: frozenset[Need]) -> bool:
+    """Whether what the map names under this key is read for these needs."""
+    return key not in _NEEDED or not needs.isdisjoint(_NEEDED[key])
 
 
 class MissingNameError(ValueError):
@@ -134,7 +143,7 @@ class Finder:
     def __init__(self, fields: FieldMap, needs: frozenset[Need]) -> None:
         self.fields = fields
         self.needs = needs
-        self._names = {key: name for key, name in named_in(fields).items() if _NEEDED.get(key) in {None, *needs}}
+        self._names = {key: name for key, name in named_in(fields).items() if needed(key, needs)}
         self._found: set[str] = set()
         self._lacking: dict[str, Problem] = {}
         self._missed: dict[str, Problem] = {}

@@ -18,11 +18,11 @@ from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.json_text import not_finite
 from rankgate.readers.mapped import read_records
-from rankgate.readers.mapping import FieldMap, MissingNameError, named_in
+from rankgate.readers.mapping import FieldMap, MissingNameError, named_in, needed
 from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of
 from rankgate.readers.source import Source, cloud_at, cloud_reason, parts_of, shown_path
-from rankgate.readers.tables import ROW_NEEDS, usual_map
+from rankgate.readers.tables import usual_map
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,11 +40,11 @@ _WHOLE = frozenset({*("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), *("UTINYINT",
 _NUMBER = _WHOLE | {"HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
 _ID = _WHOLE | {"HUGEINT", "UHUGEINT", "VARCHAR", "ENUM", "UUID"}
 _TEXT = _ID | {"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"}
-_ALWAYS = {"query_id", "chunk_id", "score", "rank"}  # what is read without any need
 _KINDS: dict[str, tuple[frozenset[str], str, str]] = {
     **dict.fromkeys(("query_id", "chunk_id", "doc_id"), (_ID, "VARCHAR", "ids are texts or whole numbers")),
     "score": (_NUMBER, "DOUBLE", "scores are numbers"),
     "rank": (_WHOLE, "BIGINT", "ranks are whole numbers"),
+    **dict.fromkeys(("start", "end"), (_WHOLE, "BIGINT", "offsets are whole numbers")),
     **dict.fromkeys(("text", "doc_version"), (_TEXT, "VARCHAR", "expected text")),
     "latency_ms": (_NUMBER, "DOUBLE", "expected milliseconds as a number"),
 }
@@ -172,7 +172,7 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
         _refuse_scattered(file, query)
     flaws = [f"{doc} IS NULL", *([f"{score} IS NULL OR NOT isfinite({score})"] if score else [])]
     flawed = " OR ".join(flaws + ([f"{rank} IS NULL"] if rank else []))
-    plain = columns.keys() <= _ALWAYS and Need.ITEM_SCORES not in needs
+    plain = all(needed(key, frozenset()) for key in columns) and Need.ITEM_SCORES not in needs
     by_sql = _order(file, query, doc, score, rank) if plain and score else None
     packed = ", ".join(f"{key} := {expression}" for key, expression in columns.items() if key != "query_id")
     rows = f"to_json(list({doc} ORDER BY {by_sql}))" if by_sql else f"list(struct_pack({packed}))"
@@ -242,7 +242,8 @@ def _order(file: _File, query: str, doc: str, score: str, rank: str | None) -> s
 
 
 def _gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:
-    keys = [need.value for need in ROW_NEEDS if need in needs]
+    keys = [key for key in ("doc_id", "doc_version", "text", "start", "end") if needed(key, needs)]
+    keys += ["score"] * (Need.ITEM_SCORES in needs)
     extras = [{key: each[key] for key in keys if each.get(key) is not None} or None for each in results]
     rows = [
         Row(each["chunk_id"], each.get("score", 0.0), each.get("rank", 0), extra)
@@ -262,11 +263,10 @@ def _flaw(doc: str | None, value: float | None, what: str) -> str:
 
 def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
     """The expression of each column that is read, under the map's key."""
-    needed = _ALWAYS | {need.value for need in (*ROW_NEEDS, Need.LATENCY) if need in needs}
     columns: dict[str, str] = {}
     for key, (kinds, read_as, expected) in _KINDS.items():
         name = getattr(fields, key)
-        if name is None or key not in needed:
+        if name is None or not needed(key, needs):
             continue
         try:
             expression, kind = file.column(key, name)

@@ -14,9 +14,7 @@ from rankgate.readers.mapping import DOC, QUERY, FieldMap, Sets, named, usual_na
 from rankgate.readers.recognition import Beginning, Likeness, Recognised, RunFormat, plain
 from rankgate.readers.source import Source
 
-_OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "latency_ms")
-# What a need reads of a row, under the contract's key, which is also the map's.
-ROW_NEEDS = (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)
+_OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "start", "end", "latency_ms")
 
 
 def _read_csv(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:

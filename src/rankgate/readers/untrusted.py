@@ -139,8 +139,9 @@ def _bounded(run: Run) -> Iterator[Ranking]:
 def _texts(ranking: Ranking) -> list[str]:
     """Whatever of a ranking is a text: what a report, a metric or a look at all ids could keep of it."""
     details = ranking.details or Details()
-    items = [text for item in details.items or () for text in (item.doc_id, item.version, item.text) if text]
-    named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), details.source or ""]
+    stated = ((item.doc_id, item.version, item.text, item.source) for item in details.items or ())
+    items = [text for texts in stated for text in texts if text]
+    named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), *(details.source or ())]
     named += (details.judges or {}).values()
     generated = details.generated or Generated()
     named += [generated.answer or "", *(generated.citations or ()), *(generated.context or ())]
