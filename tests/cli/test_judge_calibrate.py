@@ -289,7 +289,7 @@ def test_what_does_not_belong_together(capsys: Capture) -> None:
         assert re.search(
             r": verdict: 'ana' labelled claim \d of 'q\d+' differently", refused(capsys, "sample.jsonl", *files)
         )
-    for name in ("other.jsonl", "ben.jsonl", "report.json"):
+    for name in ("other.jsonl", "sample.labels.jsonl", "sample.design.json", "ben.jsonl", "report.json"):
         Path("report.json").write_text('{"metrics": {}}')
         before = Path(name).read_bytes()
         assert f"{name}: exists, and is no calibration" in refused(capsys, "sample.jsonl", "-o", name)

@@ -110,8 +110,6 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ("judge calibrate", "output"): [
         (["judge", "calibrate", "s.jsonl", "-o", "s.jsonl"], "-o", "SAMPLE"),
         (["judge", "calibrate", "s.jsonl", "l.jsonl", "-o", "l.jsonl"], "-o", "LABELS"),
-        (["judge", "calibrate", "s.jsonl", "-o", "s.labels.jsonl"], "-o", "SAMPLE with its labels"),
-        (["judge", "calibrate", "s.jsonl", "-o", "s.design.json"], "-o", "SAMPLE with its design"),
         (
             ["judge", "calibrate", "s.jsonl", "-o", "run.verdicts.jsonl"],
             "-o",
@@ -119,10 +117,7 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         ),
         (["judge", "calibrate", "s.jsonl", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
     ],
-    ("judge label", "output"): [
-        (["judge", "label", "s.jsonl", "--by", "a", "-o", "s.jsonl"], "-o", "SAMPLE"),
-        (["judge", "label", "s.jsonl", "--by", "a", "-o", "s.design.json"], "-o", "SAMPLE with its design"),
-    ],
+    ("judge label", "output"): [(["judge", "label", "s.jsonl", "--by", "a", "-o", "s.jsonl"], "-o", "SAMPLE")],
     ("judge label", "export"): [
         (["judge", "label", "s.jsonl", "--by", "a", "--export", "s.jsonl"], "--export", "SAMPLE"),
         (["judge", "label", "s.jsonl", "--by", "a", "--import", "x.csv", "-o", "x.csv"], "-o", "--import"),

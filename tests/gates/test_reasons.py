@@ -17,7 +17,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Lack
 from rankgate.model.base_ref import BaseSide, GateChange
 from rankgate.model.calibration import without_labels
-from rankgate.model.reasons import plain_sentence, sentences
+from rankgate.model.reasons import plain_sentence, problems_of, sentences
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
     Direction,
@@ -309,3 +309,9 @@ def test_plain_words_have_no_number_that_the_technical_ones_have_not(
     assert set(NUMBER.findall(plain)) <= set(NUMBER.findall(technical))
     assert plain.startswith(f"{name} (what it is) ")
     assert "within noise" not in plain
+
+
+def test_what_could_not_be_judged_of_a_segment_names_it() -> None:
+    unjudged = replace(SHARE, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, count=39, among=112)])
+    found = problems_of([unjudged, replace(unjudged, segment="lang:de")], "c.yaml", None)
+    assert [each.key for each in found] == [f"gate {SHARE.name}", f"gate {SHARE.name} in lang:de"]

@@ -82,23 +82,16 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
             recorded = (command, key, Path(path).is_dir()) == ("record", "inputs.baseline", False)
             if key.removeprefix("inputs.") != replaced and not recorded:
                 inputs.append((f"{key} of {file}", path))
-    overwriting(outputs, [*inputs, *_beside(command, arguments, inputs)])
+    if (command, getattr(arguments, "action", None)) != ("judge", None):  # whose output they are
+        beside = [each for each in inputs if next(Path(each[1]).parent.glob("*.verdicts.jsonl"), None)]
+        inputs += [(f"{name} with its verdicts", _verdicts_beside(path)) for name, path in beside]
+    overwriting(outputs, inputs)
 
 
-def _beside(command: str, arguments: argparse.Namespace, inputs: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """What goes with inputs: the verdicts beside them, and the design and labels of a sample."""
-    action = getattr(arguments, "action", None)
-    if sample := getattr(arguments, "sample", None):
-        from rankgate.judge.label_files import design_beside, labels_beside
+def _verdicts_beside(run: str) -> str:
+    from rankgate.judge.runs import verdicts_beside
 
-        yield "SAMPLE with its design", design_beside(sample)
-        if action == "calibrate":
-            yield "SAMPLE with its labels", labels_beside(sample)
-    judged = (name_path for name_path in inputs if next(Path(name_path[1]).parent.glob("*.verdicts.jsonl"), None))
-    for name, path in judged if (command, action) != ("judge", None) else ():
-        from rankgate.judge.runs import verdicts_beside
-
-        yield f"{name} with its verdicts", verdicts_beside(path)
+    return verdicts_beside(run)
 
 
 def _named(arguments: argparse.Namespace, table: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -18,6 +18,7 @@ from rankgate.cli.options import today
 from rankgate.cli.output import as_json, say
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
+from rankgate.judge import label_files
 from rankgate.judge.calibrate import (
     METRICS,
     Checked,
@@ -33,17 +34,7 @@ from rankgate.judge.calibrate import (
 )
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.job import Answers
-from rankgate.judge.label_files import (
-    Label,
-    Labels,
-    Place,
-    design_beside,
-    labels_beside,
-    name_key,
-    read_design,
-    read_labels,
-    read_sample,
-)
+from rankgate.judge.label_files import Label, Labels, Place
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.sample import WANTS, Design, Item, Kind, item_of, pair_key
@@ -98,9 +89,9 @@ class _Side(NamedTuple):
 def calibrate(arguments: argparse.Namespace) -> int:
     """Compute, write and print."""
     path = arguments.sample
-    items = read_sample(path)
-    design = read_design(design_beside(path), items)
-    labels = _labels(arguments.labels or [labels_beside(path)], items)
+    items = label_files.read_sample(path)
+    design = label_files.read_design(label_files.design_beside(path), items)
+    labels = _labels(arguments.labels or [f"{path.removesuffix('.jsonl')}.labels.jsonl"], items)
     found = judged_of(arguments, paired=design.baseline is not None, beside=verdicts_beside(path))
     words = words_of_people(items, labels, {name for name, each in found.gold.samples.items() if each.no_answer})
     if not words:
@@ -153,12 +144,10 @@ def calibrate(arguments: argparse.Namespace) -> int:
 
 def _refuse_others(output: str) -> None:
     """No file is written over that is something else, such as the labels of another sample."""
-    path, written = Path(output), None
-    if not path.is_file() or not path.stat().st_size:
-        return
+    written, there = None, Path(output).is_file() and Path(output).stat().st_size
     with suppress(OSError, ValueError):
-        written = json.loads(path.read_bytes())
-    if not isinstance(written, dict) or not {"judge", "metrics", "people"} <= written.keys():
+        written = json.loads(Path(output).read_bytes()) if there else None
+    if there and not (isinstance(written, dict) and {"judge", "metrics", "people"} <= written.keys()):
         raise bad_input("exists, and is no calibration; name another file, or remove this one", file=output)
 
 
@@ -174,12 +163,12 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
     for path in paths:
         if not Path(path).exists():
             raise bad_input("is not there; `rankgate judge label` writes it", file=path)
-        read = read_labels(path, items)
+        read = label_files.read_labels(path, items)
         own = {place: label for place, label in read.items() if label.key in keys}
         if read and not own:
             raise bad_input("has labels of other samples alone", file=path, key="key")
         for label in own.values():
-            if (name := spelt.setdefault(name_key(label.by), label.by)) != label.by:
+            if (name := spelt.setdefault(label_files.name_key(label.by), label.by)) != label.by:
                 text = f"has labels by {label.by!r}, and others are by {name!r}; write one person's name in one way"
                 raise bad_input(text, file=path, key="by")
             if found.setdefault(label.place, label).verdict != label.verdict:

@@ -175,7 +175,7 @@ def segments_by_query(gold: Gold, criteria: Criteria) -> dict[str, str]:
 
 def _label(arguments: argparse.Namespace) -> Iterator[str]:
     items, by = label_files.read_sample(arguments.sample), arguments.by.strip()
-    path = arguments.output or label_files.labels_beside(arguments.sample)
+    path = arguments.output or f"{arguments.sample.removesuffix('.jsonl')}.labels.jsonl"
     labels = take_labels(arguments, items, path)
     if labels is None:
         yield f"{redacted(arguments.export)}: fill in `verdict`, from the top; then the same with --import"

@@ -108,11 +108,6 @@ def design_beside(sample: str) -> str:
     return f"{sample.removesuffix('.jsonl')}.design.json"
 
 
-def labels_beside(sample: str) -> str:
-    """Where the labels of a sample are, if nothing else is said."""
-    return f"{sample.removesuffix('.jsonl')}.labels.jsonl"
-
-
 def read_design(path: str, items: Iterable[Item]) -> Design:
     """How these items were drawn; a RankgateError where the file is damaged, or is of another sample."""
     advice = "take both files as `rankgate judge sample` wrote them"
