@@ -478,7 +478,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: gates[0].metric: 'ndcg(gian=binary)@5': ndcg has no parameter 'gian' "
-                    "(known: gain, discount, ideal, stage, rewrite, source, judged_only)"
+                    "(known: gain, discount, ideal, stage, rewrite, source, item_source, judged_only)"
                 )
             ],
             id="unknown parameter",
@@ -823,17 +823,17 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         # What the file may write in two ways.
         pytest.param(
             f"{ONE}match: {{by: document}}\n",
-            ["3: match.by: expected chunk, doc or text, found the text 'document'"],
+            ["3: match.by: expected chunk, doc, text or span, found the text 'document'"],
             id="a matching of no kind",
         ),
         pytest.param(
             f"{ONE}match: document\n",
-            ["3: match: expected chunk, doc or text, found the text 'document'"],
+            ["3: match: expected chunk, doc, text or span, found the text 'document'"],
             id="a matching of no kind, in short",
         ),
         pytest.param(
             f"{ONE}match: 5\n",
-            ["3: match: expected text or a mapping with by, separator and similarity, found 5"],
+            ["3: match: expected text or a mapping with by, separator, similarity and coverage, found 5"],
             id="a matching as a number",
         ),
         pytest.param(

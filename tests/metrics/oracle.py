@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby, pairwise
 from json import loads
-from math import log, log2, prod
+from math import inf, isfinite, log, log2, prod
 
 Gold = Mapping[str, float]
 Ranked = Sequence[str]
@@ -490,7 +490,8 @@ def score(line: Line, name: str, before: str | None = None) -> float | None:
     scores = line.scores or {}
     if before is None or name not in scores:
         return scores.get(name)
-    return (scores[before] - scores[name]) / scores[before] if scores.get(before, 0) > 0 else None
+    drop = (scores[before] - scores[name]) / scores[before] if scores.get(before, 0) > 0 else inf
+    return drop if isfinite(drop) else None
 
 
 def latency(stages: Mapping[str, float] | None, stage: str = "total") -> float | None:

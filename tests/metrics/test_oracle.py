@@ -466,6 +466,7 @@ def matched(
 @examples
 @given(question=QUESTIONS, line=LINES)
 @example(question=oracle.Question(), line=oracle.Line())
+@example(question=oracle.Question(), line=oracle.Line(scores={"cost": 1.0, "Faith": 5e-324}))
 def test_what_a_line_says_agrees_with_the_slow_implementation(question: "oracle.Question", line: "oracle.Line") -> None:
     for family, variants in OF_LINES.items():
         for variant, (each, slow) in variants.items():

@@ -199,7 +199,8 @@ class Score(QuantileMetric, frozen=True, kw_only=True):
         field: the key in `scores`; it must be given and stands alone: `score(cost)`.
         better: which way is better, higher (default) or lower; a gate's `direction` sets it.
         drop_from: another key in `scores`, of which the share is taken that is lost per query: 1 − scores[field] /
-            scores[drop_from]; undefined where one of them is not stated, or `drop_from` is not above 0.
+            scores[drop_from]; undefined where one of them is not stated, `drop_from` is not above 0, or the share is
+            not finite.
     """
 
     field: str = ""
