@@ -319,6 +319,7 @@ def test_a_sheet_goes_out_and_comes_back(capsys: Capture) -> None:
     assert sheet.count(",abstained,") == 1
     assert ",asserts," not in sheet, "that is what ana said"
     assert "exists already" in words_of(capsys, *label, "--export", "ben.csv", code=2)
+    assert "a sheet is .csv" in words_of(capsys, *label, "--export", "ben.xlsx", code=2)
     filled = re.sub(",,(?=[0-9a-f]{64})", ",a,", sheet).replace('question back)",a,', 'question back)",y,')
     Path("ben.csv").write_bytes(filled.encode())
     told = words_of(capsys, *label, "--import", "ben.csv")

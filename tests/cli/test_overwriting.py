@@ -43,6 +43,7 @@ PROJECT = {
     "run.jsonl": '{"query_id": "q1", "retrieved": ["a"]}\n',
     "pool.jsonl": '{"query_id": "q1", "id": "b", "gain": 1}\n',
     "labels.jsonl": '{"query_id": "q1", "id": "b", "gain": 1}\n',
+    "run.verdicts.jsonl": "",
     "report.json": "{}",
     "template.md": "{{ report.summary }}",
     "my_search.py": "def retrieve(question):\n    raise SystemExit('nothing may run')\n",
@@ -50,6 +51,7 @@ PROJECT = {
     "ship-criteria.yaml": (
         "gates:\n  - {name: mrr, threshold: 0.5}\n"
         "inputs: {gold: gold.jsonl, run: run.jsonl, baseline: baseline, waivers: waivers.yaml}\n"
+        "judge: {endpoint: 'http://localhost/v1', model: m, calibration: {file: people.json}, prompts: prompts}\n"
     ),
     "baseline/manifest.json": "{}",
     "baseline/history.jsonl": "",
@@ -67,12 +69,19 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["check", "-o", "baseline/manifest.json"], "-o", CRITERIA.format("baseline")),
         (["check", "-o", "baseline/deeper/report.json"], "-o", CRITERIA.format("baseline")),
         (["check", "--baseline", "not-yet", "-o", "not-yet/report.json"], "-o", "--baseline"),
+        (["check", "-o", "run.verdicts.jsonl"], "-o", f"{CRITERIA.format('run')} with its verdicts"),
+        (["check", "-o", "people.json"], "-o", "judge.calibration of ship-criteria.yaml"),
     ],
     ("score", "per_query"): [
         (["score", "--per-query", "gold.jsonl"], "--per-query", CRITERIA.format("gold")),
         (["score", "--per-query", "run.jsonl"], "--per-query", CRITERIA.format("run")),
         (["score", "--per-query", "ship-criteria.yaml"], "--per-query", "--criteria"),
         (["score", "--per-query", "waivers.yaml"], "--per-query", CRITERIA.format("waivers")),
+        (
+            ["score", "--run", "run.jsonl", "--per-query", "run.verdicts.jsonl"],
+            "--per-query",
+            "--run with its verdicts",
+        ),
         (["score", "--gold", "other.jsonl", "--per-query", "other.jsonl"], "--per-query", "--gold"),
     ],
     ("record", "output"): [
@@ -86,6 +95,8 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ("judge", "output"): [
         (["judge", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
         (["judge", "--gold", "other.jsonl", "-o", "other.jsonl"], "-o", "--gold"),
+        (["judge", "-o", "people.json"], "-o", "judge.calibration of ship-criteria.yaml"),
+        (["judge", "-o", "prompts/entail.txt"], "-o", "judge.prompts of ship-criteria.yaml"),
     ],
     ("judge", "store"): [
         (["judge", "--store", "ship-criteria.yaml"], "--store", "--criteria"),
@@ -98,7 +109,12 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ],
     ("judge calibrate", "output"): [
         (["judge", "calibrate", "s.jsonl", "-o", "s.jsonl"], "-o", "SAMPLE"),
-        (["judge", "calibrate", "s.jsonl", "l.jsonl", "-o", "l.jsonl"], "-o", "--labels"),
+        (["judge", "calibrate", "s.jsonl", "l.jsonl", "-o", "l.jsonl"], "-o", "LABELS"),
+        (
+            ["judge", "calibrate", "s.jsonl", "-o", "run.verdicts.jsonl"],
+            "-o",
+            f"{CRITERIA.format('run')} with its verdicts",
+        ),
         (["judge", "calibrate", "s.jsonl", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
     ],
     ("judge label", "output"): [(["judge", "label", "s.jsonl", "--by", "a", "-o", "s.jsonl"], "-o", "SAMPLE")],

@@ -120,7 +120,9 @@ def _add_pool(options: argparse.ArgumentParser) -> None:
     options.add_argument("--judge", action="store_true", help=judge)
     options.add_argument("--dry-run", action="store_true", help="with --judge: print what it would take, ask nothing")
     options.add_argument("--again", action="store_true", help="with --judge: ask again what the model failed at before")
-    _add_output(options, "the pool: .jsonl, or .csv for a spreadsheet (default: -, JSONL to standard output)")
+    _add_output(
+        options, "the pool: .jsonl, or without --judge .csv for a spreadsheet (default: -, JSONL to standard output)"
+    )
 
 
 def _add_merge(options: argparse.ArgumentParser) -> None:

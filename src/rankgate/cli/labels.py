@@ -47,14 +47,16 @@ def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str)
     Of drafts, what anybody said of one counts, and the last word on it is this person's to change.
     """
     labels, by = label_files.read_labels(path, items), arguments.by.strip()
-    names = {label.by for label in labels.values()}
-    like = next((name for name in names - {by} if name.casefold() == by.casefold() and by not in names), None)
+    names, key = {label.by for label in labels.values()}, label_files.name_key
+    like = next((name for name in names - {by} if key(name) == key(by) and by not in names), None)
     if like or not by:
         known = f"{path} has labels by {like!r}" if like else "it is empty"
         raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
     on = today() if any(isinstance(item, Question) for item in items) else None
     labels = {(by, label.key, label.n): label for label in labels.values()} if on else labels
     if arguments.export:
+        if not arguments.export.casefold().endswith((".csv", "/stdout")):
+            raise bad_input("a sheet is .csv, which spreadsheets read", file=arguments.export)
         if Path(arguments.export).exists():
             raise bad_input("exists already, maybe with labels in it; name another file", file=arguments.export)
         write_atomic(arguments.export, label_files.label_sheet(items, labels, by))

@@ -13,13 +13,14 @@ from rankgate.errors import bad_input, redacted_text
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
 OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
 OUTPUTS |= {"export": "--export"}
-_FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "labels", "verdicts", "template", "bm25", "retriever")
+_FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "verdicts", "template", "bm25", "retriever")
 _PLACES = {
     "place": "--baseline",
     "report": "REPORT",
     "runs": "RUN",
     "mined": "--from",
     "labelled": "LABELLED",
+    "labels": "LABELS",
     "documents": "CORPUS",
     "draft": "DRAFT",
     "a": "A",

@@ -329,10 +329,10 @@ class Gate(Part):
         "Limits on the queries that share a tag; a list for several keys.", ()
     )
     must_pass: Annotated[Listed[Query], _by_metric(_hard_check)] = optional(
-        "Queries, by id or tag, for which the metric must not be at its worst, whatever the average.", ()
+        "Queries, by id or tag, for which the metric must have a value that is not its worst.", ()
     )
     max_lost_queries: Annotated[Count | None, _by_metric(_hard_check)] = optional(
-        "How many queries may fall to the metric's worst that were not there in the baseline."
+        "How many queries may fall to the metric's worst, or lose their value, that were not there in the baseline."
     )
     direction: Annotated[Literal["higher", "lower"] | None, AfterValidator(_direction)] = optional(
         "Which way is better; for score(FIELD) alone, all other metrics know theirs.", validate_default=True

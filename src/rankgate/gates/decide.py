@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -235,8 +236,12 @@ def _detectable(
     counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:
-        n, moved, draws = pairs.n_pairs, pairs.changes, (pairs.clusters, pairs.weights)
-        return detectable(gate, *draws, queries=n, differences=moved, relevant=relevant, slope=slope)
+        draws = pairs.clusters, pairs.weights
+        see = partial(detectable, gate, *draws, queries=pairs.n_pairs, relevant=relevant, slope=slope)
+        measured = see(differences=pairs.changes)
+        # Answers that nearly all stayed as they were do not tell how the next system's will differ.
+        usual = see() if measured and measured.assumed and isinstance(gate.metric, JudgedMetric) else None
+        return usual if usual and measured and usual.spread > measured.spread else measured
     column = candidate.values[gate.metric.name]
     alone = defined_only(candidate.clusters, column), unequal_only(candidate.weights, column)
     return detectable(gate, *alone, queries=own.n if own else 0, relevant=relevant, slope=slope)
@@ -287,18 +292,23 @@ def _drop(
     gap: Gaps,
     people: People | None,
 ) -> Ruled:
-    """The ruling on the pairs; in doubt where another way to count the same queries gives another one."""
+    """The ruling on the pairs; in doubt where they hold, but not with the worst for what only the run leaves open.
+
+    Queries that only the run has a value for decide nothing: whoever writes the answers could make any drop small.
+    """
     metric, values = gate.metric, candidate.values[gate.metric.name]
     found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap, people)
-    if not too_many(gap.one_sided, len(values), weights=candidate.weights) or not metric.needs & LINE_KEYS.keys():
+    lost = [row for row in gap.one_sided if values[row] is None]
+    few = not lost or not too_many(gap.one_sided, len(values), weights=candidate.weights)
+    if few or found.ruling is not Ruling.HOLDS or not metric.needs & LINE_KEYS.keys():
         return found, reason
-    columns = at_worst(metric, (values, old_values), set(gap.one_sided))
+    columns = (at_worst(metric, (values, old_values), set(lost)), old_values)
     others = paired(metric, *columns, clusters=candidate.clusters, weights=candidate.weights, noise=gate.noise)
     worst = _in_units(gate, others, people) if others else pairs
-    if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is found.ruling:
+    if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is Ruling.HOLDS:
         return found, reason
     doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
-    return doubtful, replace(reason, count=len(gap.one_sided), at_worst=worst.delta, need=None)
+    return doubtful, replace(reason, count=len(lost), at_worst=worst.delta, need=None)
 
 
 def _on_pairs(

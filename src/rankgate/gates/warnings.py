@@ -131,8 +131,7 @@ def judged_facts(
         standing = (result and result.standing) or people[metric.name].standing
         found, see = result and result.detectable, partial(detectable, gate, slope=standing.sees)
         facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, standing)}")
-        samples = [sample for sample in gold.samples.values() if metric.counts(sample)]
-        samples = samples if samples or metric.gold_keys else [*gold.samples.values()]
+        samples = [*filter(None, _counting(metric, [*gold.samples.values()], criteria.default_k))]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
         planned = [see(queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
         seen = [each for each in ([found] if found and not found.assumed else planned) if each]
@@ -159,7 +158,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     measured = {(result.name, result.segment): result for result in results if result.n_pairs}
     facts: list[str] = []
     for gate in criteria.gates:
-        counts = [s if _scorable(gate.metric, s, criteria.default_k) else None for s in gold.samples.values()]
+        counts = _counting(gate.metric, [*gold.samples.values()], criteria.default_k)
         asked = [*filter(None, counts)]
         judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
         said = None if judged else _blind_spot(gate, measured.get((gate.name, None)), asked)
@@ -177,8 +176,8 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
             for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
-                limits = rule.limits_of(name)
-                if limits is None or len(samples) < rule.min_queries:
+                limits, unknown = rule.limits_of(name), judged and (gate.name, name) not in measured  # nor J
+                if limits is None or len(samples) < rule.min_queries or unknown:
                     continue
                 part = gate.model_copy(update={"regression_max": limits.regression_max})
                 said = _blind_spot(part, measured.get((gate.name, name)), samples)
@@ -194,7 +193,7 @@ def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
     """What gold sets of other sizes would see, by each decision rule, of the first gate that limits drops of a rate."""
     gates = [gate for gate in criteria.gates if not isinstance(gate.metric, JudgedMetric) and is_rate(gate.metric)]
     for gate in sorted(gates, key=lambda gate: not gate.blocks):
-        samples = [each for each in gold.samples.values() if _scorable(gate.metric, each, criteria.default_k)]
+        samples = [*filter(None, _counting(gate.metric, [*gold.samples.values()], criteria.default_k))]
         relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
         if seen := detectable(gate, queries=len(samples), relevant=relevant):
             unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
@@ -213,8 +212,9 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
     samples = list(gold.samples.values())
     clustered = any(sample.cluster is not None for sample in samples)
     for gate in criteria.gates:
-        every, k = gate.metric.worst is None, criteria.default_k  # what the run alone states, any query may have
-        scored = {row for row, each in enumerate(samples) if every or _scorable(gate.metric, each, k)}
+        every = gate.metric.worst is None  # what the run alone states, any query may have
+        counts = _counting(gate.metric, samples, criteria.default_k)
+        scored = {row for row, each in enumerate(counts) if every or each}
         name, q = shown(gate.name), gate.metric.at_quantile
         facts += _by_traffic(gate, [samples[row] for row in scored]) if gate.weight == "traffic" else []
         if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
@@ -294,10 +294,12 @@ def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]
     return blind_spot(gate, detectable(gate, clusters, weights, queries=len(samples), relevant=relevant))
 
 
-def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:
-    """Whether a query counts for the metric at all, whatever is found."""
-    nothing = Ranking(sample.query_id, [])
-    return metric.absent(match(sample, nothing, default_k=default_k, needs=metric.needs)) is not None
+def _counting(metric: Metric, samples: Sequence[Sample], default_k: int) -> list[Sample | None]:
+    """The queries that count for the metric whatever is found, None for others; all where only an answer tells."""
+    blank = (match(each, Ranking(each.query_id, []), default_k=default_k, needs=metric.needs) for each in samples)
+    counts = [each if metric.absent(empty) is not None else None for each, empty in zip(samples, blank, strict=True)]
+    of_answers = isinstance(metric, JudgedMetric) and not metric.gold_keys
+    return list(samples) if of_answers and not any(counts) else counts
 
 
 def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[str]:

@@ -8,6 +8,7 @@ every sample that has the item.
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,6 +78,11 @@ def label_of(
 ) -> Label:
     """A label on claim `n` of an item, or with 0 on its answer; `on` which day on a draft."""
     return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by, edited, on)
+
+
+def name_key(by: str) -> str:
+    """What the spellings of a person's name have in common."""
+    return unicodedata.normalize("NFKC", by).strip().casefold()
 
 
 def sample_text(items: Iterable[Item]) -> bytes:

@@ -78,12 +78,12 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     return rows
 
 
-def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[list[float | None]]:
-    """The columns with the metric's worst value (else 0, or the worst observed) where they lack one in these rows."""
+def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[float | None]:
+    """The first of the columns with the metric's worst value (else 0, or the worst observed in any) in these rows."""
     seen = [value for column in columns for value in column if value is not None]
     end = min(0.0, *seen) if metric.direction is Direction.HIGHER else max(seen)
     worst = end if metric.worst is None else metric.worst
-    return [[worst if row in rows and x is None else x for row, x in enumerate(column)] for column in columns]
+    return [worst if row in rows else value for row, value in enumerate(columns[0])]
 
 
 def filled(metric: Metric, column: Sequence[float | None], rows: set[int], way: float) -> list[float | None]:

@@ -155,7 +155,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a gate passed, warned or failed: what the sentence needs beyond the numbers of the gate itself.
 
     `ruling` and `state` are what a limit says of the value or the pairs, whose noise is counted in `clusters` or
-    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only one run
+    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only the baseline
     has, or the value or change with the worst for those that a judge has no word on (`need`), that ruling is in
     doubt. `count` of `among` queries are concerned, and `limit` is what is allowed or needed of them. `source`
     lacks the values, `need` is what the baseline does not state. `corrected_for` is how many segments share the

@@ -219,7 +219,11 @@ def _open_bytes(path: str) -> io.FileIO:
     if "\0" in path:
         raise bad_input("no file can have this name", file=path)
     if path != STDIN:
-        return io.FileIO(path)
+        file = io.FileIO(path)
+        if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty() and path != os.devnull:
+            file.close()
+            raise bad_input("is a device, not a file", file=path)  # of which some never end
+        return file
     if sys.stdin is None or sys.stdin.closed:
         raise bad_input("is closed; there is nothing to read", file="standard input")
     return io.FileIO(sys.stdin.fileno(), closefd=False)

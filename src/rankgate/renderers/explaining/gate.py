@@ -136,7 +136,9 @@ def _segment_lines(found: GateExplained) -> list[list[str]]:
     order = (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
     rows = sorted(found.segments, key=lambda row: order.index(row.result.verdict))
     more = len(rows) - MAX_SEGMENTS
-    entries = [_holm(found), *(_segment(row) for row in rows[:MAX_SEGMENTS])]
+    own = found.gate.result.value_raw is not None and any(row.result.value_raw is None for row in rows)
+    units = ["The values of segments are the judge's own."]
+    entries = [_holm(found), units if own else [], *(_segment(row) for row in rows[:MAX_SEGMENTS])]
     entries += [[f"and {more} more, none of them worse."]] if more > 0 else []
     return [entry for entry in entries if entry]
 
@@ -204,7 +206,7 @@ def _question_lines(found: GateExplained) -> list[str]:
         what = (
             "for which the baseline found something right and the run finds nothing"
             if gate.metric.partition("@")[0] in _FINDING
-            else "at the metric's worst now, and not in the baseline"
+            else "at the metric's worst now, or without a value, and not in the baseline"
         )
         lines.append(f"Lost: {count_text(len(found.lost), 'question')} {what}: {_queries(found.lost)}.")
     return lines
