@@ -18,11 +18,13 @@ Placed = tuple[str, int, int]
 SPAN = Matching(by=By.SPAN)
 
 
-def matched(spans: Sequence[tuple[Span, float]], items: Sequence[Item], how: Matching = SPAN) -> MatchedQuery:
+def matched(
+    spans: Sequence[tuple[Span, float]], items: Sequence[Item], how: Matching = SPAN, ids: Sequence[str] = ()
+) -> MatchedQuery:
     sample = Sample(
         query_id="q", gains={span.id: gain for span, gain in spans}, spans={span.id: span for span, _ in spans}
     )
-    ids = [f"c{rank}" for rank in range(1, len(items) + 1)]
+    ids = ids or [f"c{rank}" for rank in range(1, len(items) + 1)]
     return match(sample, Ranking("q", ids, 0, Details(items=items)), how=how, needs=frozenset(Need))
 
 
@@ -65,6 +67,30 @@ def test_what_covers_a_passage(items: list[Item], hits: list[tuple[int, str]], r
     assert [(rank, doc) for (rank, _), doc in zip(query.hits, query.found, strict=True)] == hits
     assert [rank for rank, _ in query.repeats] == repeats
     assert query.judged == tuple(sorted({*repeats, *(rank for rank, _ in hits)}))
+
+
+@pytest.mark.parametrize(
+    ("item_id", "doc_id", "separator", "found"),
+    [
+        ("other#1", None, "#", False),
+        ("d#1", None, "#", True),
+        ("other#1", "d", "#", True),
+        ("d#1", "other", "#", False),
+        ("other#1", "", "#", False),
+        ("d", "other", "#", False),
+        ("9f1c6a30-2d4e", None, "#", True),  # names no document
+        ("#1", None, "#", True),
+        ("other::1", None, "::", False),
+        ("::1", None, "::", True),
+        ("other#1", None, "::", True),
+    ],
+)
+def test_a_text_counts_for_the_document_that_the_item_names(
+    item_id: str, doc_id: str | None, separator: str, *, found: bool
+) -> None:
+    items = [Item(doc_id=doc_id, text="Old rules: refunds are paid within 30 days.")]
+    query = matched([(A, 1)], items, Matching(by=By.SPAN, separator=separator), [item_id])
+    assert query.found == ((A.id,) if found else ())
 
 
 def test_several_passages_in_one_item() -> None:

@@ -189,7 +189,9 @@ def _part(span: Span, item_id: str, item: Item, separator: str) -> tuple[int, in
     if item.start is not None and item.end is not None:
         start, end = max(span.start, item.start), min(span.end, item.end)
         return (start, end) if start < end and document_of(item_id, item.doc_id, separator) == span.doc else None
-    if not item.text or not span.text or item.doc_id not in (None, span.doc):
+    document = document_of(item_id, item.doc_id, separator)
+    named = item.doc_id or document != item_id  # else, as with a UUID, it may be any: the text alone decides
+    if not item.text or not span.text or (named and document != span.doc):
         return None
     from rankgate.metrics.texts import folded, stands_in  # noqa: PLC0415 -- as above
 
