@@ -93,6 +93,32 @@ def test_a_text_counts_for_the_document_that_the_item_names(
     assert query.found == ((A.id,) if found else ())
 
 
+@pytest.mark.parametrize(
+    ("passage", "items", "covered"),
+    [
+        ("startart art", ["art"], {*range(9, 12)}),  # not within a word
+        ("art, party, art", ["art"], {*range(3)}),
+        ("art, party, art", ["art", "art"], {*range(3), *range(12, 15)}),  # the second one goes to what is left
+        ("art, party, art", ["art"] * 3, {*range(3), *range(12, 15)}),
+        ("art, party, art", ["art,", "art"], {*range(4), *range(12, 15)}),  # what another one covers already
+        ("a a a", ["a a", "a a"], {*range(5)}),  # places that overlap
+        ("日本日本", ["日本", "日本"], {*range(4)}),
+        ("1.5 and 5", ["5"], {8}),
+    ],
+)
+def test_an_excerpt_stands_at_whole_words_that_nothing_covers_yet(
+    passage: str, items: list[str], covered: set[int]
+) -> None:
+    """Just what is expected suffices, and one code point more does not."""
+    span = Span("d", 0, len(passage), passage)
+    for share, found in ((len(covered) / len(passage), True), ((len(covered) + 1) / len(passage), False)):
+        texts = [Item(text=text) for text in items]
+        assert bool(matched([(span, 1)], texts, Matching(by=By.SPAN, coverage=share)).hits) is found
+    # Where it lies: with the rest of the passage stated by offsets, the whole is covered.
+    rest = [*texts, *at(*(("d", point, point + 1) for point in {*range(len(passage))} - covered))]
+    assert matched([(span, 1)], rest, Matching(by=By.SPAN, coverage=1.0)).hits
+
+
 def test_several_passages_in_one_item() -> None:
     """By hand: A (gain 1) and B (gain 2) at rank 2, C (gain 1) at rank 3; four are relevant."""
     spans = [(A, 1.0), (B, 2.0), (Span("e", 0, 10), 1.0), (Span("f", 0, 10), 1.0)]
