@@ -25,7 +25,7 @@ def matched(
         query_id="q", gains={span.id: gain for span, gain in spans}, spans={span.id: span for span, _ in spans}
     )
     ids = ids or [f"c{rank}" for rank in range(1, len(items) + 1)]
-    return match(sample, Ranking("q", ids, 0, Details(items=items)), how=how, needs=frozenset(Need))
+    return match(sample, Ranking("q", [*ids], 0, Details(items=items)), how=how, needs=frozenset(Need))
 
 
 def at(*places: Placed) -> list[Item]:
@@ -111,8 +111,8 @@ def test_an_excerpt_stands_at_whole_words_that_nothing_covers_yet(
 ) -> None:
     """Just what is expected suffices, and one code point more does not."""
     span = Span("d", 0, len(passage), passage)
+    texts = [Item(text=text) for text in items]
     for share, found in ((len(covered) / len(passage), True), ((len(covered) + 1) / len(passage), False)):
-        texts = [Item(text=text) for text in items]
         assert bool(matched([(span, 1)], texts, Matching(by=By.SPAN, coverage=share)).hits) is found
     # Where it lies: with the rest of the passage stated by offsets, the whole is covered.
     rest = [*texts, *at(*(("d", point, point + 1) for point in {*range(len(passage))} - covered))]
