@@ -229,8 +229,8 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
 
 
 def _judged_alike(was: Sample, now: Sample) -> bool:
-    """Whether gains, a judge's too, weight and claims are the same, in any order."""
-    gains = (was.gains, was.judge_gains, was.weight) == (now.gains, now.judge_gains, now.weight)
+    """Whether gains, a judge's too, texts of spans, weight and claims are the same, in any order."""
+    gains = (was.gains, was.judge_gains, was.spans, was.weight) == (now.gains, now.judge_gains, now.spans, now.weight)
     return gains and (was.claims == now.claims or set(was.claims) == set(now.claims))
 
 
@@ -238,7 +238,7 @@ def _other(sample: Sample, was: Sample | None = None) -> Sample:
     """What a verdict can depend on beside the judgments; of the tags those that the query had before, by hand."""
     by_weight = f"{TRAFFIC}:" if sample.weight is not None else ()
     tags = [tag for tag in sample.tags if (was is None or tag in was.tags) and not tag.startswith(by_weight)]
-    return replace(sample, gains={}, judge_gains={}, weight=None, line=None, tags=tuple(sorted(tags)))
+    return replace(sample, gains={}, judge_gains={}, spans={}, weight=None, line=None, tags=tuple(sorted(tags)))
 
 
 def common(before: Gold, after: Gold) -> Gold | None:
