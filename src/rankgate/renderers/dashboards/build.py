@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -12,7 +12,7 @@ from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
 from rankgate.model.answers import JudgeMark
-from rankgate.model.values import Direction, Need, Unit
+from rankgate.model.values import Need
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.values import (
     MONTH,
@@ -20,10 +20,12 @@ from rankgate.renderers.dashboards.values import (
     Acceptance,
     Curve,
     GateSet,
+    Known,
     Point,
     Release,
     ShownRun,
     Span,
+    Step,
     Tag,
     Value,
     place_of,
@@ -55,12 +57,17 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What a page is asked to show: metrics in their order, those that are gated with their thresholds."""
+    """What a page is asked to show: metrics in their order, those that are gated with their thresholds.
+
+    Of stored rankings `estimates` are the values by the id of a record, and `paired` gives the changes between two.
+    """
 
     metrics: Sequence[Metric]
     limits: Mapping[str, Sequence[float]]
     date: str
     limit: int
+    estimates: Mapping[str, Mapping[str, Known]] = {}
+    paired: Callable[[Record, Record], Mapping[str, Known]] = lambda before, after: {}  # noqa: ARG005 -- none is stored
 
 
 def gate_set(
@@ -167,24 +174,32 @@ def _release(tag: Tag, placed: Placed) -> Release:
 
 
 def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Acceptance], shown: Shown) -> Curve:
+    def step(since: Record, before: float | None, run: ShownRun | None) -> Step | None:
+        now = run.values[metric.name].value if run else None
+        if run is None or now is None or before is None:
+            return None
+        known = shown.paired(since, run.record).get(metric.name)
+        return Step(since=since, before=before, now=now, direction=metric.direction, paired=known)
+
     judged, points = Need.VERDICTS in metric.needs, list[Point]()
     for run in runs:
         value = run.values.get(metric.name)
         if value is not None and value.value is not None:
             span = run.judges if judged else 0
-            before = points[-1].value if points and points[-1].span == span else None
-            points.append(Point(run=run, value=value.value, rescored=value.rescored, before=before, span=span))
-    month = days_after(shown.date, -MONTH)
-    old = [point.value for point in points if point.run.record.date <= month and point.span == points[-1].span]
+            old = points[-1] if points and points[-1].span == span else None
+            came = step(old.run.record, old.value, run) if old else None
+            today = shown.estimates.get(run.record.id, {}).get(metric.name)
+            points.append(Point(run=run, value=value.value, rescored=value.rescored, step=came, today=today, span=span))
+    last, day = (points[-1].run if points else None), days_after(shown.date, -MONTH)
+    month = [point for point in points if point.run.record.date <= day and point.span == points[-1].span]
     values = [(each.at, each.values[metric.name].value) for each in acceptances if metric.name in each.values]
     # What is accepted now is the last acceptance, whether or not it has a value.
     accepted = acceptances[-1].values.get(metric.name) if acceptances else None
     newest = next((run.record.judge for run in reversed(runs) if run.record.judge), None)
     if judged and newest and acceptances and acceptances[-1].record.judge not in (newest, UNSET):
         accepted = None  # what another judge gave
-    sign = 1 if metric.direction is Direction.HIGHER else -1
-    jumps = [(sign * (point.value - point.before), point) for point in points if point.before is not None]
-    jumps.sort(key=lambda jump: jump[0])
+    sizes = sorted((abs(point.step.size), at) for at, point in enumerate(points) if point.step)
+    largest = {came.way: points[at] for _, at in sizes if (came := points[at].step)}
     return Curve(
         metric=metric.name,
         meaning=metric.meaning,
@@ -194,10 +209,10 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         limits=tuple(sorted(set(shown.limits.get(metric.name, ())))),
         points=tuple(points),
         steps=tuple((at, value) for at, value in values if value is not None),
-        month=old[-1] if old else None,
-        accepted=accepted.value if accepted else None,
-        worse=jumps[0][1] if jumps and jumps[0][0] < 0 else None,
-        better=jumps[-1][1] if jumps and jumps[-1][0] > 0 else None,
+        month=step(month[-1].run.record, month[-1].value, last) if month else None,
+        accepted=step(acceptances[-1].record, accepted.value, last) if accepted else None,
+        worse=largest.get("worse"),
+        better=largest.get("better"),
         missing=len(runs) - len(points),
     )
 
@@ -209,10 +224,10 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     waivers: tuple[Waiver, ...]
 
 
-def spans_of(versions: Sequence[Version], units: Mapping[str, Unit]) -> tuple[Span, ...]:
+def spans_of(versions: Sequence[Version], metrics: Mapping[str, Metric]) -> tuple[Span, ...]:
     """The days on which each waiver was in force, by their begin; of a waiver that never counted there are none.
 
-    The versions of the waiver file come oldest first. A waiver of a gate that has no unit any more has a plain number.
+    The versions of the waiver file come oldest first. `metrics` are by gate.
     """
     closed: list[tuple[Waiver, str | None, str]] = []
     open_since: dict[Waiver, str | None] = {}
@@ -225,7 +240,7 @@ def spans_of(versions: Sequence[Version], units: Mapping[str, Unit]) -> tuple[Sp
         open_since = {**now, **open_since}
     closed += [(waiver, since, waiver.expires) for waiver, since in open_since.items()]
     spans = (
-        Span(waiver=waiver, unit=units.get(waiver.gate, Unit.NUMBER), since=since, until=until)
+        Span(waiver=waiver, metric=metrics.get(waiver.gate), since=since, until=until)
         for waiver, since, until in closed
         if since is None or since <= until
     )
