@@ -32,7 +32,6 @@ from rankgate.renderers.dashboards.values import (
     places_of,
 )
 
-Rescored = Mapping[str, Mapping[str, float | None]]  # by the id of a record and the name of a metric
 Placed = Sequence[tuple[Record, float]]  # records with their places on the axis of time
 
 
@@ -59,7 +58,8 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """What a page is asked to show: metrics in their order, those that are gated with their thresholds.
 
-    Of stored rankings `estimates` are the values by the id of a record, and `paired` gives the changes between two.
+    Of stored rankings `estimates` are the values by record, which count where none was recorded, and `paired` gives the
+    changes between two.
     """
 
     metrics: Sequence[Metric]
@@ -79,13 +79,12 @@ def gate_set(
     *,
     tags: Sequence[Tag] = (),
     spans: Sequence[Span] = (),
-    rescored: Mapping[str, Mapping[str, float | None]] = {},
     unscored: Sequence[str] = (),
 ) -> GateSet:
     """The values of one page: its criteria's name, the file that it is written to, and its store without secrets.
 
-    `remembered` is what the store holds up to today. `tags` are the repository's releases, `rescored` values that were
-    not recorded, `unscored` says what could not be rescored.
+    `remembered` is what the store holds up to today. `tags` are the repository's releases, `unscored` says what could
+    not be rescored.
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
@@ -93,8 +92,8 @@ def gate_set(
     first = place_of(listed[0].date if listed else shown.date)
     releases = [_release(tag, placed) for tag in tags]
     releases = [each for each in releases if first <= each.at and each.tag.date <= shown.date]
-    runs = _runs(placed, remembered, releases, shown, rescored)
-    acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, shown, rescored)
+    runs = _runs(placed, remembered, releases, shown)
+    acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, shown)
     return GateSet(
         name=name,
         page=page,
@@ -110,9 +109,7 @@ def gate_set(
     )
 
 
-def _runs(
-    placed: Placed, remembered: Remembered, releases: Sequence[Release], shown: Shown, rescored: Rescored
-) -> tuple[ShownRun, ...]:
+def _runs(placed: Placed, remembered: Remembered, releases: Sequence[Release], shown: Shown) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
     golds = [record.gold.fingerprint if record.gold else None for record, _ in placed]
     judges: list[JudgeMark | None] = []
@@ -133,7 +130,7 @@ def _runs(
             new_gold=None not in (gold, before) and gold != before,
             judges=judges_so_far,
             new_judge=new_judge,
-            values=_values(record, shown, rescored),
+            values=_values(record, shown),
         )
         for (record, at), gold, before, judges_so_far, new_judge in zip(
             placed, golds, [None, *golds], accumulate(changed), changed, strict=False
@@ -141,15 +138,14 @@ def _runs(
     )
 
 
-def _values(record: Record, shown: Shown, rescored: Rescored) -> dict[str, Value]:
-    values = {name: Value(value=value, rescored=True) for name, value in rescored.get(record.id, {}).items()}
+def _values(record: Record, shown: Shown) -> dict[str, Value]:
+    stored = shown.estimates.get(record.id, {})
+    values = {name: Value(value=known.value, rescored=True) for name, known in stored.items()}
     values |= {name: Value(value=value) for name, value in record.scores.items()}
     return {metric.name: values[metric.name] for metric in shown.metrics if metric.name in values}
 
 
-def _acceptances(
-    accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown: Shown, rescored: Rescored
-) -> tuple[Acceptance, ...]:
+def _acceptances(accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown: Shown) -> tuple[Acceptance, ...]:
     """Those since the first run that is shown, and the one that was accepted when it came."""
     first = min((run.record.date for run in runs.values()), default="")
     before = [record for record in accepted if record.date < first][-1:]
@@ -157,7 +153,7 @@ def _acceptances(
     # What the log has later lies no earlier: who goes back to a run of the same day does so after it.
     places = accumulate((_accepted_at(record, runs.get(record.id)) for record in listed), max)
     return tuple(
-        Acceptance(record=record, at=at, shown=record.id in runs, values=_values(record, shown, rescored))
+        Acceptance(record=record, at=at, shown=record.id in runs, values=_values(record, shown))
         for record, at in zip(listed, places, strict=True)
     )
 
@@ -179,7 +175,7 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         if run is None or now is None or before is None:
             return None
         known = shown.paired(since, run.record).get(metric.name)
-        return Step(since=since, before=before, now=now, direction=metric.direction, paired=known)
+        return Step(before=before, now=now, direction=metric.direction, paired=known)
 
     judged, points = Need.VERDICTS in metric.needs, list[Point]()
     for run in runs:

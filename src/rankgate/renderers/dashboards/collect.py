@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
 
 import msgspec
@@ -33,7 +33,6 @@ from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set, spa
 from rankgate.renderers.dashboards.repository import releases, waiver_versions, web_address
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Tag
 
-_ByMetric = Mapping[str, Scores]
 _HELD = 4  # scored runs that are kept in memory: neighbours, a month ago, and what is accepted
 
 
@@ -101,10 +100,6 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
         shown,
         tags=tags,
         spans=spans_of(waiver_versions(criteria), {gate.name: gate.metric for gate in criteria.gates}),
-        rescored={
-            run: {each.name: known[each.name].value for each in request.metrics if each.name in known}
-            for run, known in shown.estimates.items()
-        },
         unscored=unscored,
     )
 
@@ -128,7 +123,7 @@ class Rankings:
     def __init__(self, memory: Memory, gold: Gold, plan: Plan, noise: Mapping[str, float] = {}) -> None:
         self.memory, self.gold, self.plan, self.noise = memory, gold, plan, noise
         self.estimates: dict[str, dict[str, Known]] = {}
-        self._held: dict[tuple[str, int], _ByMetric] = {}
+        self._held: dict[tuple[str, int], dict[str, Scores]] = {}
         self._pairs: dict[tuple[str, str], dict[str, Known]] = {}
         self._others: Counter[str] = Counter()
         self._not_kept: set[str] = set()
@@ -144,7 +139,8 @@ class Rankings:
         """By metric the change from the first to the second. A judge's verdicts do not compare: gates correct them."""
         names = (before.sha256, after.sha256)
         if names not in self._pairs:
-            self._pairs[names] = dict(self._compared(before, after))
+            changes = ((metric.name, self._change(metric, before, after)) for metric in self.plan.metrics)
+            self._pairs[names] = {name: change for name, change in changes if change}
         return self._pairs[names]
 
     def reasons(self) -> list[str]:
@@ -157,39 +153,34 @@ class Rankings:
             reasons.insert(0, f"{runs} could not be rescored or compared: this store keeps {kept}.")
         return reasons
 
-    def _compared(self, before: Record, after: Record) -> Iterable[tuple[str, Known]]:
-        depth = min(before.depth, after.depth)
-        same = before.sha256 == after.sha256
-        old, new = ({}, {}) if same else (self._scores(before, depth), self._scores(after, depth))
-        for metric in (each for each in self.plan.metrics if Need.VERDICTS not in each.needs):
-            name = metric.name
-            if same:
-                yield name, Known(value=0.0, ci=(0.0, 0.0))
-            elif name in old and name in new:
-                pairs = paired_scores(metric, new[name], old[name], noise=self.noise.get(name, 0.0))
-                if pairs:
-                    yield name, Known(value=(found := pairs.compared()).delta, ci=found.ci)
+    def _change(self, metric: Metric, before: Record, after: Record) -> Known | None:
+        if Need.VERDICTS in metric.needs or before.sha256 == after.sha256:
+            return None if Need.VERDICTS in metric.needs else Known(0.0, (0.0, 0.0))
+        depth, name = min(before.depth, after.depth), metric.name
+        old, new = (self._scores(each, depth).get(name) for each in (before, after))
+        pairs = paired_scores(metric, new, old, noise=self.noise.get(name, 0.0)) if new and old else None
+        found = pairs.compared() if pairs else None
+        return Known(found.delta, found.ci) if found else None
 
-    def _scores(self, record: Record, depth: int) -> _ByMetric:
+    def _scores(self, record: Record, depth: int) -> Mapping[str, Scores]:
         """By metric the scores with its column; none where the rankings are not kept or cannot be scored."""
-        place, found = (record.sha256, depth), dict[str, Scores]()
+        place = (record.sha256, depth)
         if place not in self._held:
+            self._held = dict([*self._held.items()][1 - _HELD :])
             others = Counter[str]() if record.id in self.estimates else self._others
+            self._held[place] = {}
             try:
-                found = self._as_far_as_possible(record, replace(self.plan, depth=depth), others)
+                self._held[place] = self._as_far_as_possible(record, replace(self.plan, depth=depth), others)
             except NotKeptError:
                 self._not_kept.add(record.id)
-            self._held = dict([*self._held.items(), (place, found)][-_HELD:])
         if depth == record.depth and record.id not in self.estimates:
-            self.estimates[record.id] = dict(self._estimated(self._held[place]))
+            self.estimates[record.id] = values = dict[str, Known]()
+            for metric in (each for each in self.plan.metrics if each.name in self._held[place]):
+                scores, column = (found := self._held[place][metric.name]), found.values[metric.name]
+                ends = attainable(metric, scores, column)
+                if value := estimate(column, metric, clusters=scores.clusters, ends=ends):
+                    values[metric.name] = Known(value.value, value.ci)
         return self._held[place]
-
-    def _estimated(self, scored: _ByMetric) -> Iterable[tuple[str, Known]]:
-        for metric in (each for each in self.plan.metrics if each.name in scored):
-            scores, values = scored[metric.name], scored[metric.name].values[metric.name]
-            ends = attainable(metric, scores, values)
-            if found := estimate(values, metric, clusters=scores.clusters, ends=ends):
-                yield metric.name, Known(value=found.value, ci=found.ci)
 
     def _as_far_as_possible(self, record: Record, plan: Plan, others: Counter[str]) -> dict[str, Scores]:
         """All metrics at once; where one of them cannot be scored, each by itself. `others` counts why some cannot."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from rankgate.readers.dates import days_between
 
 INDEX = "index.html"  # the page that links to all others
 MONTH = 30  # days
+Way = Literal["better", "worse", "same", "unknown"]
 NOON = 0.5
 
 
@@ -108,7 +109,7 @@ class Span(_Part, frozen=True, kw_only=True):
         return place_of(self.until) + 1
 
 
-class Known(_Part, frozen=True, kw_only=True):
+class Known(NamedTuple):
     """What stored rankings say by today's gold set: a value or a change, and its 95 % interval where there is one."""
 
     value: float
@@ -118,7 +119,6 @@ class Known(_Part, frozen=True, kw_only=True):
 class Step(_Part, frozen=True, kw_only=True):
     """From an earlier run's recorded value to a later one's; `paired` is None where their rankings do not compare."""
 
-    since: Record
     before: float
     now: float
     direction: Direction
@@ -130,14 +130,13 @@ class Step(_Part, frozen=True, kw_only=True):
         return self.paired.value if self.paired else self.now - self.before
 
     @property
-    def way(self) -> Literal["better", "worse", "same", "unknown"]:
+    def way(self) -> Way:
         """A change is one only where its paired interval excludes zero."""
         if self.paired is None:
             return "unknown"
-        better, worse = ("above", "below") if self.direction is Direction.HIGHER else ("below", "above")
-        if beyond(self.paired.ci, 0.0, better):
-            return "better"
-        return "worse" if beyond(self.paired.ci, 0.0, worse) else "same"
+        if not beyond(self.paired.ci, 0.0, "above") and not beyond(self.paired.ci, 0.0, "below"):
+            return "same"
+        return "better" if (self.size > 0) == (self.direction is Direction.HIGHER) else "worse"
 
 
 class Point(_Part, frozen=True, kw_only=True):

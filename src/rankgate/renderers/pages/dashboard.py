@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-import msgspec
-
 from rankgate.baselines.records import Record
 from rankgate.model import wording
-from rankgate.model.values import CONFIDENCE, Unit, Verdict
-from rankgate.model.wording import VERDICT_WORDS, confidence_text, delta_text, interval_text, value_text
+from rankgate.model.values import Unit, Verdict
+from rankgate.model.wording import VERDICT_WORDS, delta_text, interval_text, value_text
 from rankgate.renderers import phrases
 from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Span, Step
-from rankgate.renderers.escape import command_line, one_line
+from rankgate.renderers.escape import command_line, one_line, visible
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import UNCHECKED, trend_charts
 
@@ -26,6 +24,8 @@ _SAYS = {
     Verdict.FAIL: "failed",
     Verdict.NOT_JUDGED: "could not be judged",
 }
+CHANGED = ("worse", "better")
+_UNCHANGED = {"same": "about the same", "unknown": "not compared"}
 
 
 def site_of(dashboard: Dashboard) -> dict[str, str]:
@@ -85,40 +85,31 @@ def _span_text(today: str, span: Span) -> str:
 
 def _options(shown: GateSet, curve: Curve) -> str:
     """What `rankgate baseline diff A B` needs to compare two of these runs by this metric."""
-    return command_line(["--baseline", shown.place, "--criteria", shown.name, "--metric", curve.metric])
+    return visible(command_line(["--baseline", shown.place, "--criteria", shown.name, "--metric", curve.metric]))
 
 
-class Change(msgspec.Struct, frozen=True):
-    """A difference in words: what it is called, its size, its interval, and what it is measured from."""
-
-    way: str  # better, worse, same or unknown
-    word: str
-    text: str
-    interval: str
-    before: str
-
-
-def change(step: Step | None, unit: Unit) -> Change | None:
-    """How a value differs from an earlier one, if both are there; one that is not proven is not called a change."""
-    if step is None:
-        return None
-    word = {"same": "about the same", "unknown": "not compared"}.get(step.way, step.way)
-    bounds = interval_text(step.paired.ci, unit, change=True) if step.paired else ""
-    interval = f"{confidence_text(CONFIDENCE)}: {bounds}" if bounds and step.paired and step.paired.ci != (0, 0) else ""
-    return Change(step.way, word, delta_text(step.size, unit), interval, value_text(step.before, unit))
+def change(step: Step, unit: Unit) -> tuple[str, str]:
+    """A step in words: what it is called with its size, and beside that its interval and what it is measured from."""
+    size, known = delta_text(step.size, unit), step.paired
+    text = f"{size} {step.way}" if step.way in CHANGED else f"{_UNCHANGED[step.way]} ({size})"
+    bounds = interval_text(known.ci, unit, change=True) if known and known.ci != (0, 0) else ""
+    return text, f"{f'95%: {bounds}; ' if bounds else ''}was {value_text(step.before, unit)}"
 
 
 def notable(shown: GateSet) -> list[ShownRun]:
     """The last run, and each that did not just pass as the one before did, changed a metric, or has an event."""
     points = (point for curve in shown.curves for point in curve.points)
-    changed = {point.run.record.id for point in points if point.step and point.step.way in ("better", "worse")}
-    found, before = list[ShownRun](), None
-    for run in shown.runs:
-        verdict, quiet = run.record.verdict, run.record.verdict in (Verdict.PASS, None)
-        if run is shown.runs[-1] or run.record.id in changed or events_of(run) or not quiet or verdict is not before:
-            found.append(run)
-        before = verdict
-    return found
+    changed = {point.run.record.id for point in points if point.step and point.step.way in CHANGED}
+    verdicts = [None, *(run.record.verdict for run in shown.runs)]
+    return [
+        run
+        for run, before in zip(shown.runs, verdicts, strict=False)
+        if run.record.verdict not in (Verdict.PASS, None)
+        or run.record.verdict is not before
+        or run.record.id in changed
+        or events_of(run)
+        or run is shown.runs[-1]
+    ]
 
 
 def outlook(shown: GateSet) -> str:
@@ -127,12 +118,12 @@ def outlook(shown: GateSet) -> str:
         return "No run has been recorded yet."
     last = shown.runs[-1].record
     lead = f"The last run, of {last.date}, {_SAYS[last.verdict] if last.verdict else 'was not checked'}."
-    metrics: dict[str, list[str]] = {"worse": [], "better": [], "about the same": [], "not compared": []}
+    metrics: dict[str, list[str]] = {way: [] for way in (*CHANGED, *_UNCHANGED)}
     for curve in shown.curves:
-        since = change(curve.month, curve.unit)
-        if since and curve.gated:
-            metrics[since.word].append(curve.metric if since.way == "same" else f"{curve.metric} ({since.text})")
-    parts = [f"{word} in {', '.join(names)}" for word, names in metrics.items() if names]
+        if (step := curve.month) and curve.gated:
+            size = "" if step.way == "same" else f" ({delta_text(step.size, curve.unit)})"
+            metrics[step.way].append(f"{curve.metric}{size}")
+    parts = [f"{_UNCHANGED.get(way, way)} in {', '.join(names)}" for way, names in metrics.items() if names]
     if not parts:
         return f"{lead} No gated metric has a value from {MONTH} days ago, so that there is nothing to compare."
     return f"{lead} Compared with {MONTH} days ago it is {'; '.join(parts)}."

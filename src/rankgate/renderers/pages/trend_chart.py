@@ -51,25 +51,24 @@ def trend_charts(shown: GateSet) -> list[list[tuple[str, Markup]]]:
 
 def _drawn(curve: Curve, shown: GateSet, size: Size, name: str) -> Markup:
     """With a tooltip on each point, which `dashboard.js` shows too."""
-    title, says = f"{curve.metric} over time", {point.run.record.id: point_text(point, curve) for point in curve.points}
+    title, points = f"{curve.metric} over time", {point.run.record.id: point for point in curve.points}
+    drawn = chart(spec_of(curve, shown, size), name=name, title=title, description=described(curve))
 
     def marked(link: re.Match[str]) -> str:
-        return f'<g data-run="{link[1]}"><title>{escape(says[link[1]])}</title>'
+        return f'<g data-run="{link[1]}"><title>{escape(_said(points[link[1]], curve))}</title>'
 
-    drawn = chart(spec_of(curve, shown, size), name=name, title=title, description=described(curve))
-    linked = re.sub(r'<a xlink:href="[^"]*#run-([0-9a-f]+)">', marked, drawn)
-    return Markup(linked.replace("</a>", "</g>"))  # noqa: S704 -- the drawing, and text that is escaped
+    linked = re.sub(r'<a xlink:href="[^"]*#run-(\w+)">', marked, drawn).replace("</a>", "</g>")
+    return Markup(linked)  # noqa: S704 -- the drawing, and text that is escaped
 
 
-def point_text(point: Point, curve: Curve) -> str:
+def _said(point: Point, curve: Curve) -> str:
     """`2026-01-31, run 0123456789ab, commit abcdef1: 80.0%, 95%: 71.2 to 88.8%`; by today's gold set."""
-    record, values = point.run.record, [value_text(point.value, curve.unit)]
-    commit = f", commit {visible(record.commit)[:7]}" if record.commit else ""
-    if point.today:
-        now, bounds = value_text(point.today.value, curve.unit), interval_text(point.today.ci, curve.unit)
-        values += [f"by today's gold set {now}"] if now not in values else []
-        values += [f"95%: {bounds}"] if bounds else []
-    return f"{record.date}, run {record.id}{commit}: {', '.join(values)}"
+    record, value, today = point.run.record, value_text(point.value, curve.unit), point.today
+    lead = f"{record.date}, run {record.id}" + (f", commit {record.commit[:7]}" if record.commit else "")
+    now = value_text(today.value, curve.unit) if today else value
+    bounds = interval_text(today.ci, curve.unit) if today else ""
+    parts = (value, now != value and f"by today's gold set {now}", bounds and f"95%: {bounds}")
+    return visible(f"{lead}: {', '.join(filter(None, parts))}")
 
 
 def described(curve: Curve) -> str:
@@ -118,13 +117,13 @@ def _points(curve: Curve, place: dict[str, Any]) -> list[dict[str, Any]]:
     apart = {"detail": {"field": "judge"}} if any(point.span for point in curve.points) else {}
     rows = [
         {
-            "t": _ms(point.run.at),
-            "v": point.value,
+            "t": _ms(each.run.at),
+            "v": each.value,
             "verdict": word,
-            "run": f"#run-{point.run.record.id}",
-            **({"judge": point.span} if apart else {}),
+            "judge": each.span,
+            "run": f"#run-{each.run.record.id}",
         }
-        for point, word in zip(curve.points, words, strict=True)
+        for each, word in zip(curve.points, words, strict=True)
     ]
     there = [word for word in MARKS if word in words]
     color, shape = (
