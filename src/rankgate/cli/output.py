@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,6 +12,12 @@ import msgspec
 if TYPE_CHECKING:
     from rankgate.model.report import Report
     from rankgate.renderers.blocks import Block
+
+
+def forces_colour() -> bool:
+    """Whether colour is asked for wherever the output goes; NO_COLOR wins over that, and that over TERM=dumb."""
+    asked = os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0").removeprefix("0")
+    return bool(asked) and not os.environ.get("NO_COLOR")
 
 
 def say(content: str | Sequence[Block]) -> None:
@@ -26,7 +33,7 @@ def say(content: str | Sequence[Block]) -> None:
     else:
         from rankgate.renderers.blocks import plain_text
 
-        sys.stdout.write(plain_text(content))
+        say_lines(plain_text(content))
 
 
 def as_json(value: object) -> str:
@@ -35,8 +42,8 @@ def as_json(value: object) -> str:
 
 
 def say_lines(text: str) -> None:
-    """Print a text that is laid out already, with the words of verdicts in colour at a terminal."""
-    if sys.stdout.isatty():
+    """Print a text that is laid out already, with the words of verdicts in colour at a terminal or where forced."""
+    if sys.stdout.isatty() or forces_colour():
         from rankgate.cli.screen import show_lines
 
         show_lines(text)

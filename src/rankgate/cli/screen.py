@@ -19,6 +19,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from rankgate.cli.output import forces_colour
 from rankgate.renderers.blocks import Block, Pairs, Table, harmless
 
 STYLES = {
@@ -65,11 +66,13 @@ def show_lines(text: str) -> None:
 
 
 def _console() -> Console:
-    colourless = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    forced = forces_colour()
+    colourless = not forced and (bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
     size = shutil.get_terminal_size()
-    colours: Literal["auto"] | None = None if colourless else "auto"
+    colours: Literal["auto", "standard"] | None = None if colourless else "standard" if forced else "auto"
     # Said outright, for older versions of Rich take an empty NO_COLOR for a full one.
-    return Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours, no_color=colourless)
+    looks = {"color_system": colours, "no_color": colourless, "force_terminal": forced or sys.stdout.isatty()}
+    return Console(file=sys.stdout, width=size.columns, height=size.lines, **looks)
 
 
 def lay_out(blocks: Sequence[Block], console: Console) -> None:
@@ -111,8 +114,11 @@ def _wrapped(text: str, width: int, console: Console) -> list[Text]:
     return list(rows)
 
 
-def _print_table(table: Table, console: Console) -> None:
-    """As a table if it fits with one column wrapped, without broken words and tall cells; else a paragraph a row."""
+def _print_table(table: Table, console: Console) -> bool:
+    """As a table if it fits with one column wrapped, without broken words and tall cells; whether it did.
+
+    Else as the tables that say the same, if all of them fit, else a paragraph a row.
+    """
     rows = [[harmless(text) for text in row] for row in table.rows]
     kept = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column[1:])] or range(len(rows[0]))
     rows = [[row[index] for index in kept] for row in rows]
@@ -121,14 +127,23 @@ def _print_table(table: Table, console: Console) -> None:
     room = console.width - INDENT - GAP * (len(kept) - 1) - sum(widths) + widths[wrapped]
     cells = [_wrapped(row[wrapped], max(1, room), console) for row in rows]
     if room < max(_longest_word(row[wrapped]) for row in rows) or any(len(cell) > TALLEST for cell in cells):
-        _print_paragraphs(rows, console)
-        return
+        tried: list[tuple[bool, str]] = []
+        for each in table.instead:
+            with console.capture() as captured:
+                fits = _print_table(each, console)
+            tried.append((fits, captured.get()))
+        if tried and all(fits for fits, _ in tried):
+            console.file.write("\n".join(text for _, text in tried))
+        else:
+            _print_paragraphs(rows, console)
+        return False
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
     for place, heading in enumerate(rows[0]):
         grid.add_column(heading, justify="right" if kept[place] in table.right else "left", no_wrap=place != wrapped)
     for row, cell in zip(rows[1:], cells[1:], strict=True):
         grid.add_row(*(Text("\n").join(cell) if place == wrapped else _styled(text) for place, text in enumerate(row)))
     console.print(Padding(grid, (0, 0, 0, INDENT), expand=False))
+    return True
 
 
 def _longest_word(text: str) -> int:

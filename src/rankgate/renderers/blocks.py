@@ -11,10 +11,14 @@ from rankgate.renderers.escape import inert, unhidden
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of as many cells each, of which the first are the headings; the columns in `right` stand to the right."""
+    """Rows of as many cells each, of which the first are the headings; the columns in `right` stand to the right.
+
+    The narrower tables of `instead` say the same, for plain text and where there is no room for this one.
+    """
 
     rows: Sequence[Sequence[str]]
     right: Sequence[int] = ()
+    instead: Sequence[Table] = ()
 
 
 class Pairs(msgspec.Struct, frozen=True):
@@ -35,7 +39,8 @@ def plain_text(blocks: Sequence[Block]) -> str:
             case str():
                 lines.append(harmless(block).rstrip())
             case Table():
-                lines += aligned(block.rows, block.right)
+                parts = [aligned(each.rows, each.right) for each in block.instead or [block]]
+                lines += [line for part in parts for line in ["", *part]][1:]
             case Pairs():
                 lines += aligned(block.rows)
             case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from rankgate.model.details import sampled
@@ -57,17 +58,21 @@ def terminal_blocks(report: Report) -> list[Block]:
 
 
 def _gates(report: Report) -> list[Block]:
-    """The gates, and what the data say of each value and each change, where they say anything."""
+    """The gates, and what the data say of each value and each change beside these, or where that is too wide, below."""
     rows, intervals = [HEADINGS], [("interval", "of the value", "of the change")]
+    wide: list[Sequence[str]] = [(*HEADINGS[:3], "interval", HEADINGS[3], "interval", *HEADINGS[4:])]
     for gate in phrases.shown_gates(report):
         label, values = _label(gate, report), (phrases.gate_baseline(gate), phrases.gate_now(gate))
         limit, status = phrases.gate_limit(gate), phrases.gate_status(gate).upper()
         rows.append((label, *values, phrases.gate_change(gate), limit, status))
+        now, change = phrases.gate_now_interval(gate), phrases.gate_change_interval(gate)
+        wide.append((label, *values, now, phrases.gate_change(gate), change, limit, status))
         if gate.ci or gate.delta_ci:
-            now, change = phrases.gate_now_interval(gate), phrases.gate_change_interval(gate)
             intervals.append((label, now or NOTHING, change or NOTHING))
-    tables: list[Block] = [Table(rows=rows, right=(1, 2, 3)), ""]
-    return [*tables, Table(rows=intervals), ""] if len(intervals) > 1 else tables
+    table = Table(rows=rows, right=(1, 2, 3))
+    if len(intervals) == 1:
+        return [table, ""]
+    return [Table(rows=wide, right=(1, 2, 4), instead=(table, Table(rows=intervals))), ""]
 
 
 def _first_look(report: Report) -> str:
