@@ -30,7 +30,15 @@ from rankgate.renderers.terminal import terminal_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"
-NAMING = {"metric", "interval", "gate", "of", "the", "value"}  # headings of what names a paragraph, which stands there without one
+NAMING = {
+    "metric",
+    "interval",
+    "gate",
+    "of",
+    "the",
+    "value",
+    "–",
+}  # headings of what names a paragraph, which stands there without one
 WIDTHS = (40, 60, 80, 120)
 GATES = Table(
     rows=[

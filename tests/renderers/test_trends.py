@@ -69,7 +69,13 @@ def test_a_change_says_whether_it_is_one_and_by_how_much(
     name: str, paired: Known | None, said: tuple[str, str]
 ) -> None:
     metric = parse_metric(name)
-    assert change(Step(before=0.8, now=0.9, direction=metric.direction, paired=paired), metric.unit) == said
+    assert (
+        change(
+            Step(before=0.8, size=paired.value if paired else 0.1, direction=metric.direction, paired=paired),
+            metric.unit,
+        )
+        == said
+    )
 
 
 OLD = run("2026-01-01", 0.8)

@@ -34,6 +34,7 @@ NARROWEST = 20  # columns, below which nothing is indented
 INDENT = 2
 GAP = 2  # between columns
 TALLEST = 2  # rows of a cell
+STACKED = 72  # columns, below which a table that is too wide becomes paragraphs rather than several tables
 
 # Between a number and its unit, and before an interval: a space at which no line breaks. No text of an input has this
 # character, which is private and hence not shown.
@@ -114,11 +115,8 @@ def _wrapped(text: str, width: int, console: Console) -> list[Text]:
     return list(rows)
 
 
-def _print_table(table: Table, console: Console) -> bool:
-    """As a table if it fits with one column wrapped, without broken words and tall cells; whether it did.
-
-    Else as the tables that say the same, if all of them fit, else a paragraph a row.
-    """
+def _print_table(table: Table, console: Console) -> None:
+    """As a table if it fits with one column wrapped, without broken words and tall cells; else a paragraph a row."""
     rows = [[harmless(text) for text in row] for row in table.rows]
     kept = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column[1:])] or range(len(rows[0]))
     rows = [[row[index] for index in kept] for row in rows]
@@ -127,23 +125,17 @@ def _print_table(table: Table, console: Console) -> bool:
     room = console.width - INDENT - GAP * (len(kept) - 1) - sum(widths) + widths[wrapped]
     cells = [_wrapped(row[wrapped], max(1, room), console) for row in rows]
     if room < max(_longest_word(row[wrapped]) for row in rows) or any(len(cell) > TALLEST for cell in cells):
-        tried: list[tuple[bool, str]] = []
-        for each in table.instead:
-            with console.capture() as captured:
-                fits = _print_table(each, console)
-            tried.append((fits, captured.get()))
-        if tried and all(fits for fits, _ in tried):
-            console.file.write("\n".join(text for _, text in tried))
+        if table.instead and console.width >= STACKED:
+            lay_out([block for each in table.instead for block in ("", each)][1:], console)
         else:
             _print_paragraphs(rows, console)
-        return False
+        return
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
     for place, heading in enumerate(rows[0]):
         grid.add_column(heading, justify="right" if kept[place] in table.right else "left", no_wrap=place != wrapped)
     for row, cell in zip(rows[1:], cells[1:], strict=True):
         grid.add_row(*(Text("\n").join(cell) if place == wrapped else _styled(text) for place, text in enumerate(row)))
     console.print(Padding(grid, (0, 0, 0, INDENT), expand=False))
-    return True
 
 
 def _longest_word(text: str) -> int:

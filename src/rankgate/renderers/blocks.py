@@ -11,14 +11,11 @@ from rankgate.renderers.escape import inert, unhidden
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of as many cells each, of which the first are the headings; the columns in `right` stand to the right.
-
-    The narrower tables of `instead` say the same, for plain text and where there is no room for this one.
-    """
+    """Rows of as many cells each, of which the first are the headings; the columns in `right` stand to the right."""
 
     rows: Sequence[Sequence[str]]
     right: Sequence[int] = ()
-    instead: Sequence[Table] = ()
+    instead: Sequence[Table] = ()  # narrower ones that say the same, for plain text and where this one has no room
 
 
 class Pairs(msgspec.Struct, frozen=True):
@@ -39,8 +36,8 @@ def plain_text(blocks: Sequence[Block]) -> str:
             case str():
                 lines.append(harmless(block).rstrip())
             case Table():
-                parts = [aligned(each.rows, each.right) for each in block.instead or [block]]
-                lines += [line for part in parts for line in ["", *part]][1:]
+                parts = (aligned(each.rows, each.right) for each in block.instead or [block])
+                lines += "\n\n".join("\n".join(part) for part in parts).split("\n")
             case Pairs():
                 lines += aligned(block.rows)
             case _:

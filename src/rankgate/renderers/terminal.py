@@ -59,20 +59,15 @@ def terminal_blocks(report: Report) -> list[Block]:
 
 def _gates(report: Report) -> list[Block]:
     """The gates, and what the data say of each value and each change beside these, or where that is too wide, below."""
-    rows, intervals = [HEADINGS], [("interval", "of the value", "of the change")]
-    wide: list[Sequence[str]] = [(*HEADINGS[:3], "interval", HEADINGS[3], "interval", *HEADINGS[4:])]
+    rows: list[Sequence[str]] = [(*HEADINGS[:3], "interval", HEADINGS[3], "interval", *HEADINGS[4:])]
     for gate in phrases.shown_gates(report):
-        label, values = _label(gate, report), (phrases.gate_baseline(gate), phrases.gate_now(gate))
-        limit, status = phrases.gate_limit(gate), phrases.gate_status(gate).upper()
-        rows.append((label, *values, phrases.gate_change(gate), limit, status))
-        now, change = phrases.gate_now_interval(gate), phrases.gate_change_interval(gate)
-        wide.append((label, *values, now, phrases.gate_change(gate), change, limit, status))
-        if gate.ci or gate.delta_ci:
-            intervals.append((label, now or NOTHING, change or NOTHING))
-    table = Table(rows=rows, right=(1, 2, 3))
-    if len(intervals) == 1:
-        return [table, ""]
-    return [Table(rows=wide, right=(1, 2, 4), instead=(table, Table(rows=intervals))), ""]
+        now = (phrases.gate_baseline(gate), phrases.gate_now(gate), phrases.gate_now_interval(gate))
+        change = (phrases.gate_change(gate), phrases.gate_change_interval(gate), phrases.gate_limit(gate))
+        rows.append((_label(gate, report), *now, *change, phrases.gate_status(gate).upper()))
+    values = Table(rows=[(*row[:3], row[4], *row[6:]) for row in rows], right=(1, 2, 3))
+    intervals = [(row[0], row[3] or NOTHING, row[5] or NOTHING) for row in rows[1:] if row[3] or row[5]]
+    below = Table(rows=[("interval", "of the value", "of the change"), *intervals])
+    return [Table(rows=rows, right=(1, 2, 4), instead=(values, below)) if intervals else values, ""]
 
 
 def _first_look(report: Report) -> str:

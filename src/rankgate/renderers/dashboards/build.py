@@ -175,7 +175,8 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         if run is None or now is None or before is None:
             return None
         known = shown.paired(since, run.record).get(metric.name)
-        return Step(before=before, now=now, direction=metric.direction, paired=known)
+        size = known.value if known else now - before
+        return Step(before=before, size=size, direction=metric.direction, paired=known)
 
     judged, points = Need.VERDICTS in metric.needs, list[Point]()
     for run in runs:

@@ -137,8 +137,7 @@ class Rankings:
 
     def paired(self, before: Record, after: Record) -> Mapping[str, Known]:
         """By metric the change from the first to the second. A judge's verdicts do not compare: gates correct them."""
-        names = (before.sha256, after.sha256)
-        if names not in self._pairs:
+        if (names := (before.sha256, after.sha256)) not in self._pairs:
             changes = ((metric.name, self._change(metric, before, after)) for metric in self.plan.metrics)
             self._pairs[names] = {name: change for name, change in changes if change}
         return self._pairs[names]
@@ -159,8 +158,7 @@ class Rankings:
         depth, name = min(before.depth, after.depth), metric.name
         old, new = (self._scores(each, depth).get(name) for each in (before, after))
         pairs = paired_scores(metric, new, old, noise=self.noise.get(name, 0.0)) if new and old else None
-        found = pairs.compared() if pairs else None
-        return Known(found.delta, found.ci) if found else None
+        return Known((found := pairs.compared()).delta, found.ci) if pairs else None
 
     def _scores(self, record: Record, depth: int) -> Mapping[str, Scores]:
         """By metric the scores with its column; none where the rankings are not kept or cannot be scored."""

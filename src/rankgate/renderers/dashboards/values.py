@@ -120,14 +120,9 @@ class Step(_Part, frozen=True, kw_only=True):
     """From an earlier run's recorded value to a later one's; `paired` is None where their rankings do not compare."""
 
     before: float
-    now: float
+    size: float  # on the questions of both, else the difference of the recorded values
     direction: Direction
     paired: Known | None
-
-    @property
-    def size(self) -> float:
-        """The change on the questions of both, else the difference of the recorded values."""
-        return self.paired.value if self.paired else self.now - self.before
 
     @property
     def way(self) -> Way:
