@@ -144,13 +144,13 @@ class Rankings:
 
     def reasons(self) -> list[str]:
         """Sentences on what could not be scored."""
+        kept = (
+            "this store keeps the rankings of what is accepted now and of anchors, and of all others the numbers alone"
+        )
+        lead = f"{count_text(len(self._not_kept), 'run')} could not be rescored or compared: {kept}."
         counts = sorted(self._others.items())
         reasons = [f"{count_text(count, 'value')} could not be rescored: {why}" for why, count in counts]
-        if self._not_kept:
-            kept = "the rankings of what is accepted now and of anchors, and of all others the numbers alone"
-            runs = count_text(len(self._not_kept), "run")
-            reasons.insert(0, f"{runs} could not be rescored or compared: this store keeps {kept}.")
-        return reasons
+        return [lead, *reasons] if self._not_kept else reasons
 
     def _change(self, metric: Metric, before: Record, after: Record) -> Known | None:
         if Need.VERDICTS in metric.needs or before.sha256 == after.sha256:
