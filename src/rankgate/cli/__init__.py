@@ -74,8 +74,10 @@ def _flush(stream: TextIO) -> None:
 def _spelled(error: UnicodeError) -> tuple[str, int]:
     """What an encoding lacks, in ASCII: our own signs as they are typed, other characters as their code points."""
     signs = {"−": "-", "–": "-", "→": "->", "±": "+/-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "─": "-"}
-    text = str(error.args[1])[error.args[2] : error.args[3]]
-    return "".join(signs.get(char) or char.encode("ascii", "backslashreplace").decode() for char in text), error.args[3]
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(signs.get(char) or char.encode("ascii", "backslashreplace").decode() for char in text), error.end
 
 
 def console() -> int:
