@@ -258,7 +258,7 @@ HOMES = [
     pytest.param(
         "csv", {"labelling.sheets", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
     ),
-    pytest.param("fsspec", {"baselines.objects"}, id="fsspec: an extra, for baselines in a bucket"),
+    pytest.param("fsspec", {"readers.source"}, id="fsspec: an extra, for baselines and runs in a bucket"),
     pytest.param("bm25s", {"diagnosis.lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(

@@ -41,7 +41,7 @@ def test_a_question_that_must_pass_is_not_saved_by_staying_unjudged(rule: str, p
     project.run("run.jsonl", lambda n: REFUSAL if n == 7 else right(n))
     project.gates(replaced=("threshold: 0.8,", f"threshold: 0.8, {rule},"))
     project.judge("run.jsonl", "base.jsonl")
-    assert project.check()[0] == 0, "a refusal is no claim without support"
+    assert project.check()[0] == 1, "nor by a refusal"
     project.run("run.jsonl", lambda n: "It is a gift." if n == 7 else right(n))
     project.judge("run.jsonl", "base.jsonl")
     assert project.check()[0] == 1

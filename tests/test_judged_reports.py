@@ -29,17 +29,28 @@ from rankgate.judge.runs import NEEDS, wants_of
 from rankgate.judge.sample import item_of, pair_key
 from rankgate.judge.store import Store, written
 from rankgate.model.answer_losses import LostClaim, Place
-from rankgate.model.answers import Entailment, JudgeMark, Unjudged, UnjudgedKind, Want
+from rankgate.model.answers import (
+    Entailment,
+    JudgeMark,
+    JudgeState,
+    Lack,
+    Rate,
+    Standing,
+    Unjudged,
+    UnjudgedKind,
+    Want,
+)
 from rankgate.model.calibration import LabelledChange
 from rankgate.model.headline import with_summary
-from rankgate.model.report import GateResult
+from rankgate.model.report import GateResult, Provenance, Report
 from rankgate.model.values import Reason, ReasonKind, Unit, Verdict
 from rankgate.model.wording import delta_text
 from rankgate.readers.formats import read_gold, read_run
-from rankgate.renderers.answer_rows import fate
+from rankgate.renderers.answer_rows import answer_lines, fate
 from rankgate.statistics.prediction_powered import Powered
 
 GOLDEN = Path(__file__).parent / "judged"
+PROVENANCE = Provenance(rankgate="0", date="2026-01-31")
 DATE = ["--date", "2026-01-31"]
 FAITHFUL = "{name: faithfulness, regression_max: 0.03, severity: error}"
 ANSWERED = "{name: answered_rate, regression_max: 0.05, severity: error}"
@@ -271,7 +282,7 @@ def test_a_calibration_is_shown_in_every_report(
         "of the run": "as if it erred alike on both runs",
         "of the change": "the change in faithfulness by people's labels of what changed",
     }[labels]
-    sees = "checked on 200 answers by 2 people: of a difference it sees 80% in faithfulness, 30% in answered_rate."
+    sees = "checked by 2 people: of a difference it sees 80% in faithfulness (95%: 70 to 90%, 200 answers), 30% in "
     own = f"The judge's own values: faithfulness 75.0% ({delta_text(of['delta_raw'], Unit.SHARE)})"
     assert of["delta_raw"] == pytest.approx(-0.25)
     few = "Advisory for answered_rate: the judge may see as little as 30% of a difference in answered_rate, and more"
@@ -425,3 +436,27 @@ def test_every_fate_of_a_claim_is_one_clause_that_shows_no_text_but_what_was_spe
     assert re.fullmatch(r"[A-Za-z0-9 ,;()]+", text), text
     assert text.count("SPELLED") == (claim.place is not None)
     assert "None" not in text
+
+
+@pytest.mark.parametrize(
+    ("lack", "floor", "drop", "text"),
+    [
+        (Lack.QUERIES, JudgeState.UNCALIBRATED, JudgeState.CALIBRATED, "until then floors there do not block."),
+        (None, JudgeState.CALIBRATED, JudgeState.WEAK, "until then drops there do not block."),
+        (None, JudgeState.WEAK, JudgeState.WEAK, "until then it does not block."),
+    ],
+)
+def test_what_does_not_block_is_the_limit_that_labels_say_nothing_of(
+    lack: Lack | None, floor: JudgeState, drop: JudgeState, text: str
+) -> None:
+    """And what is in people's units: changes alone, where the labelled run has too few of the questions."""
+    standing = Standing(floor=floor, drop=drop, lack=lack, labels=200, rarer=60, slope=Rate(0.5, 0.3, 0.7, 200))
+    gate = replace(JUDGED, metric="faithfulness", value=0.8, standing=standing, delta_raw=-0.1, assumption="alike")
+    lines = " ".join(answer_lines(Report(verdict=Verdict.WARN, summary="", gates=[gate], provenance=PROVENANCE), str))
+    assert text in lines
+    assert "the changes alone are in people's units, as if it erred alike on both runs." in lines
+    assert "the gates are in people's units" in " ".join(
+        answer_lines(
+            Report(verdict=Verdict.WARN, summary="", gates=[replace(gate, value_raw=0.7)], provenance=PROVENANCE), str
+        )
+    )

@@ -42,6 +42,7 @@ def test_every_kind_of_outcome_has_a_scenario() -> None:
             "simpson",
             "must_pass",
             "no_interval",
+            "re_chunked",
         ),
     }
 

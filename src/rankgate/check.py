@@ -43,6 +43,8 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.details else frozenset()), None
+    if inputs.leading and inputs.leading not in plan.metrics:
+        plan = replace(plan, metrics=[*plan.metrics, inputs.leading])
     open_run, open_baseline, open_anchor, trend = runs_of(inputs, criteria, plan, gold)
     if Need.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
@@ -55,14 +57,14 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
     anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
     candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
-    refuse_unfit(gold, plan, candidate, baseline)
+    refuse_unfit(gold, plan, candidate, baseline, anchor)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
     sides = [candidate, *([baseline] if baseline else [])]
     results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits, today=inputs.date)
-    leading = leading_metric(criteria.gates, whole(results))
+    leading = inputs.leading or leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []
     lists, details = lists_of(gold, plan, candidate, baseline)
-    found = diagnose(gold, plan.metrics, whole(results), candidate.scores, before, details)
+    found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
     return with_details(replace(made, trend=trend()), inputs.details, gold, plan, candidate.scores, before, leading)

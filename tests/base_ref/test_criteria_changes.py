@@ -13,7 +13,7 @@ from tests.renderers.page import Page
 from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
-from rankgate.criteria.model import Age, GoldFile, MatchRule, RunFile, RunMap
+from rankgate.criteria.model import Age, GoldFile, GoldMap, MatchRule, RunMap
 from rankgate.criteria.parts import Part, keys_of
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
 from rankgate.model.report import Provenance, Report
@@ -390,6 +390,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "default_k"): (ONE, f"default_k: 3\n{ONE}"),
     (Criteria, "evidence"): (ONE, f"evidence: proven_safe\n{ONE}"),
     (Criteria, "confidence"): (ONE, f"confidence: 0.9\n{ONE}"),
+    (Criteria, "weight"): (ONE, f"weight: traffic\n{ONE}"),
     (Criteria, "match"): (ONE, f"match: doc\n{ONE}"),
     (Criteria, "gold_changes"): (ONE, f"gold_changes: fail\n{ONE}"),
     (Criteria, "fork_runs"): (ONE, f"fork_runs: trusted\n{ONE}"),
@@ -424,15 +425,18 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (MatchRule, "by"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: text}}\n{ONE}"),
     (MatchRule, "separator"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: doc, separator: '-'}}\n{ONE}"),
     (MatchRule, "similarity"): (f"match: {{by: text}}\n{ONE}", f"match: {{by: text, similarity: 0.5}}\n{ONE}"),
-    **{(Inputs, key): (ONE, f"inputs: {{{key}: x}}\n{ONE}") for key in ("gold", "run", "baseline", "waivers")},
+    (MatchRule, "coverage"): (f"match: {{by: span}}\n{ONE}", f"match: {{by: span, coverage: 0.9}}\n{ONE}"),
+    **{
+        (Inputs, key): (ONE, f"inputs: {{{key}: x}}\n{ONE}") for key in ("gold", "run", "baseline", "scores", "waivers")
+    },
     (GoldFile, "path"): (f"inputs: {{gold: {{path: x}}}}\n{ONE}", f"inputs: {{gold: {{path: y}}}}\n{ONE}"),
     (GoldFile, "format"): (
         f"inputs: {{gold: {{path: x}}}}\n{ONE}",
         f"inputs: {{gold: {{path: x, format: samples}}}}\n{ONE}",
     ),
-    (RunFile, "map"): (
-        f"inputs: {{baseline: {{path: x}}}}\n{ONE}",
-        f"inputs: {{baseline: {{path: x, map: {{query_id: q, items: i}}}}}}\n{ONE}",
+    (GoldFile, "map"): (
+        f"inputs: {{gold: {{path: x}}}}\n{ONE}",
+        f"inputs: {{gold: {{path: x, map: {{query_id: q, items: i}}}}}}\n{ONE}",
     ),
     (Criteria, "holdout"): (f"holdout: 0.2\n{ONE}", f"holdout: 0.3\n{ONE}"),
     (BaselinePolicy, "accept"): (ONE, f"baseline: {{accept: green}}\n{ONE}"),
@@ -454,6 +458,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
             ("evidence", "proven_safe"),
             ("confidence", 0.9),
             ("noise", 0.01),
+            ("weight", "traffic"),
             ("segments", f"{{{RULE}}}"),
             ("must_pass", "[q]"),
             ("max_lost_queries", 0),
@@ -505,7 +510,7 @@ def own_keys_of(kind: type[Part]) -> set[tuple[type[Part], str]]:
 def test_the_table_has_every_key_of_the_criteria() -> None:
     named = [*vars(model).values(), Budget, CalibrationFile]
     known = [each for each in named if isinstance(each, type) and issubclass(each, Part)]
-    parts = set(known) - {Part, RunMap}  # a map is compared as a whole
+    parts = set(known) - {Part, GoldMap, RunMap}  # a map is compared as a whole
     assert set(EVERY_KEY) == {key for part in parts for key in own_keys_of(part)}
 
 

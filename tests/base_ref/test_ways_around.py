@@ -16,7 +16,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.base_ref.test_sides import CRITERIA, FAIL, HARD, PASS, QUERIES, WARN, accept, gold, replace_in, write_run
+from tests.base_ref.test_sides import (
+    CRITERIA,
+    FAIL,
+    HARD,
+    PASS,
+    QUERIES,
+    WARN,
+    accept,
+    gold,
+    replace_in,
+    weigh,
+    write_run,
+)
 from tests.base_ref.test_sides import repository as repository  # noqa: PLC0414 -- the fixture
 from tests.repositories import commit, git
 
@@ -298,6 +310,21 @@ def test_what_the_base_would_have_lost_fails_and_a_label_accepts_the_new_gold_se
     assert (accepted.verdict, accepted.base and accepted.base.gold) == (WARN, "accepted")
     assert "A maintainer's label has accepted the gold set of this commit." in accepted.notes
     assert judge(RUN_LABEL).verdict is FAIL, "another label of ours"
+
+
+def test_weights_that_a_pull_request_takes_away_still_count_until_a_label_accepts_that(repository: Path) -> None:
+    on_main(lambda: replace_in("ship-criteria.yaml", "threshold: 0.85, regression_max: 0.03", "threshold: 0.5"))
+    plain = Path("gold.yaml").read_text()
+    on_main(lambda: weigh(q4=90))
+    Path("gold.yaml").write_text(plain)
+    replace_in("ship-criteria.yaml", "weight: traffic\n", "")
+    commit()
+    assert check(Inputs(date="2026-01-31")).verdict is PASS, "three of five"
+    found = judge()
+    assert found.verdict is FAIL
+    assert [gate.value for gate in found.gates if gate.judged_by][:1] == [pytest.approx(3 / 94)]
+    accepted = judge(GOLD_LABEL)
+    assert (accepted.verdict, accepted.base and accepted.base.gold) == (WARN, "accepted")
 
 
 def test_questions_that_the_run_does_not_answer_count_as_the_worst(repository: Path) -> None:
@@ -720,3 +747,55 @@ def test_every_side_door_of_the_page_names_tests_that_are_there(row: str) -> Non
 
 def test_the_page_names_both_labels() -> None:
     assert all(f"`{label}`" in PAGE for label in (ACCEPT_GOLD, ACCEPT_RUN))
+
+
+def test_scores_come_from_the_file_that_the_base_names(repository: Path) -> None:
+    """By each side's criteria; a file that the pull request names in its place cannot lift the base's gate."""
+    gate = "  - {name: score(f), direction: higher, threshold: 0.5}\n"
+
+    def with_gate() -> None:
+        replace_in("ship-criteria.yaml", "gates:\n", f"gates:\n{gate}")
+        replace_in("ship-criteria.yaml", "inputs: {", "inputs: {scores: scores.csv, ")
+
+    on_main(with_gate)
+    for name, value in (("scores.csv", 0.1), ("good.csv", 0.9)):
+        Path(name).write_text("\n".join(["qid,f", *(f"{query},{value}" for query in QUERIES)]))
+    write_run(Path("run.jsonl"))
+    replace_in("ship-criteria.yaml", "scores: scores.csv", "scores: good.csv")
+    commit()
+    assert check(Inputs(date="2026-01-31")).gates[0].verdict is PASS
+    found = judge()
+    assert (found.verdict, {each.verdict for each in found.gates if each.name.startswith("score(f)")}) == (
+        FAIL,
+        {PASS, FAIL},
+    )
+    Path("scores.csv").unlink()
+    Path("scores.csv").symlink_to("good.csv")
+    with pytest.raises(RankgateError, match=r"scores\.csv: is a symbolic link, or lies behind one"):
+        judge()
+
+
+def test_a_gold_set_that_is_a_folder_of_beir_is_the_bases(repository: Path) -> None:
+    """With all that lies in it: a pull request that relabels it is judged by the base's too."""
+
+    def as_beir(docs: str) -> None:
+        Path("beir/qrels").mkdir(parents=True, exist_ok=True)
+        rows = "".join(f"{query}\t{docs}-{query}\t1\n" for query in QUERIES)
+        Path("beir/qrels/test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
+
+    def with_folder() -> None:
+        as_beir("doc")
+        replace_in("ship-criteria.yaml", "gold: gold.yaml", "gold: beir")
+
+    on_main(with_folder)
+    unchanged = judge()
+    assert (unchanged.verdict, unchanged.base and unchanged.base.queries) == (FAIL, None)
+    lines = ({"query_id": query, "topk": [f"other-{query}"]} for query in QUERIES)
+    Path("run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    as_beir("other")
+    commit()
+    found = judge()
+    assert found.verdict is FAIL
+    assert found.base is not None
+    assert found.base.queries is not None
+    assert found.base.queries.relabelled == len(QUERIES)

@@ -26,6 +26,7 @@ from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.baselines.stores import store_for
 from rankgate.errors import RankgateError
 from rankgate.model.values import Ranking, Verdict
+from rankgate.readers.formats import read_run
 
 
 def made(text: str, **about: Any) -> tuple[Record, bytes]:
@@ -597,3 +598,25 @@ def test_without_permission_it_says_so_and_shows_no_key(s3: str, monkeypatch: py
         assert refused(lambda: memory.objects.create("runs/x", b"x")) == f"s3://bucket/x/runs/x: {denied}"
         server.shutdown()
         serving.join()
+
+
+@pytest.mark.full
+def test_a_run_of_parquet_parts_is_read_from_a_bucket(bucket: str, tmp_path: Path) -> None:
+    """As Spark leaves it there: by its folder and by a pattern; a folder without parts is named."""
+    import s3fs
+
+    duckdb = pytest.importorskip("duckdb")
+    files = s3fs.S3FileSystem(skip_instance_cache=True)
+    for part, rows in enumerate(("('q1', 'a', 2.0), ('q2', 'c', 1.0)", "('q1', 'b', 3.0)")):
+        local = tmp_path / f"part-{part:05}.snappy.parquet"
+        with duckdb.connect() as connection:
+            values = f"SELECT * FROM (VALUES {rows}) t(query_id, doc_id, score)"  # noqa: S608 -- our own
+            connection.execute(f"COPY ({values}) TO '{local}' (FORMAT parquet)")
+        files.put(str(local), f"{bucket}/run.parquet/{local.name}")
+    files.pipe(f"{bucket}/run.parquet/_SUCCESS", b"")
+    for place in ("run.parquet/", "run.parquet", "run.parquet/part-*.parquet"):
+        found = {each.query_id: each.ids for each in read_run(f"s3://{bucket}/{place}").rankings}
+        assert found == {"q1": ["b", "a"], "q2": ["c"]}
+    for wrong in ("nothing/", "run.parquet/x-*.parquet"):
+        said = refused(lambda wrong=wrong: list(read_run(f"s3://{bucket}/{wrong}").rankings))
+        assert said.startswith(f"s3://{bucket}/{wrong.rstrip('/')}")

@@ -30,6 +30,7 @@ CALLS = {
     "fail-question-nothing-relevant": ("fail", ["q8"]),
     "fail-misses": ("fail", ["--misses"]),
     "fail-misses-better": ("fail", ["--misses", "--cause", "better"]),
+    "fail-misses-metric": ("fail", ["--misses", "--metric", "recall@1", "--depth", "2"]),
     "fail-question-bm25": ("fail", ["q7", *BM25]),
     "fail-misses-bm25": ("fail", ["--misses", *BM25]),
     "segments-gate": ("segments", ["recall@5"]),
@@ -182,6 +183,7 @@ def test_hostile_words_of_a_report_are_shown_and_not_run(project: Callable[[str]
 
 ONE_THING = "name one thing to explain: a question's id, a gate (its name or metric), or --misses"
 NO_RANKINGS = "a report holds no rankings; leave out --report and name the inputs of the check"
+RANKED = "name one metric of ranked documents, such as recall@10"
 OF_A_GATE = "goes with a question or --misses; --query names one that a gate is called like"
 
 
@@ -205,6 +207,14 @@ OF_A_GATE = "goes with a question or --misses; --query names one that a gate is 
         pytest.param(["--gate", "q7"], "no gate 'q7' (gates: recall@5, mrr)", id="no gate"),
         pytest.param(["ndcg@10"], None, id="a metric without a gate"),
         pytest.param(["q1", "--tag", "lang:es"], "--tag goes with --misses", id="a tag of a question"),
+        pytest.param(["q1", "--metric", "mrr"], "--metric goes with --misses", id="a metric of a question"),
+        pytest.param(["--misses", "--metric", "latency"], f"--metric 'latency': {RANKED}", id="no ranked documents"),
+        pytest.param(["--misses", "--metric", "mrr,map"], f"--metric 'mrr,map': {RANKED}", id="two metrics"),
+        pytest.param(
+            ["--misses", "--metric", "recal@5"],
+            "--metric: unknown metric 'recal@5'; did you mean 'recall@5'?",
+            id="a typing error",
+        ),
         pytest.param(["q1", "--limit", "3"], "--limit goes with --misses", id="a limit of a question"),
         pytest.param(["q1", "--depth", "0"], "--depth 0: at least 1", id="no depth"),
         pytest.param(
@@ -412,6 +422,48 @@ def assert_harmless(text: str) -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", text)
     assert not any(line.lstrip().startswith("::") for line in text.splitlines())
     assert "##[" not in text
+
+
+FLOOR = """
+- {name: recall@2, threshold: 0.1, segments: [{by: [lang], threshold: 0.8, min_queries: 1}]}
+- {name: mrr, threshold: 0.1, segments: [{by: [lang, topic], threshold: 0.8, min_queries: 1}]}
+"""
+
+
+def test_a_floor_broken_in_a_segment_names_its_questions(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lists = {"en1": ["a", "x"], "en2": ["a"], "es1": ["x", "y", "a"], "es2": ["x", "y"], "es3": [], "es4": ["a"]}
+    tags = {query: [f"lang:{query[:2]}", "topic:t × u"] for query in lists}
+    samples = [
+        {"id": query, "expected_output": ["a"], "metadata": {"tags": tags[query], "source": ["s"]}} for query in tags
+    ]
+    Path("gold.json").write_text(json.dumps(samples))
+    lines = [{"query_id": query, "topk": ids, "source": ["t"]} for query, ids in lists.items()]
+    Path("run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    Path("ship-criteria.yaml").write_text(f"inputs: {{gold: gold.json, run: run.jsonl}}\ngates:{FLOOR}")
+    text = explained(capsys, "recall@2")
+    below = "es1: a at rank 3, beyond 2\n    es2: a not retrieved\n    es3: no result\n"
+    assert below in text
+    assert "en1:" not in text
+    assert "  lang:en  100.0%, 95% interval 15.8 to 100.0%, 2 questions\n" in text
+    assert main(["check", "-o", "report.json", "--workers", "1"]) == 1
+    report = json.loads(Path("report.json").read_text())
+    first = report["diagnosis"][0]
+    places = "1 with it below the first 2, 1 without it in the list, 1 without a result"
+    said = f"3 of the 4 questions tagged {{tag}} miss a relevant document: {places}"
+    assert (first["rule"], first["finding"]) == ("below_floor", said)
+    assert first["evidence"] | {"tag": "lang:es", "questions": 4, "misses": 3, "lower": 1} == first["evidence"]
+    assert [each["evidence"]["tag"] for each in report["diagnosis"]] == ["lang:es", "lang:es × topic:t × u"]
+    [es] = [each["metrics"]["recall@2"] for each in report["segments"] if each["value"] == "es"]
+    assert es["value"] == 0.25
+    assert es["ci"][0] < 0.25 < es["ci"][1]
+    with Path("ship-criteria.yaml").open("a") as criteria:
+        criteria.write("- {name: source_coverage, threshold: 0, severity: warning}\n")
+    assert main(["check", "-o", "report.json", "--workers", "1"]) == 1
+    first = json.loads(Path("report.json").read_text())["diagnosis"][0]
+    assert first["finding"] == f"{said}; 3 went to other sources only"
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

@@ -278,6 +278,22 @@ def test_what_does_not_belong_together(capsys: Capture) -> None:
     add_labels("other.jsonl", [label_of(stranger, 0, "asserts", "ana")])
     assert "other.jsonl: key: has labels of other samples alone" in refused(capsys, "sample.jsonl", "other.jsonl")
     assert "nothing.jsonl: " in refused(capsys, "nothing.jsonl")
+    for name in ("Ana", " ana ", "\uff41na"):
+        Path("again.jsonl").unlink(missing_ok=True)
+        label("sample.jsonl", "again.jsonl", name)
+        assert f"has labels by {name!r}, and others are by 'ana'" in refused(
+            capsys, "sample.jsonl", "sample.labels.jsonl", "again.jsonl"
+        )
+    label("sample.jsonl", "ana.jsonl", "ana", wrong=0.05)
+    for files in (("sample.labels.jsonl", "ana.jsonl"), ("ana.jsonl", "sample.labels.jsonl")):
+        assert re.search(
+            r": verdict: 'ana' labelled claim \d of 'q\d+' differently", refused(capsys, "sample.jsonl", *files)
+        )
+    for name in ("other.jsonl", "sample.labels.jsonl", "sample.design.json", "ben.jsonl", "report.json"):
+        Path("report.json").write_text('{"metrics": {}}')
+        before = Path(name).read_bytes()
+        assert f"{name}: exists, and is no calibration" in refused(capsys, "sample.jsonl", "-o", name)
+        assert Path(name).read_bytes() == before
     design = json.loads(Path("sample.design.json").read_text("utf-8"))
     for change, told in (
         ({"sample": "0" * 64}, "sample.design.json: sample: is of another sample; take both files"),

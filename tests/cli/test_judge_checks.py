@@ -207,6 +207,19 @@ def test_what_one_of_two_judges_lacks_is_counted_and_none_is_refused(server: Has
         )
 
 
+def test_verdicts_that_the_baseline_keeps_count_for_either_judge(server: HashJudge, capsys: Capture) -> None:
+    """And where two judges agree on all answers, their difference may still be as large as the unseen allow."""
+    assert main(["baseline", "accept", "--date", "2026-01-31", "--baseline", "accepted"]) == 0
+    kept = Path("run.verdicts.jsonl").read_text("utf-8").splitlines()
+    Path("half.jsonl").write_text("".join(f"{each}\n" for each in kept[::2]), "utf-8")
+    told = said(capsys, "compare", "--baseline", "accepted", "half.jsonl", "run.verdicts.jsonl", "--format", "json")
+    found = json.loads(told)
+    assert (found["answers"], found["left"]) == (220, 0)
+    for each in found["metrics"]:
+        reach = 1 - 0.025 ** (1 / each["answers"])
+        assert each["ci"] == pytest.approx([-reach, reach], rel=0.3)
+
+
 # Repeats
 
 

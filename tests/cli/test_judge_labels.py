@@ -140,13 +140,15 @@ def test_what_cannot_be_sampled(capsys: Capture) -> None:
 
 
 class Terminal:
-    """`judge label` in a terminal of its own."""
+    """`judge label` or another command in a terminal of its own."""
 
-    def __init__(self, *words: str, width: int = 40, height: int = 100) -> None:
+    def __init__(
+        self, *words: str, width: int = 40, height: int = 100, command: tuple[str, ...] = ("judge", "label", "s.jsonl")
+    ) -> None:
         self.ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rankgate", "judge", "label", "s.jsonl", *words],
+            [sys.executable, "-m", "rankgate", *command, *words],
             env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb", "PYTHONUTF8": "1"},
             stdin=theirs,
             stdout=theirs,
@@ -317,6 +319,7 @@ def test_a_sheet_goes_out_and_comes_back(capsys: Capture) -> None:
     assert sheet.count(",abstained,") == 1
     assert ",asserts," not in sheet, "that is what ana said"
     assert "exists already" in words_of(capsys, *label, "--export", "ben.csv", code=2)
+    assert "a sheet is .csv" in words_of(capsys, *label, "--export", "ben.xlsx", code=2)
     filled = re.sub(",,(?=[0-9a-f]{64})", ",a,", sheet).replace('question back)",a,', 'question back)",y,')
     Path("ben.csv").write_bytes(filled.encode())
     told = words_of(capsys, *label, "--import", "ben.csv")

@@ -36,13 +36,14 @@ NO_FILES = {
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log", "n"),
-    *("judge", "judge_endpoint", "awaits"),
+    *("judge", "judge_endpoint", "awaits", "multi", "unanswerable", "overlap"),
 }
 PROJECT = {
     "gold.jsonl": '{"id": "q1", "input": "what?", "expected_output": ["a"]}\n',
     "run.jsonl": '{"query_id": "q1", "retrieved": ["a"]}\n',
     "pool.jsonl": '{"query_id": "q1", "id": "b", "gain": 1}\n',
     "labels.jsonl": '{"query_id": "q1", "id": "b", "gain": 1}\n',
+    "run.verdicts.jsonl": "",
     "report.json": "{}",
     "template.md": "{{ report.summary }}",
     "my_search.py": "def retrieve(question):\n    raise SystemExit('nothing may run')\n",
@@ -50,6 +51,7 @@ PROJECT = {
     "ship-criteria.yaml": (
         "gates:\n  - {name: mrr, threshold: 0.5}\n"
         "inputs: {gold: gold.jsonl, run: run.jsonl, baseline: baseline, waivers: waivers.yaml}\n"
+        "judge: {endpoint: 'http://localhost/v1', model: m, calibration: {file: people.json}, prompts: prompts}\n"
     ),
     "baseline/manifest.json": "{}",
     "baseline/history.jsonl": "",
@@ -67,12 +69,19 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["check", "-o", "baseline/manifest.json"], "-o", CRITERIA.format("baseline")),
         (["check", "-o", "baseline/deeper/report.json"], "-o", CRITERIA.format("baseline")),
         (["check", "--baseline", "not-yet", "-o", "not-yet/report.json"], "-o", "--baseline"),
+        (["check", "-o", "run.verdicts.jsonl"], "-o", f"{CRITERIA.format('run')} with its verdicts"),
+        (["check", "-o", "people.json"], "-o", "judge.calibration of ship-criteria.yaml"),
     ],
     ("score", "per_query"): [
         (["score", "--per-query", "gold.jsonl"], "--per-query", CRITERIA.format("gold")),
         (["score", "--per-query", "run.jsonl"], "--per-query", CRITERIA.format("run")),
         (["score", "--per-query", "ship-criteria.yaml"], "--per-query", "--criteria"),
         (["score", "--per-query", "waivers.yaml"], "--per-query", CRITERIA.format("waivers")),
+        (
+            ["score", "--run", "run.jsonl", "--per-query", "run.verdicts.jsonl"],
+            "--per-query",
+            "--run with its verdicts",
+        ),
         (["score", "--gold", "other.jsonl", "--per-query", "other.jsonl"], "--per-query", "--gold"),
     ],
     ("record", "output"): [
@@ -86,6 +95,8 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ("judge", "output"): [
         (["judge", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
         (["judge", "--gold", "other.jsonl", "-o", "other.jsonl"], "-o", "--gold"),
+        (["judge", "-o", "people.json"], "-o", "judge.calibration of ship-criteria.yaml"),
+        (["judge", "-o", "prompts/entail.txt"], "-o", "judge.prompts of ship-criteria.yaml"),
     ],
     ("judge", "store"): [
         (["judge", "--store", "ship-criteria.yaml"], "--store", "--criteria"),
@@ -98,13 +109,27 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ],
     ("judge calibrate", "output"): [
         (["judge", "calibrate", "s.jsonl", "-o", "s.jsonl"], "-o", "SAMPLE"),
-        (["judge", "calibrate", "s.jsonl", "l.jsonl", "-o", "l.jsonl"], "-o", "--labels"),
+        (["judge", "calibrate", "s.jsonl", "l.jsonl", "-o", "l.jsonl"], "-o", "LABELS"),
+        (
+            ["judge", "calibrate", "s.jsonl", "-o", "run.verdicts.jsonl"],
+            "-o",
+            f"{CRITERIA.format('run')} with its verdicts",
+        ),
         (["judge", "calibrate", "s.jsonl", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
     ],
     ("judge label", "output"): [(["judge", "label", "s.jsonl", "--by", "a", "-o", "s.jsonl"], "-o", "SAMPLE")],
     ("judge label", "export"): [
         (["judge", "label", "s.jsonl", "--by", "a", "--export", "s.jsonl"], "--export", "SAMPLE"),
         (["judge", "label", "s.jsonl", "--by", "a", "--import", "x.csv", "-o", "x.csv"], "-o", "--import"),
+    ],
+    ("gold draft", "output"): [
+        (["gold", "draft", "gold.jsonl", "-o", "gold.jsonl", "--force"], "-o", "CORPUS"),
+        (["gold", "draft", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
+    ],
+    ("gold review", "output"): [(["gold", "review", "g.jsonl", "--by", "a", "-o", "g.jsonl"], "-o", "DRAFT")],
+    ("gold review", "export"): [
+        (["gold", "review", "g.jsonl", "--by", "a", "-o", "h.jsonl", "--export", "g.jsonl"], "--export", "DRAFT"),
+        (["gold", "review", "g.jsonl", "--by", "a", "-o", "x.csv", "--import", "x.csv"], "-o", "--import"),
     ],
     ("gold pool", "output"): [
         (["gold", "pool", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
@@ -113,6 +138,18 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ],
     ("gold merge", "output"): [
         (["gold", "merge", "gold.jsonl", "labels.jsonl", "-o", "labels.jsonl", "--force"], "-o", "LABELLED")
+    ],
+    ("gold anchor", "output"): [
+        (
+            ["gold", "anchor", "gold.jsonl", "--corpus", "docs.jsonl", "--chunks", "docs.jsonl", "-o", f"{name}.jsonl"],
+            "-o",
+            source,
+        )
+        for name, source in (("gold", "--gold"), ("docs", "--corpus"))
+    ],
+    ("gold negatives", "output"): [
+        (["gold", "negatives", "gold.jsonl", "--from", "x.jsonl", "-o", "x.jsonl", "--force"], "-o", "--from"),
+        (["gold", "negatives", "gold.jsonl", "--run", "run.jsonl", "-o", "run.jsonl", "--force"], "-o", "--run"),
     ],
     ("render", "output"): [
         (["render", "report.json", "-o", "report.json"], "-o", "REPORT"),

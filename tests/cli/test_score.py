@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rankgate.cli import main
 
@@ -190,3 +192,81 @@ def test_what_cannot_be_scored_is_an_error(project: Path, capsys: Capture, words
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"error: {message}")
+
+
+def dated(tmp_path: Path, days: dict[str, str | None], lists: dict[str, list[tuple[str, str | None]]]) -> list[str]:
+    """A gold set that wants `a` of each query, as of its day, and a run of ids with their versions."""
+    samples = [{"id": each, "expected_output": ["a"], "metadata": {"as_of": day}} for each, day in days.items()]
+    (tmp_path / "gold.json").write_text(json.dumps(samples))
+    lines = [
+        {"query_id": query, "topk": [{"id": doc, "doc_version": day} for doc, day in items], "raw_topk": ["x", "a"]}
+        for query, items in lists.items()
+    ]
+    (tmp_path / "run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return ["score", "--gold", str(tmp_path / "gold.json"), "--run", str(tmp_path / "run.jsonl"), "--as-of"]
+
+
+OLD, DAY, NEW = "2024-01-01", "2025-06-01", "2025-06-02"
+
+
+def test_documents_newer_than_the_question_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lists: dict[str, list[tuple[str, str | None]]] = {
+        "up": [("x", NEW), ("y", None), ("a", DAY)],  # a moves up by one, the day itself counts
+        "gone": [("a", NEW), ("y", OLD)],
+        "all": [("a", NEW)],
+        "free": [("x", NEW), ("a", NEW)],  # states no day
+    }
+    days = {"up": DAY, "gone": DAY, "all": DAY, "free": None, "absent": DAY}
+    words = dated(tmp_path, days, lists)
+    assert main([*words, "--metrics", "mrr,recall(stage=raw)@1", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    mrr = found["metrics"]["mrr"]
+    assert mrr["value"] == pytest.approx((1 / 3 + 1 + 1 + 1 / 2 + 0) / 5)
+    assert mrr["as_of"]["b"] == pytest.approx((1 / 2 + 0 + 0 + 1 / 2 + 0) / 5)
+    assert found["as_of"] == {"queries": 3, "changed": 3, "left_out": 3, "undated": 1}
+    assert found["metrics"]["recall(stage=raw)@1"]["as_of"]["b"] == 0
+    assert main([*words, "--metrics", "mrr"]) == 0
+    printed = capsys.readouterr().out
+    assert "3 newer results left out of 3 lists; 1 result without doc_version kept." in printed
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    lists=st.dictionaries(
+        st.sampled_from(["q1", "q2", "q3"]),
+        st.lists(
+            st.tuples(st.sampled_from("abcd"), st.sampled_from([None, OLD, DAY, NEW])),
+            max_size=4,
+            unique_by=lambda x: x[0],
+        ),
+        min_size=1,
+    )
+)
+def test_as_of_is_the_score_of_the_run_without_what_is_newer(
+    lists: dict[str, list[tuple[str, str | None]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days: dict[str, str | None] = dict.fromkeys(("q1", "q2", "q3"), DAY)
+    stated = lists | {"q1": [*lists.get("q1", []), ("z", DAY)]}
+    older = {query: [each for each in items if each[1] != NEW] for query, items in stated.items()}
+    found = []
+    for each in (stated, older):
+        assert main([*dated(tmp_path, days, each), "--metrics", "mrr,ndcg@2,recall@1", "--format", "json"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["metrics"])
+    for name, value in found[0].items():
+        before, after = value["as_of"]["a"], value["as_of"]["b"]
+        assert (before, after) == pytest.approx((value["value"], found[1][name]["value"]))
+
+
+@pytest.mark.parametrize(
+    ("day", "version", "message"),
+    [
+        pytest.param(None, DAY, "gold.json: --as-of: no sample states metadata.as_of", id="no days"),
+        pytest.param(DAY, None, "run.jsonl: --as-of reads `doc_version` of the items", id="no versions"),
+        pytest.param(DAY, "v3", "the doc_version of 'a' is 'v3'; write a date, as 2025-06-01", id="a version, no day"),
+    ],
+)
+def test_as_of_needs_days(
+    day: str | None, version: str | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(dated(tmp_path, {"q": day}, {"q": [("a", version)]})) == 2
+    assert message in capsys.readouterr().err

@@ -425,8 +425,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and direction, "
-                    "found the text 'recall@5'"
+                    "severity, evidence, confidence, noise, weight, segments, must_pass, max_lost_queries and "
+                    "direction, found the text 'recall@5'"
                 )
             ],
             id="a gate that is only a name",
@@ -478,7 +478,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: gates[0].metric: 'ndcg(gian=binary)@5': ndcg has no parameter 'gian' "
-                    "(known: gain, discount, ideal, stage, rewrite, source, judged_only)"
+                    "(known: gain, discount, ideal, stage, rewrite, source, item_source, judged_only)"
                 )
             ],
             id="unknown parameter",
@@ -623,7 +623,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, noise, weight, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
             id="unknown key, nothing near",
@@ -633,7 +633,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "holdout, match, gold_changes, fork_runs, waiver_label, judge)"
+                    "weight, holdout, match, gold_changes, fork_runs, waiver_label, judge)"
                 )
             ],
             id="a key a level too high",
@@ -678,12 +678,12 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}inputs: gold.yaml\n",
-            ["3: inputs: expected a mapping with gold, run, baseline and waivers, found the text 'gold.yaml'"],
+            ["3: inputs: expected a mapping with gold, run, baseline, scores and waivers, found the text 'gold.yaml'"],
             id="inputs as text",
         ),
         pytest.param(
             f"{ONE}inputs:\n  gold: 5\n",
-            ["4: inputs.gold: expected text or a mapping with path and format, found 5"],
+            ["4: inputs.gold: expected text or a mapping with path, format and map, found 5"],
             id="an input as a number",
         ),
         pytest.param(
@@ -805,8 +805,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "13: gates[3].max_lost_queries: latency has no worst value that a query could have",
                 (
                     "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and direction, "
-                    "found the text 'mrr'"
+                    "severity, evidence, confidence, noise, weight, segments, must_pass, max_lost_queries and "
+                    "direction, found the text 'mrr'"
                 ),
                 "15: default_k: expected a whole number of at least 1, found 0",
             ],
@@ -823,17 +823,17 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         # What the file may write in two ways.
         pytest.param(
             f"{ONE}match: {{by: document}}\n",
-            ["3: match.by: expected chunk, doc or text, found the text 'document'"],
+            ["3: match.by: expected chunk, doc, text or span, found the text 'document'"],
             id="a matching of no kind",
         ),
         pytest.param(
             f"{ONE}match: document\n",
-            ["3: match: expected chunk, doc or text, found the text 'document'"],
+            ["3: match: expected chunk, doc, text or span, found the text 'document'"],
             id="a matching of no kind, in short",
         ),
         pytest.param(
             f"{ONE}match: 5\n",
-            ["3: match: expected text or a mapping with by, separator and similarity, found 5"],
+            ["3: match: expected text or a mapping with by, separator, similarity and coverage, found 5"],
             id="a matching as a number",
         ),
         pytest.param(
@@ -892,11 +892,11 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, noise, weight, segments, must_pass, max_lost_queries, direction)"
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "holdout, match, gold_changes, fork_runs, waiver_label, judge)"
+                    "weight, holdout, match, gold_changes, fork_runs, waiver_label, judge)"
                 ),
             ],
             id="line and name",
@@ -1031,3 +1031,16 @@ def test_whatever_is_written_loads_or_is_refused_clearly(written: Any) -> None:
         criteria = load(json.dumps(written))
         assert criteria.gates
         assert all(gate.threshold is not None or gate.regression_max is not None for gate in criteria.gates)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("metrics: {retrieval: {default_k: 5}}", "default_k: 5"),
+        ("settings: {confidence: 0.9, evidence: estimate}", "confidence: 0.9, evidence: 'estimate'"),
+    ],
+)
+def test_known_keys_within_an_unknown_one_are_named(written: str, said: str) -> None:
+    (found,) = refusal(f"{gate('threshold: 1')}{written}\n")
+    place = f"{written.partition(':')[0]}: unknown key; what is within it stands by itself, in its place"
+    assert found.partition(": ")[2] == f"{place}: {said}"

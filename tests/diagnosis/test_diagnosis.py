@@ -292,8 +292,8 @@ def test_a_metric_of_another_list_is_not() -> None:
     assert found(now, before, raw) == []
 
 
-def timed(retrieve: float, rerank: float | None) -> Lists:
-    stages = {"retrieve": retrieve} | ({"rerank": rerank} if rerank is not None else {})
+def timed(retrieve: float, rerank: float | None, **others: float) -> Lists:
+    stages = {"retrieve": retrieve, **others} | ({"rerank": rerank} if rerank is not None else {})
     return lists(length=5, latency_ms=stages)
 
 
@@ -304,6 +304,7 @@ def timed(retrieve: float, rerank: float | None) -> Lists:
         pytest.param("latency(quantile=0.5)", timed(40, 21), timed(10, 20), "retrieve", id="retrieve takes longer"),
         pytest.param("latency", timed(20, 30), timed(10, 20), None, id="both"),
         pytest.param("latency", timed(40, None), timed(10, None), None, id="there is but one stage"),
+        pytest.param("latency", timed(10, 22, embed=200), timed(10, 20, embed=5), None, id="another has it"),
         pytest.param("latency(stage=rerank)", timed(10, 40), timed(10, 20), None, id="the gate says it already"),
     ],
 )

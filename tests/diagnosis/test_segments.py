@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rankgate.diagnosis.movements import by_tag
 from rankgate.metrics.comparison import baseline_column, compare
+from rankgate.metrics.estimates import estimate
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.report import Segment, SegmentValue
 from rankgate.model.values import Direction, Gold, Sample, Scores, Unit
@@ -103,6 +104,7 @@ def test_a_segment_is_the_metric_over_its_own_queries(
 ) -> None:
     first = segments(TWO, now, before, missing=missing)[0]
     value, count, baseline, delta, pairs = english
+    own = estimate(now[:2], parse_metric("recall@5"))
     assert first == Segment(
         dimension="lang",
         value="en",
@@ -110,6 +112,7 @@ def test_a_segment_is_the_metric_over_its_own_queries(
         metrics={
             "recall@5": SegmentValue(
                 value=value,
+                ci=own.ci if own else None,
                 n=count,
                 baseline=baseline,
                 delta=delta,

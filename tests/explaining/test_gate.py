@@ -8,9 +8,10 @@ from tests.renderers.reports import LATENCY, RECALL, texts
 
 from rankgate.gates.explain import checks_of, explain_gate, gates_named, whole_gates
 from rankgate.metrics.names import parse_metric
+from rankgate.model.answers import JudgeState, Rate, Standing
 from rankgate.model.details import Cause, Listed, Question, ReportDetails
-from rankgate.model.report import GateResult, Provenance, Queries, Report
-from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Ruling, Verdict
+from rankgate.model.report import Counted, GateResult, Provenance, Queries, Report
+from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Reason, ReasonKind, Ruling, Verdict
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.renderers.explaining.gate import render_gates
 
@@ -340,7 +341,7 @@ def test_what_only_rounding_puts_beyond_a_limit_holds_it() -> None:
         pytest.param(0.0, 0.0, False, id="nothing, then nothing"),
         pytest.param(0.5, 0.25, False, id="less"),
         pytest.param(None, 0.0, False, id="new"),
-        pytest.param(0.5, None, False, id="no value now"),
+        pytest.param(0.5, None, True, id="no value now"),
     ],
 )
 def test_a_question_is_lost_where_nothing_right_is_found_any_more(
@@ -362,7 +363,10 @@ def test_a_question_is_lost_where_nothing_right_is_found_any_more(
             id="of relevant documents",
         ),
         pytest.param(
-            "redundancy@5", (0.0, 1.0), "at the metric's worst now, and not in the baseline", id="of other things"
+            "redundancy@5",
+            (0.0, 1.0),
+            "at the metric's worst now, or without a value, and not in the baseline",
+            id="of other things",
         ),
     ],
 )
@@ -396,3 +400,48 @@ def test_an_exact_test_that_stands_beside_the_interval_is_said() -> None:
         "Exact test: p = 0.002 (what moved, tossed like coins; it is 0.002 at least); harm is proven below 0.025."
         in told
     )
+
+
+J = Rate(0.8, 0.7, 0.9, 200)
+KNOWN = Standing(floor=JudgeState.CALIBRATED, drop=JudgeState.CALIBRATED, labels=200, rarer=40, people=1, slope=J)
+CONVERTED = replace(RECALL, standing=KNOWN, assumption="alike", value_raw=0.5, delta_raw=-0.04)
+LIMIT = Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
+DROP = Reason(ReasonKind.REGRESSION, ruling=Ruling.HOLDS, state=EvidenceState.CLEAR)
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit", "ruling"),
+    [
+        pytest.param({"reasons": [LIMIT]}, "threshold", Ruling.VIOLATED, id="what a judge left open breaks the floor"),
+        pytest.param(
+            {"reasons": [replace(DROP, count=9, at_worst=-0.2)]}, "regression_max", Ruling.INCONCLUSIVE, id="in doubt"
+        ),
+        pytest.param({"counted": Counted(0.1, (0.0, 0.2)), "reasons": []}, "threshold", Ruling.VIOLATED, id="a gain"),
+    ],
+)
+def test_a_limit_holds_where_the_check_found_that_it_does(
+    changes: dict[str, object], limit: str, ruling: Ruling
+) -> None:
+    numbers = {"threshold": 0.5, "value": 0.9, "ci": (0.8, 0.95), "evidence": Evidence.PROVEN_HARM, "delta": 0.0}
+    made = replace(RECALL, **{**numbers, "paired_value": 0.9, "baseline": 0.9, "delta_ci": (-0.01, 0.01)}, **changes)
+    assert [check.ruling for check in checks_of(made) if check.limit == limit] == [ruling]
+
+
+def test_a_value_in_people_s_units_says_so_and_what_of_it_counts() -> None:
+    made = replace(CONVERTED, value=0.9, threshold=0.8, counted=Counted(0.75, (0.7, 0.8)))
+    told = text(report(made, replace(ES, value_raw=None)), made)
+    converted = "what the judge has seen change since then, over the 80% (95%: 70 to 90%) of a difference that it sees."
+    assert section(told, "The value")[0].endswith(converted)
+    assert section(told, "The value")[1].startswith("The judge's own value is 50.0%, the mean over ")
+    assert section(told, "The floor (threshold)")[:2] == [
+        "90.0% counts as 75.0%: a gain that only the judge has seen does not count.",
+        "75.0% now − 80.0% asked for = −5.0 pp. That is below the floor.",
+    ]
+    assert "That change is in people's units; the judge's own is −4.0 pp." in section(
+        told, "The change (regression_max)"
+    )
+    assert "The values of segments are the judge's own." in section(told, "Segments")
+    alone = section(text(report(replace(made, value_raw=None)), replace(made, value_raw=None)), "The value")
+    assert alone[1].startswith("That is the judge's own value; the change is in people's units, over the 80%")
+    labelled = text(report(made), replace(made, assumption="labelled"))
+    assert "That change is in people's units, by labels of what changed; the judge's own is −4.0 pp." in labelled

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankgate.criteria import Gate
@@ -614,6 +614,25 @@ def test_a_better_value_never_worsens_the_verdict(
         if value is not None:
             candidate.values[metric][position] = better(value, other)
             assert RANK(decide(judge, candidate, baseline).verdict) <= RANK(before)
+
+
+@pytest.mark.parametrize("evidence", list(Evidence))
+@pytest.mark.parametrize("metric", ["latency", "entity_f1", "faithfulness"])
+@given(columns, shares, st.lists(shares, min_size=12, max_size=12))
+def test_what_the_baseline_has_no_value_for_saves_no_drop(
+    metric: str, evidence: Evidence, rows: list[tuple[float | None, float | None, bool]], drop: float, more: list[float]
+) -> None:
+    """Whoever answers what the baseline refused, well or not, makes no drop on the others milder."""
+    judge = gate(metric, drop=drop).model_copy(update={"evidence": evidence})
+    _, baseline = pair_of(rows, metric)
+    few, many = (
+        [add if row[1] is None else row[0] for row, add in zip(rows, adds, strict=False)]
+        for adds in ([None] * len(rows), more)
+    )
+    lenient, strict = (decide(judge, scores(each, metric), baseline) for each in (few, many))
+    assume(lenient.n_pairs)
+    assert RANK(strict.verdict) >= RANK(lenient.verdict)
+    assert (strict.violation, strict.delta) == (lenient.violation, lenient.delta)
 
 
 @given(columns, limits, severities)

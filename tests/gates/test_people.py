@@ -43,7 +43,7 @@ def people(found: MetricCalibration | None) -> People:
     known = Calibration(
         judge="a" * 64, model="m", date="2026-01-31", run="r", people=("ana",), agreement=None, metrics={METRIC: found}
     )
-    return People(known.standing(JudgeMark("a" * 8, "m"), METRIC), found)
+    return People(known.standing(JudgeMark("a" * 64, "m"), METRIC), found)
 
 
 def decided(limit: str, evidence: Evidence, severity: str, found: People | None) -> GateResult:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
+from msgspec.structs import replace
+from tests.gates.test_decide import gate
 
 from rankgate.criteria import Gate
 from rankgate.criteria.queries import part_of, refuse_unknown_musts
@@ -75,7 +77,6 @@ def judged(
         pytest.param(("topic:law",), [0.0, 0.0, 1.0, 0.0], ["q1"], id="by a tag with a value"),
         pytest.param(("critical", "topic:law"), [0.0, 0.0, 0.0, 0.0], ["q0", "q1", "q2"], id="by several tags"),
         pytest.param(("q3", "critical"), [0.0, 1.0, 1.0, 0.0], ["q0", "q3"], id="by id and tag"),
-        pytest.param(("q0",), [None, 1.0, 1.0, 1.0], [], id="undefined is not at its worst"),
     ],
 )
 def test_must_pass(must: tuple[str, ...], now: list[float | None], failed: list[str]) -> None:
@@ -108,6 +109,39 @@ def test_max_lost_queries(
     assert (sentences(result, None) == [said]) is bool(lost)
     assert result.queries == []
     assert result.hard_check_failed is bool(lost)
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "sample", "counts"),
+    [
+        pytest.param("faithfulness", 1.0, {}, True, id="the baseline answered"),
+        pytest.param("faithfulness", None, {}, True, id="by the gold there is an answer"),
+        pytest.param("faithfulness", 1.0, {"no_answer": True}, False, id="by the gold there is none"),
+        pytest.param("unfaithful_rate", 0.0, {}, True, id="lower is better"),
+        pytest.param("noise_sensitivity", 0.0, {}, True, id="undefined for the gold alone, the baseline has a value"),
+        pytest.param("claim_recall", None, {}, False, id="the gold has no claims"),
+        pytest.param("source_coverage", None, {"source": "kb"}, True, id="the run names no source, the gold does"),
+        pytest.param("recall@5", None, {}, False, id="nothing relevant"),
+        pytest.param("latency", 1.0, {}, False, id="no value is the worst"),
+    ],
+)
+def test_a_question_without_a_value_is_no_better_than_a_wrong_answer(
+    metric: str, before: float | None, sample: dict[str, Any], *, counts: bool
+) -> None:
+    """Such as an empty answer or a refusal."""
+    gold = replace(GOLD, samples={**GOLD.samples, "q0": Sample(query_id="q0", gains={}, **sample)})
+    limits = {"must_pass": ("q0",), "max_lost_queries": 0, "threshold": None}
+    rules = gate(metric, floor=0.0).model_copy(update=limits)
+    good = 1.0 - (parse_metric(metric).worst or 0.0)
+    now, then = (
+        replace(scores([value, *[good] * 3]), values={rules.metric.name: [value, *[good] * 3]})
+        for value in (None, before)
+    )
+    result = with_hard_checks(decide(rules, now, then), rules, gold, now, then)
+    must, lost = f"1 must-pass question fails: {metric} has no value there", f"1 question was lost in {metric}"
+    expected = [*([must] if counts else []), *([lost] if counts and before is not None else [])]
+    assert [each.partition(";")[0] for each in sentences(result, None)] == expected
+    assert (result.verdict, result.queries) == ((FAIL, ["q0"]) if counts else (PASS, []))
 
 
 def test_without_a_limit_any_number_may_be_lost() -> None:

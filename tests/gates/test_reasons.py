@@ -17,7 +17,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Lack
 from rankgate.model.base_ref import BaseSide, GateChange
 from rankgate.model.calibration import without_labels
-from rankgate.model.reasons import plain_sentence, sentences
+from rankgate.model.reasons import plain_sentence, problems_of, sentences
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
     Direction,
@@ -100,11 +100,11 @@ LIMITS = [
     ),
     pytest.param(
         *(SHARE, drop(count=3, at_worst=-0.2), {}),
-        "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp); only one of the two runs has a value "
+        "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp); only the baseline has a value for "
+        "3 questions, and with the worst value there the change is −20.0 pp",
+        "recall@5 dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed; only the baseline has a value "
         "for 3 questions, and with the worst value there the change is −20.0 pp",
-        "recall@5 dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed; only one of the two runs has a "
-        "value for 3 questions, and with the worst value there the change is −20.0 pp",
-        id="values in one run only",
+        id="values in the baseline only",
     ),
     pytest.param(
         *(SHARE, drop(Ruling.HOLDS), {"paired_value": 0.89, "delta": 0.02}),
@@ -206,7 +206,7 @@ OTHERS = {
     ReasonKind.AWAITS_MERGE: "recall@5 is judged once this is merged: the base has no `judge:` yet",
     ReasonKind.ADVISORY: "advisory: no person has checked this judge; labels on 200 answers would do (`rankgate judge "
     "sample`)",
-    ReasonKind.MUST_PASS: "3 must-pass questions fail: recall@5 is at its worst there",
+    ReasonKind.MUST_PASS: "3 must-pass questions fail: recall@5 has no value there",
     ReasonKind.LOST: "3 questions were lost in recall@5; at most 2 allowed",
     ReasonKind.TOO_SMALL: "3 queries, fewer than the 2 that a segment needs to be judged",
     ReasonKind.TEXT: "as an old report has it",
@@ -309,3 +309,9 @@ def test_plain_words_have_no_number_that_the_technical_ones_have_not(
     assert set(NUMBER.findall(plain)) <= set(NUMBER.findall(technical))
     assert plain.startswith(f"{name} (what it is) ")
     assert "within noise" not in plain
+
+
+def test_what_could_not_be_judged_of_a_segment_names_it() -> None:
+    unjudged = replace(SHARE, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, count=39, among=112)])
+    found = problems_of([unjudged, replace(unjudged, segment="lang:de")], "c.yaml", None)
+    assert [each.key for each in found] == [f"gate {SHARE.name}", f"gate {SHARE.name} in lang:de"]

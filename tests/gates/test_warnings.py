@@ -9,8 +9,20 @@ from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.gates.decide import decide
-from rankgate.gates.warnings import gate_facts, gold_facts, power_facts, proof_facts, run_facts, unseen_facts
+from rankgate.gates.people import People
+from rankgate.gates.warnings import (
+    gate_facts,
+    gold_facts,
+    judged_facts,
+    power_facts,
+    proof_facts,
+    run_facts,
+    unseen_facts,
+)
+from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.names import parse_metric
+from rankgate.model.answers import Lack
+from rankgate.model.calibration import without_labels
 from rankgate.model.values import Evidence, Gold, Ranking, Sample, Scores
 
 
@@ -317,6 +329,40 @@ def test_a_rule_that_judges_none_of_its_segments_is_named_with_the_number_that_i
             for fact in power_of(enough, "recall@5", segments=(rule,))
             if "only segment" in fact or "none of its" in fact
         ] == []
+
+
+@pytest.mark.parametrize("metric", ["faithfulness", "unfaithful_rate", "citation_recall"])
+def test_where_only_an_answer_tells_what_counts_every_question_may(metric: str) -> None:
+    """Of segments of judged gates only what two runs measured is said: without people's labels J is not known."""
+    assert power_of(tagged(en=40, de=29), metric, segments=(BY_LANG,)) == []
+    gold = gold_of(*(sample(f"q{n}", cluster=f"c{n}") for n in range(100)))
+    assert proof_facts(criteria_of(metric), gold) == []
+
+
+@pytest.mark.parametrize("moved", [0, 3])
+def test_answers_that_hardly_moved_promise_no_more_than_before_any_run(moved: int) -> None:
+    """What a gate sees then lies between the two that `validate` names."""
+    gate, people = criteria_of("faithfulness").gates[0], People(without_labels(Lack.FILE))
+    ids = tuple(many(200))
+    now, before = (
+        Scores(
+            query_ids=ids,
+            values={"faithfulness": [*([0.0] * count), *([1.0] * (200 - count))]},
+            matched={},
+            missing=frozenset(),
+            unknown_queries=(),
+            duplicates=0,
+            cut=0,
+        )
+        for count in (moved, 0)
+    )
+    result = decide(gate, now, before, people)
+    assert result.detectable
+    assert SPREADS[0] < result.detectable.spread < SPREADS[1]
+    criteria = Criteria(name="c.yaml", gates=(gate,), default_k=5)
+    gold = gold_of(*(sample(query_id) for query_id in ids))
+    facts = [judged_facts(criteria, gold, each, {"faithfulness": people}) for each in ([result], [])]
+    assert facts[0] == facts[1]
 
 
 def test_only_segments_with_limits_count_for_a_rule() -> None:

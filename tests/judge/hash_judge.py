@@ -46,6 +46,9 @@ class HashJudge(LoopbackServer):
         self.truth, self.se, self.sp = truth, se, sp
         self.obedient = False  # does what INJECTED says, wherever in the content of a task it stands
         self.served: str | None = "hash-judge-1"
+        self.drafts: Callable[[str, list[str]], list[str]] = lambda task, passages: [
+            f"Is it {task} {share(*passages):.9f} ({n})?" for n in range(3)
+        ]
         self.forms = {"json_schema", "json_object", None}
         self.faults: list[Fault] = []
         self.always: Fault | None = None
@@ -90,7 +93,7 @@ class HashJudge(LoopbackServer):
             return {"addresses": "no" if refused else "fully", "noncommittal": refused}
         if task == "reverse":
             return {"questions": [f"{content['answer'][0]} ({n})?" for n in range(3)]}
-        return {"ok": True}
+        return {"questions": self.drafts(task, passages)} if task in {"draft", "unanswerable"} else {"ok": True}
 
     def verdict(
         self, n: int, statement: str, passages: list[str], *, lying: bool, obeys: bool = False

@@ -8,11 +8,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.judge.calibrated import TODAY, metric_found
 
 from rankgate.errors import RankgateError
 from rankgate.judge.calibration import read_calibration
+from rankgate.model.answers import JudgeMark, JudgeState, Lack, Rate, Standing
 from rankgate.model.calibration import Calibration
+from rankgate.model.reasons import labels_text
 
 GOOD = Calibration(
     judge="a" * 64,
@@ -51,6 +54,13 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         ("metrics.faithfulness.slope.low", 1.5),
         ("metrics.faithfulness.slope.value", float("nan")),
         ("metrics.faithfulness.slope.n", -1),
+        ("metrics.faithfulness.slope", {"value": 2.0, "low": 1.9, "high": 2.1, "n": 200}),
+        ("metrics.faithfulness.slope", {"value": 1e9, "low": 1e9, "high": 1e9, "n": 200}),
+        ("metrics.faithfulness.slope.high", 1e308),
+        ("metrics.faithfulness.value.value", 2.0),
+        ("metrics.faithfulness.value.value", -3.0),
+        ("metrics.faithfulness.value.error", 1e300),
+        ("metrics.faithfulness.values", {"q1": 5.0}),
         ("metrics.faithfulness.sensitivity.high", 1.2),
         ("metrics.faithfulness.rarer", 5_000),
         ("metrics.faithfulness.labels", -5),
@@ -67,3 +77,35 @@ def test_what_cannot_be_is_refused(key: str, value: Any, tmp_path: Path) -> None
     with pytest.raises(RankgateError) as refused:
         read_calibration(path)
     assert refused.value.problems[0].file == path
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_that_never_ends_is_not_read(device: str) -> None:
+    if not Path(device).exists():
+        pytest.skip("no such device")
+    with pytest.raises(RankgateError, match="is a device, not a file"):
+        read_calibration(device)
+
+
+def test_a_judge_is_known_by_the_whole_id_and_more_labels_are_asked_for_where_they_may_help() -> None:
+    assert GOOD.standing(JudgeMark("a" * 64, "m"), "faithfulness").lack is None
+    assert GOOD.standing(JudgeMark("a" * 8, "m"), "faithfulness").lack is Lack.JUDGE
+
+    def told(low: float, value: float, high: float, **more: int) -> str:
+        counts = {"labels": 200, "rarer": 60, "answers": 5_000, **more}
+        weak = Standing(
+            floor=JudgeState.UNINFORMATIVE, drop=JudgeState.UNINFORMATIVE, slope=Rate(value, low, high, 200)
+        )
+        return labels_text("faithfulness", replace(weak, **counts))
+
+    assert "cannot tell right from wrong" in told(-0.1, 0.1, 0.3)
+    assert "More labels will not help: fix the rule" in told(-0.1, 0.1, 0.3)
+    assert "may not tell right from wrong" in told(0.01, 0.38, 0.75)
+    assert "More labels may not help: fix the rule" in told(0.01, 0.38, 0.75)
+    assert told(0.05, 0.6, 1.1, labels=12, rarer=3).endswith(
+        "answers, of which 3 have the rarer verdict; 100 and 30 are needed. About 120 labelled answers would do"
+    )
+    assert "; this run has 12 answers, so that it takes a larger one" in told(
+        0.05, 0.6, 1.1, labels=12, rarer=3, answers=12
+    )
+    assert "Draw a larger sample; this run has 1 answer, so" in told(0.05, 0.6, 1.1, labels=1, rarer=0, answers=1)

@@ -101,7 +101,7 @@ ANY_SAMPLES = st.builds(
     k=st.none() | st.integers(1, 9),
     answers=st.lists(WORDS, max_size=2).map(tuple),
     as_of=st.none() | st.just("2025-06-01"),
-    source=st.none() | st.text(max_size=2),
+    source=st.lists(st.text(max_size=2), max_size=3, unique=True).map(tuple),
     entities=st.none() | st.lists(WORDS, unique=True, max_size=2).map(tuple),
 )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby, pairwise
 from json import loads
-from math import log, log2, prod
+from math import inf, isfinite, log, log2, prod
 
 Gold = Mapping[str, float]
 Ranked = Sequence[str]
@@ -23,7 +23,7 @@ class Question:
     negatives: Sequence[str] = ()
     answers: Sequence[str] = ()
     as_of: str | None = None
-    source: str | None = None
+    source: Sequence[str] = ()
     entities: Sequence[str] | None = None
     no_answer: bool = False
 
@@ -37,6 +37,7 @@ class Item:
     version: str | None = None
     text: str | None = None
     score: float | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,7 @@ class Line:
     raw: Sequence[Item] | None = None
     rewrites: Sequence[Sequence[Item]] | None = None
     latency: Mapping[str, float] | None = None
-    source: str | None = None
+    source: Sequence[str] | None = None
     entities: Sequence[str] | None = None
     scores: Mapping[str, float] | None = None
     baseline: Sequence[str] | None = None
@@ -80,6 +81,18 @@ def document(item: Item, separator: str = "#") -> str:
         return item.doc_id
     before = item.id.split(separator)[0]
     return before or item.id
+
+
+def only_from(line: Line, source: str) -> list[str]:
+    """The ids, others in place of those from elsewhere; where no item states a source, all have the line's, if one."""
+    items = once(line.items)
+    stated = [item.source for item in items]
+    if not any(stated) and line.source is not None and len(line.source) == 1:
+        stated = [line.source[0]] * len(items)
+    return [
+        item.id if each == source else f"elsewhere-{at}"
+        for at, (item, each) in enumerate(zip(items, stated, strict=True))
+    ]
 
 
 def by_doc(question: Question, items: Sequence[Item], separator: str = "#") -> list[str]:
@@ -443,21 +456,21 @@ def false_evidence_rate(question: Question, line: Line, min_score: float | None 
 
 
 def source_coverage(question: Question, line: Line) -> float | None:
-    if question.source is None or line.source is None:
+    if not question.source or line.source is None:
         return None
-    return 1 if question.source == line.source else 0
+    return sum(each in line.source for each in question.source) / len(question.source)
 
 
 def misroute_rate(question: Question, line: Line) -> float | None:
-    if question.source is None or line.source is None:
+    if not question.source or line.source is None:
         return None
-    return 0 if question.source == line.source else 1
+    return sum(each not in line.source for each in question.source) / len(question.source)
 
 
 def source_share(line: Line, source: str) -> float | None:
     if line.source is None:
         return None
-    return 1 if line.source == source else 0
+    return 1 if source in line.source else 0
 
 
 def entity_f1(question: Question, line: Line) -> float | None:
@@ -477,7 +490,8 @@ def score(line: Line, name: str, before: str | None = None) -> float | None:
     scores = line.scores or {}
     if before is None or name not in scores:
         return scores.get(name)
-    return (scores[before] - scores[name]) / scores[before] if scores.get(before, 0) > 0 else None
+    drop = (scores[before] - scores[name]) / scores[before] if scores.get(before, 0) > 0 else inf
+    return drop if isfinite(drop) else None
 
 
 def latency(stages: Mapping[str, float] | None, stage: str = "total") -> float | None:

@@ -61,13 +61,17 @@ def test_false_evidence_rate(
         pytest.param("kb-br", "kb-br", 1, id="the right source"),
         pytest.param("kb-br", "kb-pt", 0, id="another"),
         pytest.param("kb-br", "KB-BR", 0, id="case makes another"),
-        pytest.param(None, "kb-br", None, id="the gold names none: undefined"),
+        pytest.param("faq wiki", "wiki", 1 / 2, id="one of two"),
+        pytest.param("faq wiki", "wiki web faq", 1, id="both, and one more"),
+        pytest.param("faq wiki", "", 0, id="routed nowhere"),
+        pytest.param("", "kb-br", None, id="the gold names none: undefined"),
         pytest.param("kb-br", None, None, id="the line names none: undefined"),
     ],
 )
-def test_routes(wanted: str | None, found: str | None, coverage: float | None) -> None:
-    assert value("source_coverage", {"source": wanted}, source=found) == coverage
-    assert value("misroute_rate", {"source": wanted}, source=found) == (None if coverage is None else 1 - coverage)
+def test_routes(wanted: str, found: str | None, coverage: float | None) -> None:
+    gold, stated = {"source": tuple(wanted.split())}, None if found is None else tuple(found.split())
+    assert value("source_coverage", gold, source=stated) == coverage
+    assert value("misroute_rate", gold, source=stated) == (None if coverage is None else 1 - coverage)
 
 
 @pytest.mark.parametrize(
@@ -76,14 +80,35 @@ def test_routes(wanted: str | None, found: str | None, coverage: float | None) -
         pytest.param("source_share(kb-br)", "kb-br", 1, id="this source"),
         pytest.param("source_share(kb-br)", "kb-pt", 0, id="another"),
         pytest.param("source_share(kb-br)", "KB-BR", 0, id="case makes another"),
+        pytest.param("source_share(kb-br)", "kb-pt kb-br", 1, id="one of several"),
         pytest.param("source_share(kb-br)", None, None, id="the line names none: undefined"),
     ],
 )
-@pytest.mark.parametrize("wanted", [pytest.param("kb-pt", id="gold"), pytest.param(None, id="no gold")])
+@pytest.mark.parametrize("wanted", [pytest.param(("kb-pt",), id="gold"), pytest.param((), id="no gold")])
 def test_source_share_does_not_ask_the_gold(
-    metric: str, wanted: str | None, found: str | None, expected: float | None
+    metric: str, wanted: tuple[str, ...], found: str | None, expected: float | None
 ) -> None:
-    assert value(metric, {"source": wanted}, source=found) == expected
+    assert value(metric, {"source": wanted}, source=None if found is None else tuple(found.split())) == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "line", "expected"),
+    [
+        pytest.param(["wiki", "faq", "faq"], None, (1 / 3, 2 / 3), id="two of three come from the faq"),
+        pytest.param(["wiki", None, "faq"], None, (1 / 3, 1 / 3), id="what states none comes from nowhere"),
+        pytest.param([None, None, None], ("wiki",), (1, 0), id="none states one: the line's"),
+        pytest.param(["faq", None, None], ("wiki",), (0, 1 / 3), id="some do: theirs alone"),
+        pytest.param([None, None, None], ("wiki", "faq"), (0, 0), id="of a list nobody knows which"),
+        pytest.param(["WIKI", "Faq", "x"], None, (0, 0), id="case makes another"),
+    ],
+)
+def test_relevant_documents_of_one_source(
+    items: list[str | None], line: tuple[str, ...] | None, expected: tuple[float, float]
+) -> None:
+    said = {"items": [Item(source=each) for each in items], "source": line}
+    gold = {"gains": dict.fromkeys("abc", 1.0)}
+    for source, recall in zip(("wiki", "faq"), expected, strict=True):
+        assert value(f"recall(item_source={source})@5", gold, "abc", **said) == pytest.approx(recall)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +196,7 @@ def test_which_way_is_better(metric: str, direction: Direction) -> None:
 )
 def test_a_query_without_its_sample_is_undefined_for_what_asks_the_gold(metric: str) -> None:
     """As a package may build it."""
-    said = Details(items=[Item(text="a", version="2025-06-01")], source="kb", entities=["a"])
+    said = Details(items=[Item(text="a", version="2025-06-01")], source=("kb",), entities=["a"])
     query = MatchedQuery(
         query_id="q", hits=((1, 1.0),), found=("a",), ideal=(1.0,), retrieved=1, k=5, negatives=(1,), details=said
     )

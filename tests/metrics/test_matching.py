@@ -238,7 +238,7 @@ def test_by_text_a_line_that_says_nothing_of_its_items_has_no_hit(details: Detai
     ],
 )
 def test_nothing_is_filled_in_that_nobody_needs(needs: frozenset[Need]) -> None:
-    details = Details(items=[Item(text="x")], raw=Ranking("q", ["a"]), source="kb")
+    details = Details(items=[Item(text="x")], raw=Ranking("q", ["a"]), source=("kb",))
     query = match(Sample(query_id="q", gains={"a": 1.0}), Ranking("q", ["a"], 0, details), needs=needs)
     assert (query.raw, query.ids, query.documents, query.judged) == (None, (), (), ())
 

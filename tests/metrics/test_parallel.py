@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLD = Gold(
     samples={
         "q1": Sample(query_id="q1", gains={"a": 1.0}),
-        "q2": Sample(query_id="q2", gains={"b": 2.0, "c": 1.0, "x": 0.0}, judge_gains={"d": 1.0}, source="kb"),
+        "q2": Sample(query_id="q2", gains={"b": 2.0, "c": 1.0, "x": 0.0}, judge_gains={"d": 1.0}, source=("kb",)),
         "q3": Sample(query_id="q3", gains={}, no_answer=True),
         "q4": Sample(query_id="q4", gains={"d": 1.0}, negatives=("a",), answers=("deep",)),
     },

@@ -59,8 +59,8 @@ def test_queries_that_look_alike_have_their_own_values() -> None:
         OfAPackage(),
     ]
     samples = [
-        Sample(query_id="one", gains={"a": 1.0}, source="kb"),
-        Sample(query_id="other", gains={"b": 1.0}, source="web", question="Why?"),
+        Sample(query_id="one", gains={"a": 1.0}, source=("kb",)),
+        Sample(query_id="other", gains={"b": 1.0}, source=("web",), question="Why?"),
         Sample(query_id="third", gains={"a": 1.0, "b": 0.0}, no_answer=True),
     ]
     lists = [["a", "x"], ["b", "x"], ["a", "x"]]

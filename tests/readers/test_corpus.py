@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.readers.corpus import Document, read_corpus
+from rankgate.readers.corpus import Document, read_corpus, source_texts
 
 
 def corpus(folder: Path, *lines: str) -> str:
@@ -66,7 +66,7 @@ def test_a_gzipped_corpus(tmp_path: Path) -> None:
             '{"id": "a", "title": 3, "text": "x"}', "title: expected text, found 3", id="a title that is none"
         ),
         pytest.param('{"id": "a", "id": "b", "text": "x"}', "the key 'id' stands twice in one object", id="two ids"),
-        pytest.param('{"id": "ok", "text": "y"}', "the id 'ok' stands on line 1 already", id="an id twice"),
+        pytest.param('{"id": "ok", "text": "y"}', "the id 'ok' stands in corpus.jsonl:1 already", id="an id twice"),
         pytest.param(
             "{oops", "broken JSON: expecting property name enclosed in double quotes (column 2)", id="no JSON"
         ),
@@ -101,3 +101,67 @@ def test_what_was_written_is_what_is_read(texts: dict[str, str]) -> None:
         lines = [json.dumps({"id": doc, "text": text}) for doc, text in texts.items()]
         found = read_corpus(corpus(Path(folder), *lines))
     assert {document.id: document.text for document in found} == texts
+
+
+PAGE = """<html><head><title> The
+ page</title><style>p {}</style></head><body><h1>Paid <b>leave</b></h1><p>One  two<br>three &amp; <i>four</i>, five.
+<ul><li><p>rye</p></li><li>bread</ul><pre>x  y
+ z</pre><details><summary>Why?</summary>Because.</details><script>1 < 2</script></body></html>"""
+READ = "# Paid leave\n\nOne two\nthree & four, five.\n\n- rye\n\n- bread\n\nx  y\n z\n\n###### Why?\n\nBecause.\n"
+
+
+def folder_of(folder: Path, files: dict[str, bytes]) -> str:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return str(folder)
+
+
+def test_the_documents_of_a_folder(tmp_path: Path) -> None:
+    files = {
+        "b/p.HTML": PAGE.encode(),
+        "a.md": b"\xef\xbb\xbf## Rye\r\n\r\n# Bread #\r\n",
+        "c.txt": "日本".encode(),
+        "d.jsonl": b'{"_id": "j", "title": "T", "text": "a\\r\\n"}\n',
+        "empty.md": b" \n",
+        ".git/x.md": b"x",
+        ".x.md": b"x",
+        "x.pdf": b"x",
+    }
+    assert [*source_texts(folder_of(tmp_path, files))] == [
+        Document("a.md", "## Rye\n\n# Bread #\n", title="Bread"),
+        Document("b/p.HTML", READ, title="The page"),
+        Document("c.txt", "日本"),
+        Document("j", "a\r\n", title="T"),
+    ]
+    assert [each.id for each in source_texts(str(tmp_path / "c.txt"))] == ["c.txt"]
+
+
+def test_all_problems_of_a_folder_at_once(tmp_path: Path) -> None:
+    files = {"a.md": b"x\n\xff", "b.jsonl": b'{"id": "1", "text": "x"}\n{"id": "1", "text": "x"}\n{}\n'}
+    files |= {"c.jsonl": b'{"chunk_id": "d#1", "doc_id": "d", "text": "x"}\n', "d.md": b"x"}
+    with pytest.raises(RankgateError) as caught:
+        list(source_texts(folder_of(tmp_path, files)))
+    assert [str(problem).replace(f"{tmp_path.as_posix()}/", "") for problem in caught.value.problems] == [
+        "a.md:2: not UTF-8 (byte 0xff); save the file as UTF-8",
+        "b.jsonl:2: the id '1' stands in b.jsonl:1 already",
+        "b.jsonl:3: no id; a document has one of chunk_id, id, _id, doc_id (found: nothing)",
+        "c.jsonl:1: 'd#1' is a chunk; a corpus holds whole documents",
+    ]
+
+
+@pytest.mark.parametrize(("name", "message"), [("x.pdf", "has no document; they end in .md, "), ("no.md", "no such")])
+def test_no_document(name: str, message: str, tmp_path: Path) -> None:
+    folder_of(tmp_path, {"x.pdf": b"x"})
+    for path in {str(tmp_path / name), str(tmp_path)} if name == "x.pdf" else {str(tmp_path / name)}:
+        with pytest.raises(RankgateError, match=message):
+            list(source_texts(path))
+
+
+@given(st.text())
+def test_any_page_is_text(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "p.html"
+        path.write_bytes(f"<p>x{text}".encode("utf-8", "surrogatepass"))
+        with suppress(RankgateError):
+            assert all(isinstance(each.text, str) for each in source_texts(str(path)))

@@ -60,8 +60,9 @@ def read(where: Path, sample: Mapping[str, Any], form: str) -> Sample:
         pytest.param({"metadata": {"as_of": "2025-06-01T23:30:00-03:00"}}, {"as_of": "2025-06-01"}, id="a time"),
         pytest.param({"metadata": {"as_of": None}}, {"as_of": None}, id="a day without a value"),
         # Source and entities.
-        pytest.param({"metadata": {"source": "kb-BR"}}, {"source": "kb-BR"}, id="a source"),
-        pytest.param({"metadata": {"source": 7}}, {"source": "7"}, id="a source that is a number"),
+        pytest.param({"metadata": {"source": "kb-BR"}}, {"source": ("kb-BR",)}, id="a source"),
+        pytest.param({"metadata": {"source": 7}}, {"source": ("7",)}, id="a source that is a number"),
+        pytest.param({"metadata": {"source": ["kb", 7, "kb"]}}, {"source": ("kb", "7")}, id="several sources"),
         pytest.param({"metadata": {"entities": ["Porto", "2025"]}}, {"entities": ("Porto", "2025")}, id="entities"),
         pytest.param(
             {"metadata": {"entities": ["b", "a", "b"]}}, {"entities": ("b", "a")}, id="an entity twice is one"
@@ -145,10 +146,10 @@ def test_field(tmp_path: Path, form: str, sample: Mapping[str, Any], expected: M
         ),
         # Source and entities.
         pytest.param(
-            {"metadata": {"source": ["kb"]}},
+            {"metadata": {"source": {"kb": 1}}},
             None,
-            "sample 'q': metadata.source: expected an id, found a list",
-            id="two sources",
+            "sample 'q': metadata.source: expected an id or a list, found a mapping",
+            id="a source that is a mapping",
         ),
         pytest.param(
             {"metadata": {"entities": "Porto"}},

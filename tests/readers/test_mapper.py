@@ -448,12 +448,22 @@ def test_a_distance_says_which_end_is_best(suffix: str, order: str, best: list[s
     assert ranking.ids == best
 
 
-def test_a_gold_set_has_no_map() -> None:
-    which = "gold"
-    Path("criteria.yaml").write_text(f"{GATE}inputs:\n  {which}: {{path: r, map: {{query_id: q, items: r}}}}\n")
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            "{query_id: q, chunk_id: d, score: s}",
+            "unknown key (known: query_id, records, question, weight, items, chunk_id, gain)",
+        ),
+        ("{query_id: q, gain: g}", "is missing: without `items` each row is one judgment, and this is its document"),
+    ],
+)
+def test_a_gold_set_has_a_map_of_its_own(written: str, said: str) -> None:
+    Path("criteria.yaml").write_text(f"{GATE}inputs:\n  gold: {{path: r, map: {written}}}\n")
     with pytest.raises(RankgateError) as caught:
         load_criteria("criteria.yaml")
-    assert str(caught.value) == f"criteria.yaml:4: inputs.{which}.map: unknown key (known: path, format)"
+    key = "score" if "score" in written else "chunk_id"
+    assert str(caught.value) == f"criteria.yaml:4: inputs.gold.map.{key}: {said}"
 
 
 # Whatever it is.

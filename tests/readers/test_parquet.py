@@ -150,12 +150,12 @@ NOT_FINITE = "scores must be finite numbers"
             id="types",
         ),
         pytest.param(
-            "query, doc_id, score",
+            "search, doc_id, score",
             ["('q', 'a', 1)"],
             [
                 (
-                    "run.parquet: no column with the id of the query (query_id, q_id, qid, query-id): found 'query', "
-                    "'doc_id', 'score'; name the columns with `map:` under inputs.run"
+                    "run.parquet: no usual name for the query (found: 'search', 'doc_id', 'score'); name them with "
+                    "`map: {query_id: COLUMN, chunk_id: doc_id, score: score}` under inputs.run, beside `path`"
                 )
             ],
             id="no query",
@@ -356,9 +356,10 @@ def test_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(name) == [f"run.parquet: reading Parquet needs DuckDB: {how}"]
 
 
-def test_no_gold() -> None:
-    with pytest.raises(RankgateError, match="gold sets are not read from Parquet"):
-        read_gold(table("('q', 'a', 1)"))
+def test_whole_scores_are_gains_where_a_gold_set_is_wanted() -> None:
+    assert read_gold(table("('q', 'a', 1)")).samples["q"].gains == {"a": 1.0}
+    with pytest.raises(RankgateError, match="looks like a run, whose scores are no whole numbers; if they are gains"):
+        read_gold(table("('q', 'a', 1.5)"))
 
 
 def test_duckdb_is_imported_by_parquet_alone() -> None:

@@ -97,6 +97,7 @@ SIGNS = st.text('{}[]:,"\\ \n\r\t-#&*!|>%@`~0123456789.eE+naNIfty\u00e9\ud800\u2
 @example(content="\ud800")
 @example(content='{"id": "\\ud800"}')
 @example(content="- - - - -")
+@example(content='"a"b\t')
 def test_text(file: Path, content: str) -> None:
     read_or_refused(content.encode("utf-8", "surrogatepass"), file)
 

@@ -134,9 +134,9 @@ def test_bad_beir(rows: str, expected: list[str]) -> None:
             HEADER.encode() + b"q\xe9\td\t1\n", "gold:2: not UTF-8 (byte 0xe9); save the file as UTF-8", id="row"
         ),
         pytest.param(
-            "q\td\t1\n",
-            "gold:1: no column query-id, corpus-id, score; BEIR qrels begin with the row query-id corpus-id score, "
-            "separated by tabs",
+            "q\td\t1\nq\te\t1\n",
+            "gold:2: no usual name for the query (found: 'q', 'd', '1'); name them with `map: {query_id: COLUMN, "
+            "chunk_id: COLUMN, gain: COLUMN}` under inputs.gold, beside `path`",
             id="no header",
         ),
         pytest.param(

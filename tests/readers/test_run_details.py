@@ -76,7 +76,7 @@ NO_ITEMS = [Item(), Item(), Item()]
             id="the lists of rewritten questions",
         ),
         pytest.param(Need.LATENCY, Details(latency_ms={"retrieve": 35.0, "rerank": 22.5}), id="times"),
-        pytest.param(Need.SOURCE, Details(source="kb-BR"), id="the source"),
+        pytest.param(Need.SOURCE, Details(source=("kb-BR",)), id="the source"),
         pytest.param(Need.ENTITIES, Details(entities=["Porto", "Porto", "2025"]), id="entities, as written"),
         pytest.param(
             *(Need.SCORES, Details(scores={"faithfulness": 0.5, "cost": None, "tokens": 812.0})),
@@ -109,7 +109,12 @@ def test_other_lists_have_items_too(tmp_path: Path) -> None:
         pytest.param({"topk": [], "raw_topk": []}, {Need.RAW}, Details(raw=Ranking("q", [])), id="an empty raw list"),
         pytest.param({"topk": [], "raw_topk": None}, {Need.RAW}, None, id="no raw list"),
         pytest.param({"topk": [], "rewrites": []}, {Need.REWRITES}, Details(rewrites=[]), id="no rewritten question"),
-        pytest.param({"topk": [], "source": 7}, {Need.SOURCE}, Details(source="7"), id="a source that is a number"),
+        pytest.param({"topk": [], "source": 7}, {Need.SOURCE}, Details(source=("7",)), id="a source that is a number"),
+        pytest.param({"topk": [], "source": ["kb", 7, "kb"]}, {Need.SOURCE}, Details(source=("kb", "7")), id="several"),
+        pytest.param({"topk": [], "source": []}, {Need.SOURCE}, Details(source=()), id="routed nowhere"),
+        pytest.param(
+            {"topk": [], "latency_ms": 57}, {Need.LATENCY}, Details(latency_ms={"total": 57}), id="a time in all"
+        ),
         pytest.param({"topk": [], "source": None}, {Need.SOURCE}, None, id="no source"),
         pytest.param({"topk": [], "entities": []}, {Need.ENTITIES}, Details(entities=[]), id="no entity"),
         pytest.param({"topk": [], "latency_ms": {}}, {Need.LATENCY}, None, id="no times"),
@@ -152,19 +157,19 @@ MALFORMED = {
     "raw_topk": [{"rank": 2, "chunk_id": "a"}],
     "rewrites": "none",
     "latency_ms": {"retrieve": -1, "rerank": "fast"},
-    "source": ["kb"],
+    "source": {"kb": 1},
     "entities": "Porto",
     "scores": [0.5],
 }
 # What needs it, and what is then said of it.
 PROBLEMS = {
     Need.DOCS: "topk[0].doc_id: expected an id, found a list",
-    Need.VERSIONS: "query 'q': the doc_version of 'a' is 'v3'; freshness needs a date, as 2025-06-01",
+    Need.VERSIONS: "query 'q': the doc_version of 'a' is 'v3'; write a date, as 2025-06-01",
     Need.TEXTS: "topk[0].text: expected text, found a whole number",
     Need.RAW: "query 'q': raw_topk: rank 1 is missing; ranks run from 1 without gaps",
     Need.REWRITES: "rewrites: expected a list, found text",
     Need.LATENCY: "latency_ms[...]: expected a number, found text",
-    Need.SOURCE: "source: expected an id, found a list",
+    Need.SOURCE: "source: expected an id or a list, found a mapping",
     Need.ENTITIES: "entities: expected a list, found text",
     Need.SCORES: "scores: expected a mapping, found a list",
 }
@@ -193,7 +198,7 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> 
             pytest.param(
                 {"topk": [{"chunk_id": "a", "doc_version": version}]},
                 {Need.VERSIONS},
-                f"query 'q': the doc_version of 'a' is {version!r}; freshness needs a date, as 2025-06-01",
+                f"query 'q': the doc_version of 'a' is {version!r}; write a date, as 2025-06-01",
                 id=f"doc_version {version!r}",
             )
             for version in ("2025", "2025-02-30", "", 3)
@@ -201,13 +206,13 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> 
         pytest.param(
             {"topk": [{"id": 12, "doc_version": "new"}]},
             {Need.VERSIONS},
-            "query 'q': the doc_version of 12 is 'new'; freshness needs a date, as 2025-06-01",
+            "query 'q': the doc_version of 12 is 'new'; write a date, as 2025-06-01",
             id="doc_version of an item by id",
         ),
         pytest.param(
             {"topk": ["a"], "raw_topk": [{"id": "b", "doc_version": "new"}]},
             {Need.VERSIONS, Need.RAW},
-            "query 'q': raw_topk: the doc_version of 'b' is 'new'; freshness needs a date, as 2025-06-01",
+            "query 'q': raw_topk: the doc_version of 'b' is 'new'; write a date, as 2025-06-01",
             id="doc_version in the raw list",
         ),
         # The raw list.
@@ -265,10 +270,10 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> 
             for time in (-1, -0.001, 1e13)
         ),
         pytest.param(
-            {"topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": 57},
+            {"topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": "57"},
             {Need.LATENCY},
-            "latency_ms: expected a mapping, found a whole number",
-            id="one number for all stages",
+            "latency_ms: expected a number or a mapping, found text",
+            id="a time as text",
         ),
         # Scores of other tools.
         pytest.param(
@@ -302,7 +307,7 @@ SAMPLE = Sample(
     negatives=("b#1",),
     answers=("30 DAYS",),
     as_of="2025-06-01",
-    source="kb-BR",
+    source=("kb-BR",),
     entities=("Porto",),
 )
 NEEDY = {"score": "(tokens)", "source_share": "(kb-BR)", "false_evidence_rate": "(min_score=1)"}

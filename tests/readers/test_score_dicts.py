@@ -135,15 +135,15 @@ def test_bad_run(content: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        pytest.param('{"q": {"a": "1"}}', "file: q: the gain of 'a' is '1', not a number", id="text"),
+        pytest.param('{"q": {"a": "E"}}', "file: q: the gain 'E' is not a finite number", id="text"),
         pytest.param(
-            '{"q": {"a": 1}, "r": ["a"]}', "file: r: expected a mapping of ids to gains, found ['a']", id="list"
+            '{"q": {"a": 1}, "r": 2}', "file: query 'r': value: expected a list of documents, found 2", id="number"
         ),
         pytest.param('{"q": {"a": 1, "a": 2}}', "file: the key 'a' stands twice in one object", id="twice"),
         pytest.param(
             '{"q": {"a": 2000}}', "file: q: the gain of 'a' is 2000; gains lie between -1000 and 1000", id="huge"
         ),
-        pytest.param("[]", "file:1: expected {query: {document: gain}}, found []", id="no mapping"),
+        pytest.param("[1]", "file: map.query_id: the object has no 'key' (found: nothing)", id="no mapping"),
     ],
 )
 def test_bad_gold(content: str, expected: str) -> None:

@@ -101,7 +101,6 @@ def test_details_only_where_needed() -> None:
     assert second == Ranking("r", ["c#1"], 0, Details(items=[Item(score=1.0)]))
 
 
-FOUND = "name the columns with `map:` under inputs.run"
 CELLS = "expected 3 cells (qid, docid, score)"
 LISTS = (
     "lists as Python shows them, as Ragas' to_csv writes them, cannot be read back; write JSONL instead, with "
@@ -114,15 +113,22 @@ LISTS = (
     [
         pytest.param(
             "qid,docid\nq,a\n",
-            [f"run:1: no column score or rank, so nothing orders the results: found 'qid', 'docid'; {FOUND}"],
+            [
+                (
+                    "run:1: no usual name for what orders (found: 'qid', 'docid'); name them with `map: "
+                    "{query_id: qid, "
+                    "chunk_id: docid, score: COLUMN}` under inputs.run, beside `path`"
+                )
+            ],
             id="no order",
         ),
         pytest.param(
             "qid,document,score\nq,a,1\n",
             [
                 (
-                    "run:1: no column with the id of the result (chunk_id, doc_id, docid, docno, corpus-id, id): found "
-                    f"'qid', 'document', 'score'; {FOUND}"
+                    "run:1: no usual name for the document's id (found: 'qid', 'document', 'score'); name "
+                    "them with `map: "
+                    "{query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
                 )
             ],
             id="no document",
@@ -131,8 +137,9 @@ LISTS = (
             "qid,query_id,docid,score\nq,q,a,1\n",
             [
                 (
-                    "run:1: query_id and qid could both be the id of the query: found 'qid', 'query_id', 'docid', "
-                    f"'score'; {FOUND}"
+                    "run:1: 'qid' and 'query_id' could both be the query (found: 'qid', 'query_id', 'docid', "
+                    "'score'); name "
+                    "them with `map: {query_id: COLUMN, chunk_id: docid, score: score}` under inputs.run, beside `path`"
                 )
             ],
             id="two queries",
@@ -141,8 +148,9 @@ LISTS = (
             "qid,id,doc_id,score\nq,1,a,1\n",
             [
                 (
-                    "run:1: doc_id and id could both be the id of the result: found 'qid', 'id', 'doc_id', 'score'; "
-                    f"{FOUND}"
+                    "run:1: 'id' and 'doc_id' could both be the document's id (found: 'qid', 'id', 'doc_id', "
+                    "'score'); name "
+                    "them with `map: {query_id: qid, chunk_id: COLUMN, score: score}` under inputs.run, beside `path`"
                 )
             ],
             id="two documents",
@@ -298,7 +306,7 @@ RENUMBER = "renumber them, or order the rows by a score"
             "q\ta\t1\nq\tb\nq\tc\tx\n",
             [
                 "run:2: expected 3 columns (query document rank), found 2: 'q b'",
-                "run:3: query 'q': the rank of 'c' is 'x', not a whole number",
+                "run:3: query 'q': the rank of 'c' is 'x'; expected a whole number",
             ],
             id="columns",
         ),
@@ -313,7 +321,10 @@ def test_bad_msmarco(content: str | bytes, expected: list[str]) -> None:
 
 def test_header_of_msmarco() -> None:
     assert refusal("query doc rank\nq a 1\n", "msmarco") == [
-        "run:1: query 'query': the rank of 'doc' is 'rank', not a whole number; if that is a header, remove the row"
+        (
+            "run:1: query 'query': the rank of 'doc' is 'rank'; expected a whole number; if that is a header, "
+            "remove the row"
+        )
     ]
 
 

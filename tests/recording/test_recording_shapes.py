@@ -181,7 +181,7 @@ def test_results_become_ranked_items(result: Any, topk: list[Mapping[str, Any]])
         ),
         pytest.param([{"id": "a", "x": float("nan")}], "cannot be written as JSON", id="NaN inside"),
         pytest.param(["\ud800"], "half of a surrogate pair", id="half of a surrogate pair"),
-        pytest.param({"topk": [], "latency_ms": 3}, "its latency_ms is 3", id="latency as a number"),
+        pytest.param({"topk": [], "latency_ms": -3}, "its latency_ms.total is -3", id="latency as a number"),
         pytest.param({"topk": [], "latency_ms": {"a": -1}}, "its latency_ms.a is -1", id="negative latency"),
     ],
 )

@@ -27,7 +27,7 @@ def shown(
     *history: Record,
     waived: tuple[str, str] | None = None,
     tags: tuple[Tag, ...] = (),
-    paired: Callable[[Record, Record], Mapping[str, Known]] = lambda before, after: {},
+    paired: Callable[[Record, Record], Mapping[str, Known]] | None = None,
     **logs: Any,
 ) -> GateSet:
     first, last = waived or (TODAY, TODAY)

@@ -180,6 +180,8 @@ class FilesAtBase:
             blob = self._followed(each.path, commit.sha)
             if blob is not None and blob.kind != FOLDER:
                 self._write(blob, f"{copy}/{name}", f"{shown_path(path)}/{name}", commit)
+            elif each.kind == FOLDER:  # and no link to one, which could lead around
+                self._copied(f"{path}/{name}", f"{inside}/{name}".lstrip("/"), commit)
         return copy
 
     def _followed(self, path: str, commit: str, links: int = MAX_LINKS) -> Entry | None:

@@ -191,7 +191,7 @@ def _gold(own: Own, criteria: Criteria | None, files: FilesAtBase) -> Gold:
         raise bad_input("there is no such file", file=files.name(named.path))
     if named == mine and (found == named.path or _same_file(found, named.path)):
         return own.gold
-    gold = read_gold(found, named.format)
+    gold = read_gold(found, named.format, named.map)
     return gold if found == named.path else replace(gold, name=files.name(named.path))
 
 

@@ -41,7 +41,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import Gold, Ranking
 from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel
 from rankgate.readers.formats import read_gold
-from rankgate.readers.source import STDIN, shown_path
+from rankgate.readers.source import STDIN, parts_of, shown_path
 
 Judge = Callable[[Inputs, Criteria, Gold], Report]  # of one side
 
@@ -209,7 +209,7 @@ def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
     if label is None or named is None or not _counts(label):
         return label
     copy = files.find_in_head(named.path)
-    same = copy is not None and read_gold(copy, named.format).samples == own.gold.all_samples
+    same = copy is not None and read_gold(copy, named.format, named.map).samples == own.gold.all_samples
     return label if same else replace(label, standing="not the head's")
 
 
@@ -360,7 +360,9 @@ def _judged_run(own: Own, criteria: Criteria | None, files: FilesAtBase) -> tupl
     moved = moved and (theirs is None or not os.path.lexists(theirs.path))
     run = own.inputs.run or (mine if moved else theirs)
     if run is not None:
-        files.refuse_link(run.path)
+        scores = {own.criteria.inputs.scores, criteria and criteria.inputs.scores} - {None}
+        for path in (*parts_of(run.path), *map(str, scores)):
+            files.refuse_link(path)
     return run, moved
 
 

@@ -12,14 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line, redacted
+from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.writing import write_atomic, write_new
+from rankgate.readers.source import S3, cloud_at, cloud_reason
 
 LOCAL = "file://"
-INSTALL = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
 MAX_TRIES = 3  # to create an object; below that the store's own client repeats what is lost
-_S3 = ("s3", "s3a")
-_ATTEMPTS = {"retries": {"max_attempts": 2, "mode": "standard"}, "connect_timeout": 10, "read_timeout": 30}
 _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<place>[^?#*\[\]\s]+)", re.IGNORECASE)
 
 
@@ -137,11 +135,8 @@ class _CloudObjects(Objects):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        parts = _ADDRESS.fullmatch(url)
-        if parts is None or "::" in url or ".." in parts["place"].split("/"):
-            raise bad_input("is no plain address, as s3://bucket/folder", file=self.spec)
-        self._scheme = parts["scheme"].lower()
-        self._files, self._root = self._opened(url)
+        self._files, self._root = cloud_at(url, _ADDRESS)
+        self._scheme = url.partition(":")[0].lower()
 
     def names(self, folder: str) -> list[str]:
         path = self._path(folder)
@@ -151,7 +146,7 @@ class _CloudObjects(Objects):
                 listed = self._files.ls(path, detail=False)
         except FileNotFoundError as error:
             # A prefix without objects is an empty memory; a bucket that is not there is a mistake in writing.
-            if self._scheme in _S3 and not self._files.exists(self._root.split("/")[0]):
+            if self._scheme in S3 and not self._files.exists(self._root.split("/")[0]):
                 raise self._error(error, "") from None
             return []
         names = (str(each).rstrip("/").rpartition("/")[2] for each in listed if str(each).rstrip("/") != path)
@@ -207,36 +202,4 @@ class _CloudObjects(Objects):
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
-    def _opened(self, url: str) -> tuple[Any, str]:
-        try:
-            import fsspec  # noqa: PLC0415 -- an extra, and paid only by who keeps a baseline there
-        except ImportError as error:
-            raise bad_input(f"needs fsspec, which is not installed: {INSTALL}", file=self.spec) from error
-        if self._scheme not in fsspec.available_protocols():
-            near = did_you_mean(self._scheme, ["file", *fsspec.available_protocols()])
-            raise bad_input(f"unknown scheme {self._scheme}://{near}", file=self.spec)
-        options: dict[str, Any] = {"skip_instance_cache": True, "use_listings_cache": False}
-        if self._scheme in _S3:
-            own = fsspec.config.conf.get(self._scheme, {}).get("config_kwargs", {})
-            options["config_kwargs"] = {**_ATTEMPTS, **own}
-            options["max_concurrency"] = 1  # else an object's size is asked for before each object
-        try:
-            files, root = fsspec.core.url_to_fs(url, **options)
-        except ImportError as error:
-            how = INSTALL if self._scheme in _S3 else on_one_line(str(error))
-            message = f"{self._scheme}:// needs a package that is not installed: {how}"
-            raise bad_input(message, file=self.spec) from error
-        except Exception as error:  # noqa: BLE001 -- every store has its own errors
-            raise self._error(error, "") from None
-        return files, str(root).rstrip("/")
-
-    @staticmethod
-    def _reason(error: Exception) -> str:
-        kind = type(error).__name__
-        if isinstance(error, PermissionError):
-            return "permission denied; look at the credentials that this job has, and at what they may do there"
-        if "Credentials" in kind:
-            return "no credentials for it; set them as its own tools read them, as AWS_ACCESS_KEY_ID"
-        if isinstance(error, FileNotFoundError):
-            return "there is no such bucket or directory; create it, or correct the address"
-        return f"cannot be reached, or answers with an error ({kind}); nothing was overwritten"
+    _reason = staticmethod(cloud_reason)

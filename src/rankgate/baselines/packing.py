@@ -185,7 +185,7 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
     scores, judges = details.scores, (details.judges or {}) if details.scores else {}
     stated: dict[Need, Any] = {
         Need.LATENCY: details.latency_ms or None,
-        Need.SOURCE: details.source,
+        Need.SOURCE: details.source[0] if details.source and len(details.source) == 1 else details.source,
         Need.ENTITIES: details.entities,
         Need.SCORES: scores
         and {**scores, **{name: {"value": scores[name], "judge": judge} for name, judge in judges.items()}},
@@ -221,4 +221,6 @@ def _listed(ranking: Ranking, depth: int) -> list[Any]:
 def _stated(item: Item) -> dict[str, object]:
     """What a run states of an item beside its id, by the key that says it."""
     keys = {Need.DOCS: item.doc_id, Need.VERSIONS: item.version, Need.TEXTS: item.text, Need.ITEM_SCORES: item.score}
-    return {need.value: value for need, value in keys.items() if value is not None}
+    keys |= {Need.SOURCE: item.source}
+    stated = {need.value: value for need, value in keys.items()} | {"start": item.start, "end": item.end}
+    return {key: value for key, value in stated.items() if value is not None}

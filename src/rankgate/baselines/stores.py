@@ -68,10 +68,11 @@ def store_for(
         if map is not None:
             raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=spec)
         return MemoryStore(remote_memory(spec, artifact))
+    parquet = path.is_dir() and next(path.rglob("*.parquet"), None) is not None  # a run, as Spark writes one
     new_directory = not path.exists() and (spec.endswith("/") or not path.suffix) and spec != "-"
-    if map is not None and path.is_dir():
+    if map is not None and path.is_dir() and not parquet:
         raise bad_input("is a baseline directory, whose run needs no map; leave out `map:`", file=path.as_posix())
-    if map is None and (path.is_dir() or new_directory):
+    if map is None and not parquet and (path.is_dir() or new_directory):
         from rankgate.baselines.directory import DirectoryStore  # noqa: PLC0415 -- each kind is paid for where it is named
 
         return DirectoryStore(path.as_posix())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,9 +20,10 @@ from rankgate.errors import on_one_line
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, same_lists
 from rankgate.metrics.estimates import Estimate, estimate
+from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import listed, scored
-from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
-from rankgate.model.values import Need, Scores
+from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries
+from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text, delta_text, interval_text, value_text
 from rankgate.renderers.blocks import Table
 from rankgate.renderers.phrases import NOTHING
@@ -74,13 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
     compared = [(metric, _compared(metric, before, after)) for metric in plan.metrics]
     if arguments.format == "json":
         queries = {"total": len(after.query_ids), "missing_a": len(before.missing), "missing_b": len(after.missing)}
-        described = {metric.name: _described(pairs) for metric, pairs in compared}
+        described = {metric.name: in_numbers(pairs) for metric, pairs in compared}
         say(as_json({"metrics": described, "queries": queries}))
         return 0
     absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
-    rows = [(metric.name, *_cells(metric, pairs)) for metric, pairs in compared]
-    head = ("metric", "A", "B", "change", "95% interval", "better", "worse", "same")
-    say([Table(rows=[head, *rows], right=(1, 2, 3, 5, 6, 7)), *([""] if absent else []), *absent, *part_notes(gold)])
+    say([comparison_table(compared), *([""] if absent else []), *absent, *part_notes(gold)])
     return 0
 
 
@@ -100,6 +99,26 @@ def _compared(metric: Metric, before: Scores, after: Scores) -> Compared:
     return compare(metric, column, baseline_column(metric, before), clusters=after.clusters, same=same)
 
 
+def compared_with(
+    gold: Gold, plan: Plan, scores: Scores, changed: Mapping[str, Ranking]
+) -> Iterator[tuple[Metric, Compared]]:
+    """A run's scores with those that it has with other lists for some of its queries."""
+    tally = Tally(gold, plan)
+    tally.add(changed.values())
+    again = [query_id in changed for query_id in scores.query_ids]
+    for metric, column in zip(plan.metrics, tally.columns, strict=True):
+        old = scores.values[metric.name]
+        new = [after if other else before for after, before, other in zip(column, old, again, strict=True)]
+        yield metric, compare(metric, new, old, clusters=scores.clusters)
+
+
+def comparison_table(compared: Iterable[tuple[Metric, Compared]], before: str = "A", after: str = "B") -> Table:
+    """A row a metric."""
+    rows = [(metric.name, *_cells(metric, pairs)) for metric, pairs in compared]
+    head = ("metric", before, after, "change", "95% interval", "better", "worse", "same")
+    return Table(rows=[head, *rows], right=(1, 2, 3, 5, 6, 7))
+
+
 def _cells(metric: Metric, pairs: Compared) -> Sequence[str]:
     unit = metric.unit
     if pairs is None:
@@ -112,7 +131,8 @@ def _cells(metric: Metric, pairs: Compared) -> Sequence[str]:
     return (value_text(pairs.baseline, unit), value, *change, *map(str, (pairs.better, pairs.worse, same)))
 
 
-def _described(pairs: Compared) -> dict[str, Any] | None:
+def in_numbers(pairs: Compared) -> dict[str, Any] | None:
+    """As plain values; None where no query has a value in both."""
     if pairs is None:
         return None
     if isinstance(pairs, Estimate):

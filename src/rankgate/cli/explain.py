@@ -12,7 +12,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from rankgate.check import check
-from rankgate.cli.inputs import file_of, inputs_of, refuse_two_stdins
+from rankgate.cli.inputs import file_of, inputs_of, metrics_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import as_json, say_lines
 from rankgate.cli.progress import bar
@@ -20,10 +20,11 @@ from rankgate.diagnosis.lexical import Lexical, LexicalIndex
 from rankgate.diagnosis.misses import explain_misses, explain_query
 from rankgate.errors import RankgateError, bad_input, did_you_mean, shown
 from rankgate.gates.explain import explain_gate, gates_named, unknown
+from rankgate.metrics.base import Kind, Metric
 from rankgate.model.details import Cause, Question, ReportDetails
 from rankgate.model.report import GateResult, Report
 from rankgate.model.report_text import decode_report, with_texts
-from rankgate.model.values import Verdict
+from rankgate.model.values import Direction, Verdict
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.source import open_source
 from rankgate.renderers.explaining.gate import render_gates
@@ -48,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate explain q-17                            # both rankings side by side, the gold marked",
         "rankgate explain recall@5                        # how the verdict came about, number by number",
         "rankgate explain --misses --tag lang:pt-BR       # the triage table, worst first",
+        "rankgate explain --misses --metric recall@10     # by any metric of ranked documents, gated or not",
         "rankgate explain q-17 --bm25 corpus.jsonl        # beside what the words alone would find",
         "rankgate explain recall@5 --report report.json   # from a report, without the inputs",
     )
@@ -57,6 +59,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--query", metavar="ID", help="a question, also where a gate has that name")
     misses = "the questions that miss a relevant document, worst first"
     options.add_argument("--misses", action="store_true", help=misses)
+    metric = "with --misses: by this metric and within its cut-off (default: the gated one whose changes are listed)"
+    options.add_argument("--metric", metavar="METRIC", help=metric)
     options.add_argument("--tag", metavar="TAG", help="with --misses: only questions with this tag")
     options.add_argument("--cause", metavar="CAUSE", help="with --misses: only questions of this cause, such as gone")
     options.add_argument("--limit", metavar="N", type=int, help=f"with --misses: how many to list (default: {LIMIT})")
@@ -100,8 +104,18 @@ def _report(arguments: argparse.Namespace) -> Report:
             return decode_report(source.stream.read(), source.name)
     depth = _depth(arguments)
     details = max(depth, _MISSES_DEPTH) if arguments.misses else depth
-    inputs = replace(inputs_of(arguments), details=details, part=arguments.gold_part)
+    inputs = replace(inputs_of(arguments), details=details, leading=_leading(arguments), part=arguments.gold_part)
     return check(inputs, workers=processes(arguments), watch=bar)
+
+
+def _leading(arguments: argparse.Namespace) -> Metric | None:
+    """The metric by which misses are listed; None where none is named."""
+    if arguments.metric is None:
+        return None
+    named = metrics_of(arguments.metric, "--metric")
+    if len(named) != 1 or named[0].kind is not Kind.RELEVANCE or named[0].direction is not Direction.HIGHER:
+        raise bad_input(f"--metric {shown(arguments.metric)}: name one metric of ranked documents, such as recall@10")
+    return named[0]
 
 
 def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None) -> str:
@@ -159,6 +173,7 @@ def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetail
         cause=causes[wanted] if wanted else None,
         limit=arguments.limit or LIMIT,
         lexical=(lambda question: look(question, details.k)) if look else None,
+        depth=_depth(arguments),
     )
     if arguments.format == "json":
         return as_json({"explains": "misses", "misses": misses})
@@ -190,7 +205,7 @@ def _refuse_misfits(arguments: argparse.Namespace) -> None:
     named = [arguments.what, arguments.gate, arguments.query, arguments.misses or None]
     if sum(each is not None for each in named) != 1:
         raise bad_input("name one thing to explain: a question's id, a gate (its name or metric), or --misses")
-    for flag in ("tag", "cause", "limit"):
+    for flag in ("metric", "tag", "cause", "limit"):
         if getattr(arguments, flag) is not None and not arguments.misses:
             raise bad_input(f"--{flag} goes with --misses")
     for flag in ("bm25", "depth"):

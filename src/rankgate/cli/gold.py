@@ -1,4 +1,4 @@
-"""`rankgate gold pool` and `gold merge`: what to label next, and the labels into the gold set."""
+"""`rankgate gold pool`, `gold merge` and `gold anchor`: what to label next, labels into the gold, spans for its ids."""
 
 from __future__ import annotations
 
@@ -9,28 +9,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from rankgate.cli import gold_draft
+from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
-from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
+from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, plan_of, refuse_two_stdins
+from rankgate.cli.options import add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile, find_criteria, load_criteria
-from rankgate.criteria.inputs import gold_of, named_run
+from rankgate.criteria.inputs import gold_of, named_run, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
-from rankgate.errors import RankgateError, bad_input, on_one_line, redacted, shown
+from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
-from rankgate.labelling.gold_documents import read_documents
+from rankgate.labelling.anchor import anchor
+from rankgate.labelling.gold_documents import GOLD_SUFFIXES, GoldDocuments, read_documents
 from rankgate.labelling.labels import Merge, compare_labels
-from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, pool
+from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
 from rankgate.labelling.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
-from rankgate.model.values import Gold, Need
+from rankgate.metrics.scoring import require_fields, require_gold_queries, score
+from rankgate.model.values import Gold, Item, Need
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run
+from rankgate.readers.corpus import read_corpus, source_texts
+from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
+from rankgate.renderers.blocks import aligned
 
 STDOUT = "-"
 MAX_PROBLEMS = 1000  # conflicts between labellers are a list to work through
 _NAMED = 3
+Done = tuple[str, str, Sequence[Problem]]  # what is written, what is said of it, and what went wrong nevertheless
 
 _POOL = """\
 Write the first results of all runs for every gold query, one line per query and document:
@@ -44,14 +52,29 @@ Add the labels of pools that came back to the gold set. Pairs without a gain are
 label that the gold has already changes nothing. Labels that contradict the gold or each other, and
 queries that the gold lacks, are listed, and then nothing is written. All else in the gold stays as it is
 written, except the comments of YAML. Qrels become samples."""
+_ANCHOR = """\
+Turn chunk ids, or answers that metadata.answer quotes, into spans of documents, by which any chunking can be
+judged (match: span). What stands once in its document becomes a span; of all else the line is named, the
+sample stays as it is, and the exit code is 2. Spans that are there already are checked. The id of a document
+is its path below DIR, or its id in JSONL."""
+
+
+_NEGATIVES = """\
+Mine hard negatives: what a run ranks above the first relevant document, although the gold judges it not
+relevant or not at all. They are added to `negatives` of the samples, and to the lists of --run at the ranks
+where the other run has them, which shows how far its metrics drop. What nobody has judged may be relevant:
+label it first (gold pool)."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command's options, two sub-commands."""
+    """The options of the command and its sub-commands."""
     options = make_parser(
         "gold",
-        "Grow the gold set: pool what several systems find, let people or a judge label it, merge the labels.\n"
+        "Draft a first gold set from documents and review it. Grow it: pool what several systems find, let people\n"
+        "or a judge label it, merge the labels.\n"
         "What no one has judged counts as not relevant, which is unfair to the system that finds something new.",
+        "rankgate gold draft docs/ -o draft.yaml",
+        "rankgate gold review draft.yaml -o gold.yaml --by ana",
         "rankgate gold pool run.jsonl baseline/ --gold gold.yaml -o to_label.jsonl",
         "rankgate gold pool run.jsonl other.jsonl --gold gold.yaml --unjudged --depth 10 -o to_label.csv",
         "rankgate gold pool run.jsonl baseline/ --judge --dry-run    # what a model as labeller would cost",
@@ -59,11 +82,27 @@ def parser() -> argparse.ArgumentParser:
         "rankgate gold merge gold.yaml to_label.jsonl -o gold.jsonl",
         "rankgate gold merge gold.jsonl ana.csv ben.csv -o gold.jsonl --force",
         "rankgate gold merge gold.jsonl judged.jsonl --as-judge -o gold.jsonl --force",
+        "rankgate gold anchor gold.yaml --corpus docs/ --run run.jsonl -o gold.spans.yaml",
+        "rankgate gold negatives gold.yaml --run run.jsonl --from bm25.jsonl -o gold.jsonl",
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    drafting = add("draft", help="draft questions from documents", description=gold_draft.DESCRIPTION)
+    reviewing = add("review", help="accept, edit or reject drafts", description=gold_draft.REVIEW)
+    gold_draft.add_options(drafting, reviewing)
+    add_criteria(drafting)
+    _add_output(drafting, "the drafts: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
     _add_pool(add("pool", help="write what is to be labelled", description=_POOL))
     _add_merge(add("merge", help="add labels to the gold set", description=_MERGE))
+    _add_anchor(add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR))
+    negatives = add("negatives", help="add what runs confuse with relevant documents", description=_NEGATIVES)
+    negatives.add_argument("gold", metavar="GOLD", help="the gold set")
+    add_run(negatives)
+    mined = "another run to mine, or a baseline directory (default: the run itself, whose metrics then stay)"
+    negatives.add_argument("--from", dest="mined", metavar="RUN", help=mined)
+    negatives.add_argument("--depth", metavar="N", type=int, default=10, help="results to mine (default: 10)")
+    add_metrics(negatives)
+    _add_output(negatives, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
     return options
 
 
@@ -81,7 +120,9 @@ def _add_pool(options: argparse.ArgumentParser) -> None:
     options.add_argument("--judge", action="store_true", help=judge)
     options.add_argument("--dry-run", action="store_true", help="with --judge: print what it would take, ask nothing")
     options.add_argument("--again", action="store_true", help="with --judge: ask again what the model failed at before")
-    _add_output(options, "the pool: .jsonl, or .csv for a spreadsheet (default: -, JSONL to standard output)")
+    _add_output(
+        options, "the pool: .jsonl, or without --judge .csv for a spreadsheet (default: -, JSONL to standard output)"
+    )
 
 
 def _add_merge(options: argparse.ArgumentParser) -> None:
@@ -93,12 +134,23 @@ def _add_merge(options: argparse.ArgumentParser) -> None:
     _add_output(options, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
 
 
+def _add_anchor(options: argparse.ArgumentParser) -> None:
+    options.add_argument("gold", metavar="GOLD", help="the gold set")
+    options.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
+    options.add_argument("--corpus", metavar="DIR", required=True, help="a folder or a file of documents")
+    options.add_argument("--run", metavar="RUN", help="a run whose items state text or offsets")
+    options.add_argument("--chunks", metavar="FILE", help="the chunks as JSONL: {id, text, doc_id}")
+    options.add_argument("--passages", action="store_true", help="the gold's ids are texts, as match: text has them")
+    _add_output(options, "the new gold set: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Do the action, and write the file and say what is in it, or print the text and say that on standard error."""
-    done = {"pool": _pool, "merge": _merge}[arguments.action](arguments)
+    growing = {"pool": _pool, "merge": _merge, "anchor": _anchor, "negatives": _negatives}
+    done = {"draft": _draft, "review": gold_draft.review, **growing}[arguments.action](arguments)
     if isinstance(done, int):
         return done
-    text, summary = done
+    text, summary, problems = done
     if arguments.output == STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: this is data
@@ -106,6 +158,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write_atomic(arguments.output, text)
         say(f"wrote {redacted(arguments.output)}: {summary}")
+    if problems:
+        raise RankgateError(problems)
     return 0
 
 
@@ -128,7 +182,19 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
     return suffix
 
 
-def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
+def _draft(arguments: argparse.Namespace) -> Done | int:
+    """The drafts as text, and what is in them."""
+    suffix = _output_suffix(arguments, dict.fromkeys(GOLD_SUFFIXES), "a gold set")
+    found = gold_draft.draft(arguments)
+    if isinstance(found, int):
+        return found
+    documents, summary = found
+    file = shlex.quote(arguments.output)
+    advice = "" if arguments.output == STDOUT else f"next:\n  $ rankgate gold review {file} -o gold.yaml --by YOU\n"
+    return *_written(documents, suffix, summary + advice), []
+
+
+def _pool(arguments: argparse.Namespace) -> Done | int:
     """The pool as text, and what is in it; an exit code where a judge labelled nothing."""
     _refuse_options(arguments)
     gold_file = file_of(arguments, "gold")
@@ -140,8 +206,8 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
     form = _output_suffix(arguments, {".jsonl": as_jsonl} if block else POOL_FORMS, "a pool")
     names = run_names(arguments.runs)
     how = Matching(by=By(arguments.match)) if arguments.match else criteria.match if criteria else BY_CHUNK
-    if how.by is By.TEXT:
-        advice = "where the gold holds passages (match: text), there are none to label"
+    if how.by in (By.TEXT, By.SPAN):
+        advice = f"where the gold holds passages (match: {how.by.value}), there are none to label"
         raise bad_input(f"a pool is made of ids; {advice}")
     gold = gold_of(named, criteria, part="whole")
     opened = [named_run(file, how.needs | {Need.TEXTS}, open_store=open_store) for file in files]
@@ -166,7 +232,7 @@ def _pool(arguments: argparse.Namespace) -> tuple[str, str] | int:
         lines.append("nothing is left to label")
     elif named and STDOUT not in (arguments.output, named.path):
         lines += [merging, f"  $ {_merge_command(named.path, arguments)}"]
-    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in lines)
+    return POOL_FORMS[form](pairs, names), "".join(f"{line}\n" for line in lines), ()
 
 
 def _refuse_options(arguments: argparse.Namespace) -> None:
@@ -231,13 +297,10 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
+def _merge(arguments: argparse.Namespace) -> Done:
     """The new gold set as text, and what was added."""
     refuse_two_stdins(*map(InputFile, arguments.labelled))
-    if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
-        raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
-    suffix = _output_suffix(arguments, {".jsonl": "", ".json": ""}, "a gold set")
-    gold = gold_of(file_of(arguments, "gold"), None)
+    gold, suffix = _gold_to_change(arguments)
     log = ProblemLog(MAX_PROBLEMS)
     files = [read_labels(path, log) for path in arguments.labelled]
     merge = compare_labels(gold, (label for file in files for label in file.labels), as_judge=arguments.as_judge)
@@ -245,12 +308,76 @@ def _merge(arguments: argparse.Namespace) -> tuple[str, str]:
         raise RankgateError([*log.problems, *merge.problems])
     documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
     summary = _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
-    if suffix == ".json":
-        return documents.as_json(), summary
-    if documents.beside:
+    return *_written(documents, suffix, summary), ()
+
+
+def _anchor(arguments: argparse.Namespace) -> Done:
+    """The gold set with spans as text, how many samples have none, and what could not be found."""
+    gold, suffix = _gold_to_change(arguments)
+    corpus = {each.id: each.text for each in source_texts(arguments.corpus)}
+    texts = read_corpus(arguments.chunks) if arguments.chunks else ()
+    chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
+    run = arguments.run and named_run(InputFile(arguments.run), frozenset({Need.OFFSETS}), open_store=open_store)
+    for ranking in run.rankings if run else ():
+        chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
+    written = read_documents(arguments.gold, gold)
+    documents, problems = anchor(gold, written, corpus, chunks, passages=arguments.passages)
+    left = sum(documents.samples[each] is sample for each, sample in written.samples.items())
+    summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
+    return *_written(documents, suffix, summary), problems
+
+
+def _gold_to_change(arguments: argparse.Namespace) -> tuple[Gold, str]:
+    """The gold set, and the suffix of the form in which it is written again."""
+    if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
+        raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
+    anchored = arguments.action == "anchor"
+    suffix = _output_suffix(arguments, dict.fromkeys([".jsonl", ".json", *[".yaml"] * anchored]), "a gold set")
+    if anchored:
+        return read_gold(arguments.gold, arguments.gold_format, scored=False), suffix
+    return gold_of(file_of(arguments, "gold"), None), suffix
+
+
+def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
+    """A gold set in the form of a suffix, and what is said of it, with what that form loses."""
+    if suffix == ".jsonl" and documents.beside:
         lost = ", ".join(documents.beside)
         summary += f"  left out, because JSONL holds samples only: {lost} (-o FILE.json keeps it)\n"
-    return documents.as_jsonl(), summary
+    return documents.as_text(suffix), summary
+
+
+def _negatives(arguments: argparse.Namespace) -> Done:
+    """The new gold set as text; what was mined, and what it costs the run."""
+    if arguments.depth < 1:
+        raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
+    file, other = file_of(arguments, "run"), file_of(arguments, "mined")
+    refuse_two_stdins(file, other)
+    gold, suffix = _gold_to_change(arguments)
+    criteria = criteria_if_any(arguments)
+    plan = plan_of(arguments, criteria, compares=False)
+    if (by := plan.how.by) in (By.TEXT, By.SPAN):
+        raise bad_input(f"negatives are ids, which match: {by.value} does not compare; use chunk or doc", key="--match")
+    run = run_of(file, criteria, plan.needs)
+    lists = {ranking.query_id: ranking for ranking in run.rankings}
+    mined = lists.values() if other is None else named_run(other, plan.how.needs, open_store=open_store).rankings
+    found = hard_negatives(gold, mined, arguments.depth, plan.how)
+    scores = score(gold, lists.values(), plan)
+    require_gold_queries(scores, run.name, gold)
+    require_fields(scores, plan, run.name)
+    changed = {each: with_inserted(lists[each], found[each], plan.how) for each in found if each in lists}
+    known = {each: gold.samples[each] for each in found}
+    new = {each: [doc for doc in docs if doc not in known[each].negatives] for each, docs in found.items()}
+    judged = [doc in known[each].gains for each, docs in found.items() for doc in docs]
+    within = f"in {len(found):,} of {count_text(len(gold.samples), 'query', 'queries')}"
+    table = comparison_table(compared_with(gold, plan, scores, changed), "value", "with them")
+    mined_text = f"{count_text(len(judged), 'hard negative')} {within}, {sum(map(len, new.values())):,} of them new"
+    lines = [
+        mined_text,
+        f"  {sum(judged):,} judged not relevant, {judged.count(False):,} not judged: these may be relevant",
+    ]
+    lines += aligned(table.rows, right=table.right)
+    documents = read_documents(arguments.gold, gold).with_negatives(new)
+    return *_written(documents, suffix, "".join(f"{line}\n" for line in lines)), ()
 
 
 def _merge_summary(merge: Merge, blank: int, gold: Gold, *, as_judge: bool) -> str:

@@ -49,8 +49,7 @@ def judge_pool(
         and not (samples[pair.query_id].no_answer or pair.id in samples[pair.query_id].negatives)
     ]
     _require_texts(asked, gold)
-    refuse_committed([STORE, *(f"{STORE}{end}" for end in ("-wal", "-shm", "-journal"))])
-    store = Store(":memory:" if arguments.dry_run and not Path(STORE).exists() else STORE)
+    store = verdicts_store(dry_run=arguments.dry_run)
     size = BATCH if block.context_tokens is None else 1  # passages of a question in one call
     by_query = [list(own) for _, own in groupby(asked, lambda pair: pair.query_id)]
     batches = [own[at : at + size] for own in by_query for at in range(0, len(own), size)]
@@ -86,6 +85,12 @@ def judge_pool(
         reasons = ", ".join(f"{count_text(count, 'call')} {UNJUDGED_WORDS[kind]}" for kind, count in missing.items())
         lines += [f"  {len(asked) - len(gains):,} without a label ({reasons}); --again asks once more"]
     return labelled, lines
+
+
+def verdicts_store(*, dry_run: bool) -> Store:
+    """Where verdicts are kept; a dry run creates none."""
+    refuse_committed([STORE, *(f"{STORE}{end}" for end in ("-wal", "-shm", "-journal"))])
+    return Store(":memory:" if dry_run and not Path(STORE).exists() else STORE)
 
 
 def gain_of_grade(grade: int, top: float) -> float:

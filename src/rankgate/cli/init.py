@@ -16,6 +16,7 @@ from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_crit
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.criteria.starter import FIRST_GATES, FirstJudge, Start, criteria_text, first_gates
+from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import bad_input, redacted
 from rankgate.files.git import run_git
 from rankgate.files.writing import write_atomic
@@ -28,7 +29,7 @@ from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
 from rankgate.metrics.estimates import best_possible, estimate
-from rankgate.metrics.matching import DEFAULT_K
+from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.parallel import score_run
 from rankgate.metrics.plan import Plan
@@ -38,6 +39,7 @@ from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
 ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
+_FIRST = "`rankgate gold draft DOCS -o draft.yaml` drafts a first one from your documents"
 _TEXTS = {GATE: gate_text, REPORT: report_text, DRIFT: drift_text}
 _HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
 _GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
@@ -83,7 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_two_stdins(gold, run_file)
     workflows = _workflows(arguments)
     if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
-        raise bad_input("init writes paths into the criteria; name the gold set with --gold FILE (not standard input)")
+        named = "name the gold set with --gold FILE (not standard input)"
+        raise bad_input(f"init writes paths into the criteria; {named}; {_FIRST}")
     judge = _judge_block(arguments)
     job = _job(arguments) if workflows else None
     workflows += [DRIFT] if arguments.github and job and job.judged else []
@@ -120,20 +123,23 @@ def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
 
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None) -> None:
+    if not Path(gold_file.path).exists():
+        raise bad_input(f"no such file; {_FIRST}", file=gold_file.path)
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
     reachable = best.value if best else None
     metrics = [parse_metric(name) for name, _, _ in first_gates(reachable)]
-    scores = None
+    by_span = any(sample.spans for sample in gold.samples.values())
+    scores, how = None, Matching(by=By.SPAN) if by_span else BY_CHUNK
     if run_file and judge:
         from rankgate.judge.job import read_answers, require_answers
         from rankgate.judge.runs import NEEDS
 
         require_answers(read_answers(run_of(run_file, None, NEEDS), gold, frozenset({Want.SUPPORT}), judge.depth))
     if run_file:
-        opened = run_of(run_file, None)
-        scores = score_run(gold, opened, Plan(metrics=metrics), watch=bar)
+        opened = run_of(run_file, None, how.needs)
+        scores = score_run(gold, opened, Plan(metrics=metrics, how=how), watch=bar)
         require_gold_queries(scores, opened.name, gold)
     base = os.path.dirname(to) or "."  # noqa: PTH120
     paths = (gold_file.path, run_file.path if run_file else "run.jsonl", "baseline")
@@ -149,11 +155,13 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
         ],
         measured_run=run_file.path if run_file else None,
         reachable=reachable,
+        by_span=by_span,
         judge=FirstJudge(judge.endpoint, judge.model, len(gold.samples), claims) if judge else None,
     )
     text = criteria_text(start)
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {len(gold.samples)} questions")
+    print("".join(f"look at: {fact}\n" for fact in draft_facts(gold)), end="")
 
 
 def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:

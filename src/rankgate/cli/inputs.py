@@ -67,19 +67,31 @@ def refuse_two_stdins(*files: InputFile | None) -> None:
 def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     """No output of a command is one of its inputs, named by an option or by the criteria, or another output.
 
-    A recorded run may replace one that the criteria name, also as the baseline, and merged labels their GOLD.
+    A recorded run may replace one that the criteria name, also as the baseline, merged labels their GOLD, verdicts
+    those beside the run, and a calibration the one of the criteria.
     """
     outputs = [(name, path) for _, name, path in _named(arguments, OUTPUTS) if path != STDIN]
     outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
-    replaced = {"record": "run", "merge": "gold"}.get(getattr(arguments, "action", command))
+    replaces = {"record": "run", "merge": "gold", "negatives": "gold", "calibrate": "judge.calibration"}
+    replaced = replaces.get(getattr(arguments, "action", None) or command)
     inputs = [(name, path) for key, name, path in _named(arguments, INPUTS) if key != replaced]
     given = [path for name, path in inputs if name == "--criteria"]
     for file in given or filter(None, [found_criteria() if outputs and hasattr(arguments, "criteria") else None]):
         inputs.append(("--criteria", file))
         for key, path in inputs_named(file).items() if file != STDIN else ():  # which can be read only once
-            if key != replaced and (command, key, Path(path).is_dir()) != ("record", "baseline", False):
-                inputs.append((f"inputs.{key} of {file}", path))
+            recorded = (command, key, Path(path).is_dir()) == ("record", "inputs.baseline", False)
+            if key.removeprefix("inputs.") != replaced and not recorded:
+                inputs.append((f"{key} of {file}", path))
+    if (command, getattr(arguments, "action", None)) != ("judge", None):  # whose output they are
+        beside = [each for each in inputs if next(Path(each[1]).parent.glob("*.verdicts.jsonl"), None)]
+        inputs += [(f"{name} with its verdicts", _verdicts_beside(path)) for name, path in beside]
     overwriting(outputs, inputs)
+
+
+def _verdicts_beside(run: str) -> str:
+    from rankgate.judge.runs import verdicts_beside
+
+    return verdicts_beside(run)
 
 
 def _named(arguments: argparse.Namespace, table: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -130,9 +142,9 @@ def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compare
     return Plan(metrics=metrics, default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
 
 
-def metrics_of(listed: str) -> list[Metric]:
-    """The metrics that `--metrics` lists."""
+def metrics_of(listed: str, flag: str = "--metrics") -> list[Metric]:
+    """The metrics that a flag lists."""
     try:
         return parse_metrics(listed)
     except UnknownMetricError as error:
-        raise bad_input(str(error), key="--metrics") from error
+        raise bad_input(str(error), key=flag) from error

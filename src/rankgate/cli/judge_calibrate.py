@@ -18,6 +18,7 @@ from rankgate.cli.options import today
 from rankgate.cli.output import as_json, say
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
+from rankgate.judge import label_files
 from rankgate.judge.calibrate import (
     METRICS,
     Checked,
@@ -33,7 +34,7 @@ from rankgate.judge.calibrate import (
 )
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.job import Answers
-from rankgate.judge.label_files import Label, Labels, Place, design_beside, read_design, read_labels, read_sample
+from rankgate.judge.label_files import Label, Labels, Place
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.sample import WANTS, Design, Item, Kind, item_of, pair_key
@@ -88,8 +89,8 @@ class _Side(NamedTuple):
 def calibrate(arguments: argparse.Namespace) -> int:
     """Compute, write and print."""
     path = arguments.sample
-    items = read_sample(path)
-    design = read_design(design_beside(path), items)
+    items = label_files.read_sample(path)
+    design = label_files.read_design(label_files.design_beside(path), items)
     labels = _labels(arguments.labels or [f"{path.removesuffix('.jsonl')}.labels.jsonl"], items)
     found = judged_of(arguments, paired=design.baseline is not None, beside=verdicts_beside(path))
     words = words_of_people(items, labels, {name for name, each in found.gold.samples.items() if each.no_answer})
@@ -105,6 +106,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     whole: dict[str, Any] = {"answers": len(items), "labelled": len(words)}
     named = found.criteria.judge and found.criteria.judge.calibration
     output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
+    _refuse_others(output)
     known, pair = None, pair_key(sides[0].keys, sides[1].keys if found.before else {})
     with suppress(RankgateError):  # what cannot be read is written again
         known = read_calibration(named.file if named else output)
@@ -140,18 +142,38 @@ def calibrate(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_others(output: str) -> None:
+    """No file is written over that is something else, such as the labels of another sample."""
+    written, there = None, Path(output).is_file() and Path(output).stat().st_size
+    with suppress(OSError, ValueError):
+        written = json.loads(Path(output).read_bytes()) if there else None
+    if there and not (isinstance(written, dict) and {"judge", "metrics", "people"} <= written.keys()):
+        raise bad_input("exists, and is no calibration; name another file, or remove this one", file=output)
+
+
 def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
-    """The labels of all files on these items; of one person on one claim the last counts."""
+    """The labels of all files on these items; of one person on one claim the last of a file counts.
+
+    Raises:
+        RankgateError: a person labelled a claim in two files, and differently, or has a name in two spellings.
+    """
     found: dict[Place, Label] = {}
+    spelt: dict[str, str] = {}
     keys = {item.key for item in items}
     for path in paths:
         if not Path(path).exists():
             raise bad_input("is not there; `rankgate judge label` writes it", file=path)
-        read = read_labels(path, items)
+        read = label_files.read_labels(path, items)
         own = {place: label for place, label in read.items() if label.key in keys}
         if read and not own:
             raise bad_input("has labels of other samples alone", file=path, key="key")
-        found |= own
+        for label in own.values():
+            if (name := spelt.setdefault(label_files.name_key(label.by), label.by)) != label.by:
+                text = f"has labels by {label.by!r}, and others are by {name!r}; write one person's name in one way"
+                raise bad_input(text, file=path, key="by")
+            if found.setdefault(label.place, label).verdict != label.verdict:
+                text = f"{label.by!r} labelled claim {label.n} of {shown(label.query_id)} differently in another file"
+                raise bad_input(f"{text}; keep one of these labels", file=path, key="verdict")
     return found
 
 
@@ -299,7 +321,7 @@ def _disagreement_lines(found: Sequence[Disagreement]) -> Iterator[Block]:
         first = f" The first {_SHOWN}:" if len(found) > _SHOWN else ""
         times = count_text(len(found), "time")
         yield ""
-        yield f"People and the judge disagree {times}, mostly where the rule of labelling has a gap.{first}"
+        yield f"People and the judge disagree {times}.{first}"
     for each in found[:_SHOWN]:
         said = ", ".join(f"{one_line(by, LONGEST)}: {word}" for by, word in each.people.items())
         about = [("claim", each.item.claims[each.n - 1]), ("passage", each.passage)]

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
 from rankgate.cli.judge_labels import named_by
 from rankgate.cli.options import add_criteria, add_gold, add_run, processes
@@ -27,13 +29,13 @@ from rankgate.judge.plan import judged
 from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts, wants_of
 from rankgate.judge.store import Store, read_verdicts
 from rankgate.metrics.answers import JudgedMetric
-from rankgate.metrics.base import widest_change
+from rankgate.metrics.comparison import Pairs
 from rankgate.model.answers import AnswerVerdicts
+from rankgate.model.values import CONFIDENCE
 from rankgate.model.wording import count_text, delta_text, tokens_text, value_text
 from rankgate.readers.base import whole_number
 from rankgate.renderers.blocks import Table
 from rankgate.statistics.calibration import kappa
-from rankgate.statistics.saddlepoint import difference_interval
 
 _DRIFT = f"""\
 Ask the judge again about the run and the baseline, as far as it has judged them: at least {LEAST} verdicts,
@@ -71,9 +73,9 @@ def add_checks(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         add_criteria(each)
         add_gold(each, parts=True)
         add_run(each)
+        each.add_argument("--baseline", metavar="SPEC", help="default: inputs.baseline")
         each.add_argument("--format", choices=["terminal", "json"], help="what to print")
         each.set_defaults(verdicts=None)
-    drift.add_argument("--baseline", metavar="SPEC", help="default: inputs.baseline")
     drift.add_argument("--verdicts", metavar="FILE", help="default: those beside the run")
     drift.add_argument("--n", metavar="N", default=str(LEAST), help=f"verdicts, from {LEAST} (default: {LEAST})")
     drift.add_argument("--dry-run", action="store_true", help="print what it would take, and ask nothing")
@@ -97,7 +99,7 @@ def _drift(arguments: argparse.Namespace) -> int:
     items = items_of(answers, judge, wants, known, number)
     if len(items) < LEAST:
         found = f"there are {count_text(len(items), 'verdict')} by judge {judge.short} on the run and the baseline"
-        advice = "`rankgate judge` asks for them, and `rankgate baseline accept` keeps them"
+        advice = "`rankgate judge` asks for those of more answers, and `rankgate baseline accept` keeps them"
         raise bad_input(f"{found}; whether it drifted shows in {LEAST}: {advice}", file=criteria.name, key="judge")
     plan = {"calls": len(items), "tokens": sum(sum(item.call.inputs.tokens(judge.prompts)) for item in items)}
     about = {"judge": {"id": judge.id, "model": judge.model}, "plan": plan}
@@ -147,7 +149,7 @@ def _drift_lines(drift: Drift, judge: Judge) -> Iterator[str]:
 def _compare(arguments: argparse.Namespace) -> int:
     criteria, block, gold, inputs = named_by(arguments)
     metrics = [metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)]
-    wants, (candidate, *_) = wants_of(metrics), runs_of(inputs, criteria, criteria.plan(), gold)
+    wants, (candidate, *stored, _) = wants_of(metrics), runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, wants, block.depth)
     require_answers(run)
     advice = "`rankgate judge --criteria OTHER.yaml -o FILE` asks another judge about the run"
@@ -156,7 +158,8 @@ def _compare(arguments: argparse.Namespace) -> int:
             raise bad_input(f"is not there; {advice}", file=path)
     known = [read_verdicts(path) for path in (arguments.a, arguments.b)]
     judges = [_judge_in(each, block.context_tokens) for each in known]
-    sides = [*zip(judges, known, strict=True)]
+    accepted = known_verdicts(replace(inputs, untrusted_run=True), criteria, *stored)[1]  # those that it keeps
+    sides = [(judge, {**accepted, **each}) for judge, each in zip(judges, known, strict=True)]
     pairs = [[judged(answer, judge, wants, verdicts) for judge, verdicts in sides] for answer in run.answers]
     both = [pair for pair in pairs if not any(metric.unjudged(side) for metric in metrics for side in pair)]
     if not both:
@@ -196,7 +199,7 @@ def _metric_values(
         found = [[metric.value(side) for side in pair] for pair in pairs]
         if values := [(a, b) for a, b in found if a is not None and b is not None]:
             deltas, n = [b - a for a, b in values], len(values)
-            ci = difference_interval(deltas, widest=widest_change(metric))
+            ci = Pairs(metric=metric, new=[b for _, b in values], old=[a for a, _ in values]).interval(CONFIDENCE)
             a, b = (sum(side) / n for side in zip(*values, strict=True))
             shares = {"equal": deltas.count(0) / n, "a": a, "b": b, "change": sum(deltas) / n, "ci": ci}
             yield {"metric": metric.name, "unit": metric.unit, "answers": n, **shares}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -13,9 +11,9 @@ from typing import NamedTuple
 import msgspec
 
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
+from rankgate.cli.labels import add_label_options, due, take_labels
 from rankgate.cli.options import add_criteria, add_gold, add_run, today
 from rankgate.cli.output import say
-from rankgate.cli.screen import show_pages
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, gold_of, runs_of
 from rankgate.criteria.judge_block import JudgeBlock
@@ -23,17 +21,15 @@ from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
 from rankgate.judge.job import Answers, read_answers, require_answers
-from rankgate.judge.label_files import Label, Labels, Place
 from rankgate.judge.model import Judge, Record, Slot, canonical
 from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts
-from rankgate.judge.sample import LEAST, WANTS, Item, draw
+from rankgate.judge.sample import LEAST, WANTS, draw
 from rankgate.judge.store import read_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Gold
 from rankgate.model.wording import count_text
 from rankgate.readers.base import whole_number
-from rankgate.renderers.blocks import Pairs
 
 _SAMPLE = """\
 Draw answers that people label to check the judge: by hash, about as many with an unsupported claim as
@@ -53,17 +49,6 @@ examples:
   rankgate judge label sample.jsonl --by ana
   rankgate judge label sample.jsonl --by ben --export ben.csv
   rankgate judge label sample.jsonl --by ben --import ben.csv"""
-_KEYS = {
-    "y": "it states something",
-    "n": "it states nothing: a refusal, or only a question back",
-    "s": "supported: the passages say it",
-    "c": "contradicted: they say otherwise",
-    "a": "absent: they do not say",
-    "k": "skip; asked at the next start",
-    "u": "undo the last one",
-    "p": "print all of it again",
-    "q": "quit; all labels are kept",
-}
 
 
 def add_actions(
@@ -93,10 +78,8 @@ def add_actions(
     label = add("label", description=_LABEL, argument_default=argparse.SUPPRESS)
     label.set_defaults(export=None, sheet=None)
     label.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
-    label.add_argument("--by", metavar="NAME", required=True, help="who labels")
     label.add_argument("-o", "--output", metavar="FILE", help="the labels (default: sample.labels.jsonl)")
-    label.add_argument("--export", metavar="FILE", help="write a sheet to label, CSV, and ask nothing")
-    label.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet")
+    add_label_options(label)
     return actions
 
 
@@ -193,87 +176,9 @@ def segments_by_query(gold: Gold, criteria: Criteria) -> dict[str, str]:
 def _label(arguments: argparse.Namespace) -> Iterator[str]:
     items, by = label_files.read_sample(arguments.sample), arguments.by.strip()
     path = arguments.output or f"{arguments.sample.removesuffix('.jsonl')}.labels.jsonl"
-    labels = label_files.read_labels(path, items)
-    names = {label.by for label in labels.values()}
-    like = next((name for name in names - {by} if name.casefold() == by.casefold() and by not in names), None)
-    if like or not by:
-        known = f"{path} has labels by {like!r}" if like else "it is empty"
-        raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
-    if arguments.export:
-        if Path(arguments.export).exists():
-            raise bad_input("exists already, maybe with labels in it; name another file", file=arguments.export)
-        write_atomic(arguments.export, label_files.label_sheet(items, labels, by))
+    labels = take_labels(arguments, items, path)
+    if labels is None:
         yield f"{redacted(arguments.export)}: fill in `verdict`, from the top; then the same with --import"
         return
-    if arguments.sheet:
-        sheet = label_files.read_sheet(arguments.sheet, items, by)
-        new = [label for label in sheet if labels.get(label.place) != label]
-        label_files.add_labels(path, new)
-        labels |= {label.place: label for label in new}
-    elif sys.stdin.isatty() and sys.stdout.isatty():
-        with suppress(EOFError):
-            _ask(items, labels, path, by)
-    else:
-        raise bad_input("labels are typed at a terminal, and this is none; --export FILE.csv writes a sheet to label")
-    done = sum(all((by, item.key, n) in labels for n in _due(item, labels, by)) for item in items)
+    done = sum(all((by, item.key, n) in labels for n in due(item, labels, by)) for item in items)
     yield f"{redacted(path)}: {done:,} of {count_text(len(items), 'answer')} labelled by {by}"
-
-
-def _due(item: Item, labels: Labels, by: str) -> Sequence[int]:
-    """What is asked of an answer: its claims only where somebody said that it states something."""
-    said = labels.get((by, item.key, 0))
-    return range(1 + len(item.claims) if said and said.verdict == "asserts" else 1)
-
-
-def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) -> None:
-    """Ask until all is labelled or skipped, or the person quits."""
-    places = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(1 + len(item.claims))]
-    at, printed, skipped, explained = 0, (0, False), set[int](), set[bool]()
-    while at < len(places):
-        number, item, n = places[at]
-        if at in skipped or (by, item.key, n) in labels or n not in _due(item, labels, by):
-            at += 1
-            continue
-        words = label_files.OF_CLAIM if n else label_files.OF_ANSWER
-        head = ["", f"Answer {number:,} of {len(items):,}"] if printed[0] != number else []
-        legend = Pairs([(key, _KEYS[key]) for key in (*words, *"kupq")])
-        context = _context(item, answer=bool(head), passages=bool(n) and printed != (number, True))
-        asked = _lines(f"Claim {n} of {len(item.claims)}", item.claims[n - 1]) if n else ()
-        question = "What do the passages say of it?" if n else "Does the answer state anything?"
-        show_pages([*head, *context, "", *asked, question, *([] if bool(n) in explained else [legend])])
-        printed = (number, n > 0)
-        explained.add(n > 0)
-        key = input(f"{'/'.join((*words, *'kupq'))} > ").strip().casefold()
-        back = [each for each in range(at) if each in skipped or (by, places[each][1].key, places[each][2]) in labels]
-        if key in words:
-            label = label_files.label_of(item, n, words[key], by)
-            label_files.add_labels(path, [label])
-            labels[label.place] = label
-        elif key == "k":
-            skipped.add(at)
-        elif key == "u" and back:
-            at = back[-1]
-            skipped.discard(at)
-            undone = label_files.label_of(places[at][1], places[at][2], None, by)
-            if labels.pop(undone.place, None):
-                label_files.add_labels(path, [undone])
-        elif key == "p":
-            printed = (0, False)
-        elif key == "q":
-            return
-        else:
-            explained.clear()
-
-
-def _context(item: Item, *, answer: bool, passages: bool) -> Iterator[str]:
-    if answer:
-        yield from (*_lines("Question", item.question), *_lines("Answer", item.answer))
-    if passages and not item.passages:
-        yield "There is no passage."
-    for rank, text in enumerate(item.passages if passages else (), start=1):
-        yield from _lines(f"Passage {rank}", text)
-
-
-def _lines(title: str, text: str) -> Iterator[str]:
-    yield f"{title}:"
-    yield from (f"  {line.expandtabs(4)}" for line in text.replace("\r\n", "\n").split("\n"))

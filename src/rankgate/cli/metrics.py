@@ -29,6 +29,7 @@ Facts = dict[str, Any]
 
 # What any ranking metric can be asked besides, each by an example.
 VIEWS = {"stage": "recall(stage=raw)@50", "rewrite": "recall(rewrite=1)@5", "source": "recall(source=kb-br)@5"}
+VIEWS |= {"item_source": "recall(item_source=kb-br)@5"}
 VIEWS["judged_only"] = "map(judged_only=true)"
 GAINS = {RERANK_GAIN: f"{RERANK_GAIN}(recall@5)", REWRITE_GAIN: f"{REWRITE_GAIN}(recall@5)"}
 

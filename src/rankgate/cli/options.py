@@ -13,18 +13,23 @@ from rankgate.errors import bad_input, redacted_text
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
 OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
 OUTPUTS |= {"export": "--export"}
-_FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "labels", "verdicts", "template", "bm25", "retriever")
+_FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "verdicts", "template", "bm25", "retriever")
 _PLACES = {
     "place": "--baseline",
     "report": "REPORT",
     "runs": "RUN",
+    "mined": "--from",
     "labelled": "LABELLED",
+    "labels": "LABELS",
+    "documents": "CORPUS",
+    "draft": "DRAFT",
     "a": "A",
     "b": "B",
     "sample": "SAMPLE",
     "sheet": "--import",
     "claims_of": "--sample",
 }
+_PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
 MAX_WORKERS = 256  # more is a slip of the finger
 DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
@@ -85,9 +90,9 @@ def add_match(parser: argparse.ArgumentParser) -> None:
     """`--match`."""
     match = (
         "what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
-        "of a chunk, or a text that lies in a passage of the gold"
+        "of a chunk, a text that lies in a passage of the gold, or offsets that cover a span of it"
     )
-    parser.add_argument("--match", choices=["chunk", "doc", "text"], help=match)
+    parser.add_argument("--match", choices=["chunk", "doc", "text", "span"], help=match)
 
 
 def add_date(parser: argparse.ArgumentParser) -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from rankgate.cli.progress import forces_colour
+
 if TYPE_CHECKING:
     from rankgate.model.report import Report
     from rankgate.renderers.blocks import Block
-
-
-def forces_colour() -> bool:
-    """Whether colour is asked for wherever the output goes; NO_COLOR wins over that, and that over TERM=dumb."""
-    asked = os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0").removeprefix("0")
-    return bool(asked) and not os.environ.get("NO_COLOR")
 
 
 def say(content: str | Sequence[Block]) -> None:

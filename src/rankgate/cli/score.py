@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from rankgate.cli.compare import Compared, compared_with, comparison_table, in_numbers
 from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.diagnosis.notes import judge_notes, judged_value, part_notes
+from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.parallel import score_run
-from rankgate.metrics.scoring import require_fields, require_gold_queries
-from rankgate.model.values import Scores
+from rankgate.metrics.scoring import require_fields, require_gold_queries, valid_on
+from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text, interval_text, value_text
-from rankgate.renderers.blocks import Table
+from rankgate.renderers.blocks import Block, Table
 from rankgate.renderers.phrases import NOTHING
+
+Dated = dict[str, tuple[Ranking, int, int]]  # as of the day, how many it leaves out, how many have no version
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,12 +39,15 @@ def parser() -> argparse.ArgumentParser:
         "missing.",
         "rankgate score --gold gold.yaml --run run.jsonl",
         "rankgate score --gold qrels.txt --run run.trec --metrics 'recall@1,3,5,10,ndcg(gain=exponential)@10'",
+        "rankgate score --gold gold.yaml --run run.jsonl --as-of   # without what is newer than the question",
         "rankgate score --gold gold.yaml --run run.jsonl --per-query scores.jsonl --format json",
     )
     add_gold(options, parts=True)
     add_run(options)
     add_criteria(options)
     add_metrics(options)
+    as_of = "also without the documents whose doc_version is later than the question's metadata.as_of; in one process"
+    options.add_argument("--as-of", action="store_true", help=as_of)
     options.add_argument("--per-query", metavar="FILE", help="also write one JSON line a query")
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     add_workers(options)
@@ -53,8 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria, compares=False)
     gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
-    opened = run_of(run_file, criteria, plan.needs)
-    scores = score_run(gold, opened, plan, workers=workers, watch=bar)
+    if arguments.as_of and all(sample.as_of is None for sample in gold.samples.values()):
+        raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
+    plan = replace(plan, also=frozenset({Need.VERSIONS})) if arguments.as_of else plan
+    opened, seen = run_of(run_file, criteria, plan.needs), Dated()
+    through, workers = (partial(_dated, gold, seen), 1) if arguments.as_of else (iter, workers)
+    scores = score_run(gold, opened, plan, workers=workers, watch=bar, through=through)
     require_gold_queries(scores, opened.name, gold)
     require_fields(scores, plan, opened.name)
     estimates = [
@@ -62,13 +75,41 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     if arguments.per_query:
         write_atomic(arguments.per_query, per_query_lines(scores))
+    if arguments.as_of and Need.VERSIONS in scores.unstated:
+        raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=opened.name)
+    changed = {query_id: kept for query_id, (kept, *_) in seen.items()}
+    later = [*compared_with(gold, plan, scores, changed)] if arguments.as_of else []
     if arguments.format == "json":
-        say(_json(estimates, scores))
+        say(_json(estimates, scores, dict(later), seen))
         return 0
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
     notes = [*judge_notes(plan.metrics, scores), *part_notes(gold)]
-    say([Table(rows=rows, right=(1, 3, 4, 5)), "", _counts(scores), *notes])
+    text = _as_of_text(_as_of_counts(seen))
+    after: list[Block] = ["", comparison_table(later, "value", "as of"), "", text] if later else []
+    say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *notes])
     return 0
+
+
+def _dated(gold: Gold, seen: Dated, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
+    """The rankings as they are; `seen` gets those of questions that state a day."""
+    for ranking in rankings:
+        if (sample := gold.samples.get(ranking.query_id)) and sample.as_of:
+            kept, items = valid_on(ranking, sample.as_of), (ranking.details and ranking.details.items) or ()
+            undated = sum(item.version is None for item in items)
+            seen[ranking.query_id] = kept, len(ranking.ids) - len(kept.ids), undated
+        yield ranking
+
+
+def _as_of_counts(seen: Dated) -> dict[str, int]:
+    gone = [left_out for _, left_out, _ in seen.values()]
+    undated = sum(unversioned for *_, unversioned in seen.values())
+    return {"queries": len(seen), "changed": len(gone) - gone.count(0), "left_out": sum(gone), "undated": undated}
+
+
+def _as_of_text(counts: Mapping[str, int]) -> str:
+    asked = f"As of its day, for {count_text(counts['queries'], 'query', 'queries')} that state one"
+    newer = f"{count_text(counts['left_out'], 'newer result')} left out of {count_text(counts['changed'], 'list')}"
+    return f"{asked}: {newer}; {count_text(counts['undated'], 'result')} without doc_version kept."
 
 
 def per_query_lines(scores: Scores) -> bytes:
@@ -81,16 +122,20 @@ def per_query_lines(scores: Scores) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def _json(estimates: Sequence[tuple[Metric, Estimate | None]], scores: Scores) -> str:
+def _json(
+    own: Sequence[tuple[Metric, Estimate | None]], scores: Scores, later: Mapping[Metric, Compared], seen: Dated
+) -> str:
     total = len(scores.query_ids)
     nothing = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
     described: dict[str, dict[str, Any]] = {}
-    for metric, estimated in estimates:
+    for metric, estimated in own:
         value = nothing if estimated is None else msgspec.to_builtins(estimated)
         judged = {"with_judge": judged_value(metric, scores)} if scores.with_judge else {}
         described[metric.name] = {**value, **judged}
+        described[metric.name] |= {"as_of": in_numbers(later[metric])} if later else {}
     counts = {"missing": len(scores.missing), "unjudged": len(scores.unknown_queries), "duplicates": scores.duplicates}
-    return as_json({"metrics": described, "queries": {"total": total, **counts}})
+    dated = {"as_of": _as_of_counts(seen)} if later else {}
+    return as_json({"metrics": described, "queries": {"total": total, **counts}, **dated})
 
 
 def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:

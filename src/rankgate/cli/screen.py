@@ -19,7 +19,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from rankgate.cli.output import forces_colour
+from rankgate.cli.progress import forces_colour
 from rankgate.renderers.blocks import Block, Pairs, Table, harmless
 
 STYLES = {
@@ -72,8 +72,7 @@ def _console() -> Console:
     size = shutil.get_terminal_size()
     colours: Literal["auto", "standard"] | None = None if colourless else "standard" if forced else "auto"
     # Said outright, for older versions of Rich take an empty NO_COLOR for a full one.
-    looks = {"color_system": colours, "no_color": colourless, "force_terminal": forced or sys.stdout.isatty()}
-    return Console(file=sys.stdout, width=size.columns, height=size.lines, **looks)
+    return Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours, no_color=colourless)
 
 
 def lay_out(blocks: Sequence[Block], console: Console) -> None:

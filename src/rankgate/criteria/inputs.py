@@ -13,7 +13,7 @@ from rankgate.baselines.base import BaselineStore, Where, open_record
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError, bad_input, redacted
-from rankgate.metrics.base import Cutoff
+from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.plan import Part, Plan
 from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, Need
@@ -21,7 +21,7 @@ from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.source import STDIN
+from rankgate.readers.source import STDIN, shown_path
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
@@ -40,10 +40,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With `untrusted_run`
     the run is read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name.
     `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
-    report, with so many items of each ranking. `open_store` opens a store once: a branch is fetched and a bucket read
-    once, however many runs are judged by what lies there. `part` is what is judged of a gold set that is private in
-    part. `verdicts` is the file of what a judge said of answers, and `awaits` what has to come before the judge is
-    asked about those that lack its word.
+    report, with so many items of each ranking; `leading` is the metric whose changes are listed. `open_store` opens
+    a store once: a branch is fetched and a bucket read once, however many runs are judged by what lies there. `part` is
+    what is judged of a gold set that is private in part. `verdicts` is the file of what a judge said of answers, and
+    `awaits` what has to come before the judge is asked about those that lack its word.
     """
 
     date: str
@@ -58,6 +58,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     without_baseline: bool = False
     labels: tuple[SetLabel, ...] = ()
     details: int | None = None
+    leading: Metric | None = None
     part: Part = "public"
     verdicts: str | None = None
     awaits: Awaited | None = None
@@ -87,7 +88,7 @@ def gold_of(
         from rankgate.readers.untrusted import refuse_large_gold  # noqa: PLC0415 -- paid only where it is needed
 
         refuse_large_gold(file.path)
-    gold = read_gold(file.path, file.format)
+    gold = read_gold(file.path, file.format, file.map)
     holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
     if not holdout and part != "private":
         return gold
@@ -97,7 +98,12 @@ def gold_of(
 
 
 def run_of(
-    named: InputFile | None, criteria: Criteria | None, needs: frozenset[Need] = frozenset(), *, untrusted: bool = False
+    named: InputFile | None,
+    criteria: Criteria | None,
+    needs: frozenset[Need] = frozenset(),
+    *,
+    untrusted: bool = False,
+    most_problems: int | None = None,
 ) -> Run:
     """The candidate's run, opened; one that is untrusted is measured before.
 
@@ -107,8 +113,17 @@ def run_of(
     file = named or (criteria.inputs.run if criteria else None)
     if file is None:
         raise _not_named(["run"], criteria)
+    scores = criteria.inputs.scores if criteria and Need.SCORES in needs else None
     if not untrusted:
-        return read_run(file.path, file.format, needs=needs, map=file.map)
+        run = read_run(file.path, file.format, needs=needs, map=file.map, most_problems=most_problems)
+        if scores is None:
+            return run
+        from rankgate.readers.scores import with_scores  # noqa: PLC0415 -- as above
+
+        return with_scores(run, scores)
+    if scores is not None:
+        message = "is not read with --untrusted-run; state the scores in the run's lines"
+        raise bad_input(message, file=shown_path(scores), key="inputs.scores")
     from rankgate.readers.untrusted import read_untrusted_run  # noqa: PLC0415 -- as above
 
     if file.map is not None or file.format not in {None, "jsonl"}:

@@ -23,9 +23,9 @@ from pydantic_core import PydanticKnownError
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
-from rankgate.errors import bad_input, shown
+from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.metrics.base import Metric, widest_change
-from rankgate.metrics.matching import DEFAULT_K, SEPARATOR, By, Matching
+from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import CONFIDENCE, Direction, Evidence, Need
@@ -35,6 +35,7 @@ from rankgate.readers.yaml_text import KeyPath, YamlDocument, load_yaml
 
 ANCHOR_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"  # it stands in tables and file names
 _LONGEST_RANGE = 1.0
+_RECORDS = "What holds the objects where the file is one JSON value: a list, or objects by name, which is their `key`."
 V = TypeVar("V")
 
 
@@ -100,6 +101,14 @@ def _noise(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     yield from _size(value, metric)
 
 
+def _weight(value: str, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
+    of_package = not getattr(metric, "metric", metric).aggregate.__module__.startswith("rankgate.metrics.")
+    if value == "traffic" and Need.VERDICTS in metric.needs:
+        yield (), f"{metric.name} is judged by a model, which is calibrated without weights; say `weight: none`"
+    elif value == "traffic" and (metric.at_quantile is not None or of_package):
+        yield (), f"{metric.name} is no mean, and has no weighted value; say `weight: none`"
+
+
 def _segments(rules: "tuple[SegmentRule, ...]", metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     for index, rule in enumerate(rules):
         limits: list[tuple[KeyPath, SegmentRule | Limits]] = [((index,), rule)]
@@ -139,6 +148,7 @@ Text = Annotated[str, Field(min_length=1)]
 AllowedDrop = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
+Weight = Literal["traffic", "none"]
 Severity = Literal["error", "warning"]
 WrittenEvidence = Annotated[Evidence, Strict(strict=False)]  # as its value
 PlacedPath = Annotated[str, AfterValidator(_placed), Field(description="Path of the file, relative to this one.")]
@@ -149,19 +159,39 @@ Query = Annotated[
 ]
 
 
+class GoldMap(Part):
+    """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
+
+    query_id: Text = Field(description="The query's id, or its text where it has none.")
+    records: Text | None = optional(_RECORDS)
+    question: Text | None = optional("The query's text.")
+    weight: Text | None = optional("How often the query is asked, in any unit.")
+    items: Text | None = optional("The documents of a query: ids, objects, or gains by id. Absent: a judgment a row.")
+    chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
+    gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")
+
+    @model_validator(mode="after")
+    def _can_be_read_by(self) -> Self:
+        if self.items is None and self.chunk_id is None:
+            refuse([(("chunk_id",), "is missing: without `items` each row is one judgment, and this is its document")])
+        return self
+
+
 class GoldFile(Part):
-    """A file and, where the guess from its content is not wanted, its format."""
+    """A file and, where the guess from its content is not wanted, its format, or what holds what in it."""
 
     short: ClassVar = "path"
 
     path: PlacedPath
     format: str | None = optional("Name of the format; detected from the content where absent.")
+    map: Annotated[FieldMap, ReadAs(GoldMap)] | None = optional("What holds what in judgments under other names.")
 
 
 class RunMap(Part):
     """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
 
     query_id: Text = Field(description="The query's id.")
+    records: Text | None = optional(_RECORDS)
     items: Text | None = optional(
         "The list of results of a query, best first. Absent: each line or row is one result, and "
         "`score` or `rank` orders them."
@@ -175,6 +205,8 @@ class RunMap(Part):
     text: Text | None = optional("A result's text.")
     doc_id: Text | None = optional("The document that a result is a part of.")
     doc_version: Text | None = optional("The day of the document's version, ISO 8601.")
+    start: Text | None = optional("For `match: span`: where a result begins in its document's text, from 0.")
+    end: Text | None = optional("For `match: span`: where it ends. Absent: `start` and the length of the text.")
     latency_ms: Text | None = optional("Milliseconds that the query took: a number, or an object of stages.")
     answer: Text | None = optional("The answer that was generated; needs `items`.")
     citations: Text | None = optional("The ids that the answer cites; needs `items`.")
@@ -212,6 +244,7 @@ class Inputs(Part):
     baseline: Annotated[InputFile, ReadAs(RunFile)] | None = optional(
         "A directory written by `rankgate baseline accept`, another store, or any run file."
     )
+    scores: PlacedPath | None = optional("Numbers of another tool, a row a query, joined to the run for score(FIELD).")
     waivers: Annotated[Text, AfterValidator(_beside)] = optional(
         "Waivers; without the key this file, if it is there.", WAIVERS, validate_default=True
     )
@@ -288,14 +321,18 @@ class Gate(Part):
     noise: Annotated[AllowedDrop, _by_metric(_noise)] = optional(
         "What whole runs move by themselves, as `rankgate noise` prints it; widens intervals.", 0.0
     )
+    weight: Annotated[Weight, _by_metric(_weight)] = optional(
+        "traffic: queries count by their `metadata.weight`. none: all the same. The file's own `weight` where absent.",
+        "none",
+    )
     segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = optional(
         "Limits on the queries that share a tag; a list for several keys.", ()
     )
     must_pass: Annotated[Listed[Query], _by_metric(_hard_check)] = optional(
-        "Queries, by id or tag, for which the metric must not be at its worst, whatever the average.", ()
+        "Queries, by id or tag, for which the metric must have a value that is not its worst.", ()
     )
     max_lost_queries: Annotated[Count | None, _by_metric(_hard_check)] = optional(
-        "How many queries may fall to the metric's worst that were not there in the baseline."
+        "How many queries may fall to the metric's worst, or lose their value, that were not there in the baseline."
     )
     direction: Annotated[Literal["higher", "lower"] | None, AfterValidator(_direction)] = optional(
         "Which way is better; for score(FIELD) alone, all other metrics know theirs.", validate_default=True
@@ -356,14 +393,16 @@ class MatchRule(Part):
 
     by: Annotated[By, Strict(strict=False)] = Field(
         description="chunk: the ids are equal. doc: the item's document is the gold's id. text: the gold names "
-        "passages, and the item's text lies in one."
+        "passages, and the item's text lies in one. span: the gold names spans of documents, and items cover one."
     )
     separator: Text = optional(
-        "For doc: an item without doc_id belongs to the document that its id names before this text.", SEPARATOR
+        "For doc and span: an item without doc_id belongs to the document that its id names before this text.",
+        SEPARATOR,
     )
     similarity: float = optional(
         "For text: the share of the item's words that the passage must have; 1 = all of it.", 1.0, gt=0, le=1
     )
+    coverage: float = optional("For span: the share of a passage that items must cover.", COVERAGE, gt=0, le=1)
 
 
 class Criteria(Part):
@@ -385,11 +424,15 @@ class Criteria(Part):
         Evidence.ESTIMATE,
     )
     confidence: Confidence = optional("Confidence of the intervals, such as 0.95.", CONFIDENCE)
+    weight: Weight = optional(
+        "How queries count in gates that say nothing else. traffic: by their `metadata.weight`. none: all the same.",
+        "none",
+    )
     holdout: Annotated[float, Field(gt=0, lt=1)] = optional(
         "Share of the queries that is private, which only `rankgate baseline accept` judges.", 0.0
     )
     match: Annotated[Matching, ReadAs(MatchRule)] = optional(
-        "What makes a retrieved item a document of the gold: chunk (default), doc or text.",
+        "What makes a retrieved item a document of the gold: chunk (default), doc, text or span.",
         "chunk",
         validate_default=True,
     )
@@ -442,24 +485,33 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
     criteria = validated(document, Criteria, name, at or path, _problems_between(document.value))
-    _require_judge(criteria, document, name)
+    _refuse_misfits(criteria, document, name)
     lines = (document.line(("gates", index)) for index in range(len(criteria.gates)))
     gates = tuple(_completed(gate, criteria, line) for gate, line in zip(criteria.gates, lines, strict=True))
     return criteria.model_copy(update={"name": name, "gates": gates})
 
 
-def _require_judge(criteria: Criteria, document: YamlDocument, name: str) -> None:
-    """A metric by a judge's verdicts needs to know whose."""
+def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> None:
+    """What the file says for all gates has to fit each: a judge where one is needed, weights where they can count."""
+    problems: list[Problem] = []
     for index, gate in enumerate(criteria.gates):
+        inherited = () if "weight" in gate.model_fields_set else _weight(criteria.weight, gate.metric)
+        texts = [("weight", text) for _, text in inherited]
         if criteria.judge is None and Need.VERDICTS in gate.metric.needs:
-            text = f"{gate.metric.name} is judged by a model; say which one: judge: {{endpoint: …, model: …}}"
-            raise bad_input(text, file=name, line=document.line(("gates", index)), key=f"gates[{index}].name")
+            judge = f"{gate.metric.name} is judged by a model; say which one: judge: {{endpoint: …, model: …}}"
+            texts.append(("name", judge))
+        line = document.line(("gates", index))
+        problems += [Problem(text, name, line, f"gates[{index}].{key}") for key, text in texts]
+    if problems:
+        raise RankgateError(problems)
 
 
 def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
     """A gate with what the file says for all of them, the direction that it gives its metric, and its line."""
     known: dict[str, Any] = {"line": line}
-    known |= {key: getattr(criteria, key) for key in ("evidence", "confidence") if key not in gate.model_fields_set}
+    known |= {
+        key: getattr(criteria, key) for key in ("evidence", "confidence", "weight") if key not in gate.model_fields_set
+    }
     if criteria.judge and Need.VERDICTS in gate.metric.needs:
         allowed = criteria.judge.allow_unjudged is not None
         if "evidence" not in {*gate.model_fields_set, *criteria.model_fields_set}:

@@ -185,6 +185,8 @@ def _text(root: type[Part], error: ErrorDetails) -> str:
         return "is missing"
     if kind == "extra_forbidden":
         known = keys_of(_part_at(root, loc[:-1]))
+        if meant := [f"{key}: {shown(value)}" for key, value in _within(error["input"]) if key in known]:
+            return f"unknown key; what is within it stands by itself, in its place: {', '.join(meant)}"
         return f"unknown key{did_you_mean(str(loc[-1]), known) or ' (known: ' + ', '.join(known) + ')'}"
     expected = _expected(root, kind, loc)
     if kind in _BOUNDS:
@@ -192,6 +194,12 @@ def _text(root: type[Part], error: ErrorDetails) -> str:
         bound = context[key]
         expected = f"a {'whole ' if isinstance(bound, int) else ''}number {words} {bound:g}"
     return f"expected {expected}" + ("" if kind.endswith("too_short") else f", found {_found(error['input'])}")
+
+
+def _within(value: Any) -> Iterator[tuple[str, Any]]:
+    """The keys that stand anywhere within a value, with theirs."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield from ((key, inner), *_within(inner))
 
 
 def _expected(root: type[Part], kind: str, loc: KeyPath) -> str:

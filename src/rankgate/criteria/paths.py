@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -42,7 +43,7 @@ def find_criteria() -> str:
 
 
 def inputs_named(path: str) -> dict[str, str]:
-    """Where the inputs of a criteria file lie, by their key, as far as it can be read."""
+    """Where the files lie that a criteria file names, by their key, as far as it can be read."""
     from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only where a file is read
 
     try:
@@ -50,10 +51,18 @@ def inputs_named(path: str) -> dict[str, str]:
             value = load_yaml(source.text(MAX_BYTES), source.name).value
     except RankgateError:
         return {}
-    written = value.get("inputs") if isinstance(value, dict) else None
-    named = {"waivers": WAIVERS, **(written if isinstance(written, dict) else {})}
-    paths = {key: entry.get("path") if isinstance(entry, dict) else entry for key, entry in named.items()}
-    return {key: place(entry, path) for key, entry in paths.items() if isinstance(entry, str)}
+    written, judge = _mapping(value, "inputs"), _mapping(value, "judge")
+    named = {f"inputs.{key}": entry for key, entry in {"waivers": WAIVERS, **written}.items()}
+    named |= {f"judge.{key}": judge.get(key) for key in ("calibration", "prompts")}
+    paths = (
+        (key, each.get("path", each.get("file")) if isinstance(each, dict) else each) for key, each in named.items()
+    )
+    return {key: place(each, path) for key, each in paths if isinstance(each, str)}
+
+
+def _mapping(value: Any, key: str) -> dict[str, Any]:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def place(path: str, criteria_path: str) -> str:

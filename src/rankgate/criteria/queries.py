@@ -11,6 +11,7 @@ from rankgate.criteria import Gate
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
 from rankgate.metrics.plan import Part
 from rankgate.model.values import Gold, Sample
+from rankgate.model.wording import count_text
 
 
 def must_pass_rows(gate: Gate, gold: Gold) -> set[int]:
@@ -49,6 +50,16 @@ def _position(sample: Sample) -> float:
     """Where a query stands among all, from 0 to 1, by its cluster or id alone."""
     named = sample.query_id if sample.cluster is None else sample.cluster
     return int.from_bytes(hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()[:8], "big") / 2**64
+
+
+def refuse_unweighted(gates: Sequence[Gate], gold: Gold, name: str) -> None:  # noqa: ARG001 - as `refuse_unknown_musts`
+    """Raise a `RankgateError` where a gate counts by traffic and queries have no weight, with the first of each."""
+    lacking, gate = gold.unweighted, next((gate for gate in gates if gate.weight == "traffic"), None)
+    if gate and lacking:
+        none = f"{len(lacking):,} of {count_text(len(gold.all_samples), 'query', 'queries')} have no weight"
+        do = "give each a number above 0 under metadata, or say `weight: none` in the criteria"
+        message = f"{none}, first {shown(lacking[0].query_id)}, and gate {shown(gate.name)} counts by traffic; {do}"
+        raise bad_input(message, file=gold.name, line=lacking[0].line, key="metadata.weight")
 
 
 def refuse_unknown_musts(gates: Sequence[Gate], gold: Gold, name: str) -> None:

@@ -38,7 +38,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when criteria are written for the first time; paths are relative to the criteria file.
 
     `reachable` is the best recall@5 that the gold set allows, None where it is defined for no question. `measured` are
-    the metrics of `first_gates(reachable)`.
+    the metrics of `first_gates(reachable)`; `by_span` says that the gold set names passages.
     """
 
     gold: str
@@ -47,6 +47,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     measured: Sequence[tuple[Metric, Estimate | None]]
     measured_run: str | None
     reachable: float | None
+    by_span: bool = False
     judge: FirstJudge | None = None
 
 
@@ -101,6 +102,7 @@ def criteria_text(start: Start) -> str:
         ]
     if start.judge:
         lines += _judged_lines(start.judge)
+    lines += ["", "match: span  # the gold names passages; results state `start` and `end`"] if start.by_span else []
     lines += [
         "",
         "inputs:  # relative to this file; flags of the command line win",

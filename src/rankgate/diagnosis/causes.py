@@ -106,6 +106,12 @@ def fell(gate: GateResult) -> bool:
     return gate.regression_max is not None and gate.direction.sign * (gate.delta or 0.0) < -TOLERANCE
 
 
+def floor_broken(gate: GateResult) -> bool:
+    """Whether the value is beyond the gate's `threshold`."""
+    value, floor = gate.value, gate.threshold
+    return value is not None and floor is not None and gate.direction.sign * (value - floor) < -TOLERANCE
+
+
 def explain(case: Case, now: Listings | None, before: Listings | None) -> tuple[str, list[str], int] | None:
     """The one cause that explains more than half of the questions that got worse, and more than chance does.
 

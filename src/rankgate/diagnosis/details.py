@@ -282,7 +282,7 @@ def _listed(sample: Sample, query: MatchedQuery | None, depth: int) -> tuple[Lis
     """The first items; one that stands for a relevant document has that document's gain, whatever its own id."""
     if query is None:
         return None
-    gains = dict((*query.hits, *query.repeats))
+    gains = dict((*query.repeats, *query.hits[::-1]))  # of several passages of an item the best
     return tuple(
         Listed(id=item, gain=gains.get(rank, sample.gains.get(item)))
         for rank, item in enumerate(query.ids[:depth], start=1)

@@ -113,7 +113,7 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
     if now is None:
         return None
     relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
-    never = [] if how.by is By.TEXT else list(relevant)
+    never = [] if how.by in (By.TEXT, By.SPAN) else list(relevant)
     for run in filter(None, lists):
         seen = set(run.documents.values()) if how.by is By.DOC else run.documents
         never = [doc for doc in never if doc not in seen]

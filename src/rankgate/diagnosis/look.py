@@ -8,20 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from rankgate.diagnosis import causes
-from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, excludes_zero, fell, of_list, speaks
+from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, excludes_zero, fell, floor_broken, of_list, speaks
 from rankgate.diagnosis.listings import Lists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column, compare
 from rankgate.model.details import Cause
 from rankgate.model.report import Diagnosis, GateResult
-from rankgate.model.tags import TagShare, standing_out
+from rankgate.model.tags import TagShare, in_segment, standing_out
 from rankgate.model.values import Gold, MatchedQuery, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.saddlepoint import difference_interval
 
 ONE_STAGE = 0.7  # of the time, or of its rise
+MAX_FLOORS = 3  # findings about floors
 KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause
 _STAGES = ("retrieve", "rerank")
 # What became of the questions, of one or of many.
@@ -31,6 +32,7 @@ _KNOWN = {
     Cause.LOWER: "still list{s} {their} relevant documents, but one fell below the first {k}",
     Cause.FINE: "{have} {their} relevant documents in the first {k} as before, but score{s} lower",
 }
+_PLACES = {"no_result": "without a result", "gone": "without it in the list", "lower": "with it below the first {k}"}
 _ONE, _MANY = {"s": "s", "their": "its", "have": "has"}, {"s": "", "their": "their", "have": "have"}
 
 
@@ -44,12 +46,14 @@ def diagnose(
 ) -> list[Diagnosis]:
     """What holds, the most telling first: by the verdict of the gate that it explains, a cause before what is known.
 
-    `results` are those over all queries, of gates on these metrics. `lists` reads the run's and the baseline's, which
+    Findings are about the `results` over all queries, of gates on these metrics. Where none is of a drop, as without a
+    baseline, they are about broken floors, also of segments. `lists` reads the run's and the baseline's, which
     is done once and only where something proven is explained.
     """
     by_name, read = {metric.name: metric for metric in metrics}, cache(lists)
     by_rule: dict[str, Diagnosis] = {}
-    for gate in sorted(filter(fell, results), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
+    whole = [gate for gate in results if gate.segment is None and gate.since is None]
+    for gate in sorted(filter(fell, whole), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
         metric, findings = by_name[gate.metric], []
         if baseline and of_list(metric):
             case = causes.case_of(gate, metric, gold, candidate, baseline)
@@ -65,7 +69,41 @@ def diagnose(
             # A gate may hold by limits that are wide: gold ids that nobody returns are worth a warning all the same.
             if speaks(gate) or each.rule == STALE:
                 by_rule.setdefault(each.rule, each)
-    return list(by_rule.values())
+    return list(by_rule.values()) or _floors(gold, by_name, results, candidate)
+
+
+def _floors(
+    gold: Gold, by_name: Mapping[str, Metric], results: Sequence[GateResult], candidate: Scores
+) -> list[Diagnosis]:
+    """Of the gates and segments below their floor, those that fail and the deepest first: what their questions miss."""
+    below = [gate for gate in results if gate.since is None and speaks(gate) and floor_broken(gate)]
+    below = [gate for gate in below if by_name[gate.metric].kind is Kind.RELEVANCE and gate.direction.sign > 0]
+    order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.violation or 0.0)))
+    found = (_below(gate, first_k(by_name[gate.metric]), gold, candidate) for gate in order)
+    return [each for each in found if each][:MAX_FLOORS]
+
+
+def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores) -> Diagnosis | None:
+    samples = [each for each in gold.samples.values() if each.relevant() and in_segment(each.tags, gate.segment)]
+    places: Counter[str] = Counter()
+    elsewhere = 0
+    for sample in samples:
+        outline = candidate.outlines.get(sample.query_id)
+        ranks = outline.ranks if outline and outline.retrieved else None
+        missed = ranks is None or any(rank is None or rank > k for rank in ranks)
+        places["no_result" if ranks is None else "gone" if None in ranks else "lower"] += missed
+        query = candidate.matched.get(sample.query_id)
+        routed = query.details.source if query and query.details else None
+        elsewhere += missed and bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
+    if not (misses := places.total()):
+        return None
+    which = " tagged {tag}" if gate.segment is not None else ""
+    parts = [f"{count:,} {_PLACES[place].format(k=k)}" for place, count in places.items() if count]
+    text = f"{misses:,} of the {count_text(len(samples), 'question')}{which} miss a relevant document: "
+    text += ", ".join(parts) + (f"; {elsewhere:,} went to other sources only" if elsewhere else "")
+    evidence: dict[str, str | int | float] = {"questions": len(samples), "misses": misses, "elsewhere": elsewhere}
+    evidence |= {**places, **({"tag": gate.segment} if gate.segment is not None else {})}
+    return Diagnosis(rule="below_floor", finding=text, evidence=evidence)
 
 
 def _of_lists(
@@ -143,28 +181,27 @@ def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scor
     """The stage that took most of the added time, if the sign test and the interval of its mean say that it rose."""
     if "stage" in metric.parameters() or not excludes_zero(gate.delta_ci, gate.direction):
         return []  # a gate of one stage says it already
-    rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}
+    rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}  # and others, which have names of their own
     for query, new in candidate.matched.items():
         after, before = _times(new), _times(baseline.matched.get(query))
-        for stage in _STAGES:
-            if stage in after and stage in before:
-                rises[stage].append(after[stage] - before[stage])
+        for stage in sorted((after.keys() & before.keys()) - {"total"}):
+            rises.setdefault(stage, []).append(after[stage] - before[stage])
     if not all(rises.values()):
         return []
     means = {stage: max(0.0, math.fsum(each) / len(each)) for stage, each in rises.items()}
-    stage = max(means, key=means.__getitem__)
+    stage = max(_STAGES, key=means.__getitem__)
     changes = rises[stage]
     slower, faster = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     ci = difference_interval(changes, widest=None)
     alone = means[stage] >= ONE_STAGE * sum(means.values()) and ci is not None and ci[0] > 0
     if not alone or at_least(slower, slower + faster, 0.5) >= LEVEL:
         return []
-    added = {each: delta_text(mean, Unit.MILLISECONDS) for each, mean in means.items()}
+    added = {each: delta_text(mean, Unit.MILLISECONDS) for each, mean in means.items() if each in _STAGES}
     other = next(each for each in _STAGES if each != stage)
     text = f"the {stage} stage is slower for {slower:,} of {count_text(len(changes), 'question')}: on average "
     text += f"{added[stage]}, and {added[other]} in the {other} stage"
     evidence: dict[str, str | int | float] = {"questions": len(changes), "slower": slower}
-    evidence |= {f"{each}_ms_added": mean for each, mean in means.items()}
+    evidence |= {f"{each}_ms_added": means[each] for each in _STAGES}
     return [Diagnosis(rule="latency_stage", finding=text, evidence=evidence)]
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.model.answer_losses import AnswerLoss
-from rankgate.model.details import Cause, Expected, Question, ReportDetails, sampled, worst_first
+from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled, worst_first
 from rankgate.model.report import Report
 from rankgate.model.tags import TagShare, failing, standing_out
 from rankgate.model.values import Direction, Unit
@@ -80,8 +80,9 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True):
     """A question with what was expected and what stands in the first k instead.
 
     `before` and `now` are of the table's metric; None where it is undefined or the baseline lacks the question.
-    `instead` are up to three documents that came into the first k and are not right. `lexical` is there where a corpus
-    is named.
+    `instead` are up to three documents that came into the first k and are not right. `first_before` and `first_now` are
+    the first results of either run, ten unless asked otherwise; None where it lacks the question. `lexical` is there
+    where a corpus is named.
     """
 
     query_id: str
@@ -92,6 +93,8 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True):
     now: float | None
     expected: tuple[Expected, ...]
     instead: tuple[str, ...]
+    first_before: tuple[Listed, ...] | None
+    first_now: tuple[Listed, ...] | None
     lexical: Lexical | None = None
 
 
@@ -123,11 +126,12 @@ def explain_misses(
     tag: str | None = None,
     cause: Cause | None = None,
     limit: int,
+    depth: int = 10,
     lexical: Callable[[Question], Lexical | None] | None = None,
 ) -> Misses:
     """Choose, order and group the questions with a tag, or all; of one cause, also one that is no miss, or all misses.
 
-    At most `limit` are listed. `lexical` gives BM25's results for a question.
+    At most `limit` are listed, with `depth` results of each run. `lexical` gives BM25's results for a question.
     """
     order = worst_first(details, failing(report.gates))
     looked_at = [question for question in order if tag is None or tag in question.tags]
@@ -147,6 +151,8 @@ def explain_misses(
                 now=now,
                 expected=each.expected,
                 instead=tuple(instead.get(each.query_id) or _came(each, details.k)),
+                first_before=each.before if each.before is None else each.before[:depth],
+                first_now=each.now if each.now is None else each.now[:depth],
                 lexical=lexical(each) if lexical else None,
             )
         )

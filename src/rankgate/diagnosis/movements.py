@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
+from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, came, left, sampled, severity
 from rankgate.model.report import GateResult, Movement, Segment, SegmentValue
@@ -102,7 +103,7 @@ def by_tag(
 ) -> list[Segment]:
     """One segment a tag, by dimension in the order of the gold and by value within it.
 
-    In the largest segments the change of the `leading` metric has an interval.
+    Each value has an interval, and in the largest segments the change of the `leading` metric.
     """
     members: dict[tuple[str, str], list[int]] = {}
     for index, sample in enumerate(gold.samples.values()):
@@ -113,17 +114,23 @@ def by_tag(
     largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
     before = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
 
+    parts = {key: on_rows(candidate, rows) for key, rows in members.items()}
+
     def value_of(metric: Metric, rows: Sequence[int], key: tuple[str, str]) -> SegmentValue:
-        values = [candidate.values[metric.name][row] for row in rows]
+        part = parts[key]
+        values = part.values[metric.name]
+        ends = attainable(metric, part, values)
+        own = estimate(values, metric, clusters=part.clusters, ends=ends)
         defined = [value for value in values if value is not None]
         pairs: Comparison | None = None
         if baseline and metric is leading and key in largest:
-            bounded = paired_scores(metric, on_rows(candidate, rows), on_rows(baseline, rows))
+            bounded = paired_scores(metric, part, on_rows(baseline, rows))
             pairs = bounded.compared() if bounded else None
         elif baseline:
             pairs = compare(metric, values, [before[metric.name][row] for row in rows], with_interval=False)
         return SegmentValue(
             value=metric.aggregate(defined) if defined else None,
+            ci=own.ci if own else None,
             n=len(defined),
             baseline=pairs.baseline if pairs else None,
             delta=pairs.delta if pairs else None,

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 OTHER_LENGTH = 2  # times: below, lists are about as long
 
 
+def draft_facts(gold: Gold) -> list[str]:
+    """How many samples are drafts. A gate may fail on them all the same: how far to trust them is not ours to know."""
+    drafts = sum(sample.draft for sample in gold.samples.values())
+    some = f"{drafts:,} of {count_text(len(gold.samples), 'question')} of the gold set"
+    text = "drafts that nobody has reviewed; `rankgate gold review` goes through them"
+    return [f"{some} {'is' if drafts == 1 else 'are'} {text}"] if drafts else []
+
+
 def notes_of(
     criteria: Criteria, candidate: ScoredRun, baseline: ScoredRun | None, changes: GoldChanges | None = None
 ) -> list[str]:
@@ -68,6 +76,15 @@ def part_notes(gold: Gold) -> list[str]:
     which = f"{len(gold.left_out):,} {'public' if gold.private else 'private'}"
     asked = count_text(len(gold.all_samples), "question")
     return [f"Not judged here: {which} of {asked}; `rankgate baseline accept` judges all."] if gold.left_out else []
+
+
+def stray_scores(candidate: ScoredRun, gold: Gold) -> list[str]:
+    """How many queries have scores of `inputs.scores` and no line in the run; nothing where none does."""
+    scores = candidate.scores
+    known = ({*scores.query_ids} - {*scores.missing}) | {*scores.unknown_queries, *gold.left_out}
+    stray = candidate.run.scored - known
+    count = count_text(len(stray), "query of inputs.scores is", "queries of inputs.scores are")
+    return [f"{count} absent from the run; `rankgate validate` names them."] if stray else []
 
 
 def gold_note(changes: GoldChanges) -> str:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import repeat
+
+from msgspec.structs import replace
 
 from rankgate.errors import ProblemKind, bad_input
 from rankgate.metrics.matching import By, Matching, document_of
@@ -26,11 +29,13 @@ _OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
 Lists = Callable[[], Iterable[Ranking]]
 
 
-def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> None:
-    """A run that answers other questions, lacks what a metric reads, or speaks of other ids than the gold set."""
+def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, *stored: ScoredRun | None) -> None:
+    """A run that answers other questions, lacks what is read, or speaks of other ids than gold and baseline, if any."""
     require_gold_queries(candidate.scores, candidate.run.name, gold)
     require_fields(candidate.scores, plan, candidate.run.name)
-    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
+    for each in filter(None, stored):  # of these the matching alone: metrics without values are not compared
+        require_fields(each.scores, replace(plan, metrics=[]), each.run.name)
+    refuse_stale(gold, plan, candidate.scores, candidate.lists, stored[0].lists if stored[0] else None)
 
 
 def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: Lists | None) -> None:
@@ -38,8 +43,8 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
 
     It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
     of their ids occur in the gold set or the baseline. Ids of the same space and no hits are a FAIL like any other.
-    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, the items'
-    documents count in place of their ids. The lists are read only where the matched queries leave it possible.
+    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
+    offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
 
     Raises:
         RankgateError: it is stale; says how that shows and what to do.
@@ -57,15 +62,16 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     if not usual or full < FULL_SHARE * len(lists):
         return
     returned = _names(now(), how)
-    relevant = {doc for sample in gold.samples.values() for doc in sample.relevant()}
+    about = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str
+    relevant = {about(doc) for sample in gold.samples.values() for doc in sample.relevant()}
     occurring = len(relevant & returned)
     if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
         return
     named = (each for sample in gold.samples.values() for each in (sample.gains, sample.judge_gains, sample.negatives))
-    known = set().union(*named, _names(before(), how) if before else ())
+    known = {about(doc) for each in named for doc in each}.union(_names(before(), how) if before else ())
     if len(returned & known) >= STALE_SHARE * len(returned):
         return
-    one, remedy = ("document", "") if how.by is By.DOC else ("chunk", ", or gate by document with `match: doc`")
+    one, remedy = ("document", "") if how.by is not By.CHUNK else ("chunk", ", or gate by document with `match: doc`")
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
     nobody = "neither the gold set nor the baseline knows" if before else "the gold set does not know"
@@ -96,8 +102,9 @@ def _names(rankings: Iterable[Ranking], how: Matching) -> set[str]:
     names: set[str] = set()
     for ranking in rankings:
         items = ranking.details.items if ranking.details else None
-        stated = [item.doc_id for item in items] if items else [None] * len(ranking.ids)
         names.update(
-            document_of(item_id, doc, how.separator) for item_id, doc in zip(ranking.ids, stated, strict=False)
+            document_of(item_id, item.doc_id if item else None, how.separator)
+            for item_id, item in zip(ranking.ids, items or repeat(None), strict=False)
+            if how.by is By.DOC or (item and item.start is not None)
         )
     return names

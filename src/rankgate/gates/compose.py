@@ -14,13 +14,20 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
-from rankgate.diagnosis.notes import judged_value, notes_of, part_notes, untrusted_notes
+from rankgate.diagnosis.notes import (
+    draft_facts,
+    judged_value,
+    notes_of,
+    part_notes,
+    stray_scores,
+    untrusted_notes,
+)
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
-from rankgate.metrics.matching import OF_THE_LINE
+from rankgate.metrics.matching import OF_THE_LINE, By
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
@@ -43,6 +50,7 @@ from rankgate.model.report import (
     Source,
 )
 from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict
+from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
@@ -81,7 +89,11 @@ def compose(
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
     lists_now = candidate.scores.outlines.values()
+    sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
+    unplaced = [_unplaced(side, gold) for side in sides if side]
+    warnings += [warning for warning, _ in unplaced if warning]
     warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
+    warnings += draft_facts(gold)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     public = inputs.part == "public"  # the part that a baseline remembers
@@ -97,6 +109,8 @@ def compose(
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *part_notes(gold),
+            *(note for _, note in unplaced if note),
+            *stray_scores(candidate, gold),
             *filter(None, [lineage_note(lineage) if lineage else None]),
             *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
@@ -106,7 +120,8 @@ def compose(
         gates=results,
         metrics={metric.name: _candidate_value(metric, candidate.scores, results) for metric in metrics},
         baseline_metrics={
-            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores) for metric in metrics
+            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores, results, own=False)
+            for metric in metrics
         }
         if baseline
         else {},
@@ -134,6 +149,16 @@ def compose(
         ),
     )
     return concluded(report)
+
+
+def _unplaced(side: ScoredRun, gold: Gold) -> tuple[str, str]:
+    """What to warn of, results without offsets and text, and what to note, those that are judged by their texts."""
+    listed = (each.details.items or () for each in side.lists() if each.details and each.query_id in gold.samples)
+    items = [item for each in listed for item in each]
+    texts = [item.text is not None for item in items if item.start is None]
+    among = f"of {count_text(len(items), 'item')} of {side.run.name} state no offsets"
+    warning = f"{texts.count(False):,} {among} and no text, so that they match nothing" if not all(texts) else ""
+    return warning, f"{texts.count(True):,} {among}; passages are searched in their texts." if any(texts) else ""
 
 
 def with_details(
@@ -197,13 +222,19 @@ def internal_error(error: BaseException) -> Problem:
 
 
 def _value(
-    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult] = ()
+    metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult], *, own: bool
 ) -> MetricValue:
-    """A column's value; as one of these gates has it, if any does, for its interval would come out the same again."""
-    whole = (gate for gate in results if gate.segment is None and gate.confidence == CONFIDENCE)
-    gate = next((gate for gate in whole if gate.metric == metric.name), None)
+    """A column's value; queries count as in the metric's first gate.
+
+    If the gates are of the column's own run, as one of them has it: its interval would come out the same again.
+    """
+    whole = [gate for gate in results if gate.segment is None and gate.metric == metric.name]
+    weighted = bool(whole and whole[0].weighting)
+    alike = (gate for gate in whole if own and gate.confidence == CONFIDENCE and bool(gate.weighting) is weighted)
+    gate = next(alike, None)
     if gate is None:
-        found = estimate(column, metric, clusters=scores.clusters, ends=attainable(metric, scores, column))
+        weights = scores.weights if weighted else ()
+        found = estimate(column, metric, scores.clusters, weights, ends=attainable(metric, scores, column))
         value, ci, n, spread = (found.value, found.ci, found.n, found.distribution) if found else (None, None, 0, None)
     else:
         value, ci, n = gate.value, gate.ci, gate.n
@@ -217,12 +248,13 @@ def _value(
         direction=metric.direction,
         meaning=metric.meaning,
         distribution=spread,
+        weighted=weighted,
     )
 
 
 def _candidate_value(metric: Metric, scores: Scores, results: Sequence[GateResult]) -> MetricValue:
     missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
-    value = _value(metric, scores.values[metric.name], scores, results)
+    value = _value(metric, scores.values[metric.name], scores, results, own=True)
     return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 

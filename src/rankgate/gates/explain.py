@@ -7,13 +7,16 @@ from typing import Literal, get_args
 
 import msgspec
 
+from rankgate.diagnosis.causes import floor_broken
+from rankgate.diagnosis.movements import first_k
 from rankgate.errors import bad_input, did_you_mean, shown
-from rankgate.gates.decision_rule import rule_on_drop, rule_on_floor
+from rankgate.gates.decision_rule import Finding, rule_on_drop, rule_on_floor
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
-from rankgate.model.details import Cause, Question, ReportDetails
+from rankgate.model.details import Cause, Expected, Question, ReportDetails
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, EvidenceState, Ruling, Verdict, worst
+from rankgate.model.tags import in_segment
+from rankgate.model.values import TOLERANCE, EvidenceState, ReasonKind, Ruling, Verdict, worst
 from rankgate.model.waiver_use import WaiverUse
 
 Why = Literal["nothing_relevant", "no_result", "undefined", "not_in_baseline", "one_sided"]
@@ -23,9 +26,9 @@ WHY: tuple[Why, ...] = get_args(Why)
 class LimitCheck(msgspec.Struct, frozen=True):
     """A limit with its arithmetic: `left` − `right` = `difference`, of which `allowed` is the last that holds.
 
-    For `threshold` left is the value and right the limit, so that 0 is allowed; for `regression_max` they are the value
-    and the baseline on the pairs. `beyond` is how much worse than allowed it is, 0 where it is not. `ruling` is what
-    the gate's kind of evidence makes of it.
+    For `threshold` left is the value that counts and right the limit, so that 0 is allowed; for `regression_max` they
+    are the value and the baseline on the pairs. `beyond` is how much worse than allowed it is, 0 where it is not.
+    `ruling` is what the gate's kind of evidence made of it, also of what a judge left open.
     """
 
     limit: Literal["threshold", "regression_max"]
@@ -39,10 +42,14 @@ class LimitCheck(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the report, the gate's own or that of a part, with its limits."""
+    """A row of the report, the gate's own or that of a part, with its limits.
+
+    `below` are the questions behind a broken floor of ranked documents, where the questions are known.
+    """
 
     result: GateResult
     checks: tuple[LimitCheck, ...]
+    below: tuple[BelowFloor, ...] = ()
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +60,15 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     queries: tuple[str, ...] = ()
 
 
+class BelowFloor(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that lacks relevant documents in the first `k`, which `expected` names with their ranks."""
+
+    query_id: str
+    cause: Cause
+    k: int
+    expected: tuple[Expected, ...]
+
+
 class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     """A gate with all that bears on its verdict, which is the worst of all its rows.
 
@@ -61,7 +77,8 @@ class GateExplained(msgspec.Struct, frozen=True, kw_only=True):
     where this rankgate does not know the metric. `absent` are questions that the run lacks and the value counts at the
     metric's worst; where the questions are not known (`lost` is None) the most that these can be, for the metric may be
     undefined for some of them. The value is not over `left_out`, and the comparison not over `unpaired` either. `lost`
-    are at the metric's worst now and not in the baseline. `waivers` name the gate, or a segment of it.
+    are at the metric's worst now, or have no value, and were not in the baseline. `waivers` name the gate, or a segment
+    of it.
     """
 
     gate: Row
@@ -87,6 +104,11 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
     rows = list(filter(goes_with, report.gates))
     questions = report.details.questions if isinstance(report.details, ReportDetails) else None
     metric = _metric(gate.metric)
+
+    def _row(gate: GateResult) -> Row:
+        below = _below(gate, metric, questions) if questions and metric else []
+        return Row(result=gate, checks=tuple(checks_of(gate)), below=tuple(below))
+
     return GateExplained(
         gate=_row(gate),
         total=report.queries.total if report.queries else None,
@@ -106,23 +128,42 @@ def explain_gate(report: Report, gate: GateResult) -> GateExplained:
 def checks_of(gate: GateResult) -> list[LimitCheck]:
     """The limits of a row as they were judged, the change first; without those that had nothing to judge."""
     checks: list[LimitCheck] = []
+
+    def decided(kind: ReasonKind, found: Finding) -> tuple[float, Ruling, EvidenceState]:
+        """As the check ruled, which knows more than the numbers of the row, or else by these."""
+        reason = next((each for each in gate.reasons if each.kind is kind and each.ruling), None)
+        if reason is None or reason.ruling is None:
+            return found.beyond, found.ruling, found.state
+        doubtful = reason.ruling is Ruling.HOLDS and reason.at_worst is not None
+        return found.beyond, Ruling.INCONCLUSIVE if doubtful else reason.ruling, reason.state or found.state
+
     change = (gate.regression_max, gate.delta, gate.paired_value, gate.baseline)
     if None not in change:
         limit, delta, left, right = (number for number in change if number is not None)
         ruled = rule_on_drop(gate.evidence, delta, gate.delta_ci, limit, gate.direction, gate.exact, gate.confidence)
         allowed = 0.0 if limit == 0 else -gate.direction.sign * limit
-        numbers = (left, right, delta, allowed, ruled.beyond)
-        checks.append(LimitCheck("regression_max", *numbers, ruled.ruling, ruled.state))
+        found = decided(ReasonKind.REGRESSION, ruled)
+        checks.append(LimitCheck("regression_max", left, right, delta, allowed, *found))
     if gate.threshold is not None and gate.value is not None:
-        value, floor = gate.value, gate.threshold
-        ruled = rule_on_floor(gate.evidence, value, gate.ci, floor, gate.direction)
-        numbers = (value, floor, value - floor, 0.0, ruled.beyond)
-        checks.append(LimitCheck("threshold", *numbers, ruled.ruling, ruled.state))
+        value, ci = (gate.counted.value, gate.counted.ci) if gate.counted else (gate.value, gate.ci)
+        ruled = rule_on_floor(gate.evidence, value, ci, floor := gate.threshold, gate.direction)
+        found = decided(ReasonKind.THRESHOLD, ruled)
+        checks.append(LimitCheck("threshold", value, floor, value - floor, 0.0, *found))
     return checks
 
 
-def _row(gate: GateResult) -> Row:
-    return Row(result=gate, checks=tuple(checks_of(gate)))
+def _below(gate: GateResult, metric: Metric, questions: Sequence[Question]) -> list[BelowFloor]:
+    """What lacks relevant documents within the cut-off, of the segment's questions, where the floor is broken."""
+    if not floor_broken(gate) or metric.kind is not Kind.RELEVANCE:
+        return []
+    k, found = first_k(metric), list[BelowFloor]()
+    for each in questions:
+        missed = tuple(doc for doc in each.expected if doc.after is None or doc.after > k)
+        if missed and in_segment(each.tags, gate.segment):
+            gone = Cause.NEVER_FOUND if any(doc.after is None for doc in missed) else Cause.LOWER
+            cause = Cause.NO_RESULT if each.cause is Cause.NO_RESULT else gone
+            found.append(BelowFloor(query_id=each.query_id, cause=cause, k=k, expected=missed))
+    return found
 
 
 def _metric(name: str) -> Metric | None:
@@ -184,13 +225,13 @@ def _by_reason(questions: Sequence[Question], reason: Callable[[Question], Why])
 
 
 def _lost(gate: GateResult, metric: Metric, questions: Sequence[Question]) -> list[str]:
-    """Questions at the metric's worst now that were not in the baseline."""
-    values = ((question.query_id, *_values(question, gate)) for question in questions)
+    """Questions at the metric's worst now, or without a value although they have an answer, that had another before."""
+    values = ((each.query_id, *_values(each, gate), each.cause is not Cause.NOTHING_RELEVANT) for each in questions)
     return [
         query_id
-        for query_id, before, now in values
-        if metric.worst is not None and before is not None and now is not None
-        if abs(now - metric.worst) <= TOLERANCE < abs(before - metric.worst)
+        for query_id, before, now, answerable in values
+        if metric.worst is not None and before is not None and abs(before - metric.worst) > TOLERANCE
+        if (answerable if now is None else abs(now - metric.worst) <= TOLERANCE)
     ]
 
 

@@ -120,8 +120,9 @@ def people_of(
         return {}
     named = block.calibration
     calibration = read_calibration(named.file) if named else None
-    marks = [judge] if judge else [JudgeMark(each.short, each.model) for each in judges_of(block)]
-    mark = next((each for each in marks if calibration and calibration.judge.startswith(each.id)), marks[0])
+    marks = [JudgeMark(each.id, each.model) for each in judges_of(block) if not judge or each.short == judge.id]
+    marks = marks or [judge] if judge else marks
+    mark = next((each for each in marks if calibration and calibration.judge == each.id), marks[0])
     age = days_between(calibration.date, today) if calibration else 0
     aged = Lack.AHEAD if age < -1 else Lack.AGE if named and age > named.max_days else None  # a day: time zones
     metrics = {metric.name: metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)}

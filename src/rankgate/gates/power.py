@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 # The usual spread of recall: of one relevant document, and the least, of many.
 _HIT, _MAX_STEPS = 0.43, 0.1
 _DIGITS = 3
+SIZES = (50, 100, 300, 800)  # of gold sets that people plan
 _LARGEST = 1e150  # beyond it squares overflow
 
 
 def detectable(
     gate: Gate,
+    clusters: Sequence[Hashable] = (),
+    weights: Sequence[float] = (),
     *,
     queries: int,
     differences: Sequence[float] = (),
-    clusters: Sequence[Hashable] = (),
     relevant: float = 1.0,
     assumed: float | None = None,
     slope: float = 1.0,
@@ -41,7 +43,8 @@ def detectable(
     """What the gold set can see of the drop that the gate forbids, over the queries that are or will be compared.
 
     The spread of the `differences` of their paired values is measured if enough of them moved; else it is assumed, by
-    how many `relevant` documents a query has on average, which recall's steps depend on, or as `assumed` says. None
+    how many `relevant` documents a query has on average, which recall's steps depend on, or as `assumed` says. Unequal
+    `weights` make it as much larger as they leave fewer queries of equal weight (the design effect). None
     where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its spread is
     neither measured nor, its values not being rates, to be assumed. `slope` is J,
     the part of a true drop that a judge sees.
@@ -53,7 +56,7 @@ def detectable(
     usual = min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
     planned = (usual if gate.metric.spread is None else gate.metric.spread) if is_rate(gate.metric) else None
     planned = planned if assumed is None else assumed
-    spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
+    spread = power.planning_spread(differences, clusters, planned=planned, queries=queries, weights=weights)
     if spread is None:
         return None
     evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
@@ -67,6 +70,13 @@ def detectable(
         assumed=spread.assumed,
         sees=sight.sees(evidence, queries, limit),
     )
+
+
+def by_size(gate: Gate, spread: float) -> list[tuple[int, float, float, float]]:
+    """For gold sets of `SIZES` the drop that is caught by `estimate` and `proven_harm`, and `proven_safe`'s margin."""
+    appended, limit = widest_change(gate.metric) or 0.0, gate.regression_max or 0.0
+    sight = power.Sight(spread, appended, gate.confidence, math.sqrt(2) * gate.noise)
+    return [(n, sight.drop("estimate", n, limit), sight.drop("proven_harm", n, limit), sight.margin(n)) for n in SIZES]
 
 
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:

@@ -13,9 +13,12 @@ from msgspec.structs import replace
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
+from rankgate.gates.decide import weighed
+from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores
-from rankgate.metrics.estimates import attainable, defined_only, level
+from rankgate.metrics.estimates import attainable, defined_only, level, unequal_only
+from rankgate.metrics.matching import match
 from rankgate.model.answers import JudgeState
 from rankgate.model.headline import fell
 from rankgate.model.report import GateResult
@@ -27,13 +30,16 @@ from rankgate.model.values import (
     EvidenceState,
     Gold,
     Need,
+    Ranking,
     Reason,
     ReasonKind,
+    Sample,
     Scores,
     Verdict,
     worst,
 )
 from rankgate.model.wording import count_text
+from rankgate.readers.samples import TRAFFIC
 from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import MIN_CLUSTERS
 
@@ -75,7 +81,8 @@ class _Part:
         # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
         own = {"threshold": limits.threshold, "regression_max": limits.regression_max}
         self.gate = gate.model_copy(update={**own, "severity": "error", "segments": ()})
-        self.name, self.smallest, self.candidate, self.baseline = name, rule.min_queries, candidate, baseline
+        self.candidate, self.baseline = weighed(gate, candidate), baseline
+        self.name, self.smallest = name, rule.min_queries
         self.blocks = (limits.severity or gate.severity) == "error"
         column = candidate.values[gate.metric.name]
         self.size = sum(value is not None for value in column) + len(gaps(gate.metric, candidate, None).missing)
@@ -132,8 +139,9 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
         column = part.candidate.values[metric.name]
         side: Side = "below" if metric.direction is Direction.HIGHER else "above"
         values = [value for value in column if value is not None]
-        clusters, ends = defined_only(part.candidate.clusters, column), attainable(metric, part.candidate, column)
-        found = level(values, metric, part.gate.threshold, side, clusters, ends)
+        clusters, weights = defined_only(part.candidate.clusters, column), part.candidate.weights
+        ends = attainable(metric, part.candidate, column)
+        found = level(values, metric, part.gate.threshold, side, clusters, ends, unequal_only(weights, column))
         yield 1.0 if found is None else found
     if part.gate.regression_max is not None and part.baseline is not None:
         pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise)
@@ -145,8 +153,9 @@ def with_hard_checks(
 ) -> GateResult:
     """The gate's result with its rules for single queries: what must pass, and how many may be lost.
 
-    A query fails where the gate's metric is at its worst: nothing right was found. It is lost where it fails now and
-    did not in the baseline. Each rule that is broken violates the gate.
+    A query fails where the gate's metric is at its worst: nothing right was found, or where it has no value although
+    the baseline has one or the gold says that there should be one: a refusal is no better than a wrong answer. It is
+    lost where it fails now and did not in the baseline. Each rule that is broken violates the gate.
     """
     metric, must = gate.metric, must_pass_rows(gate, gold)
 
@@ -154,14 +163,23 @@ def with_hard_checks(
         return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
 
     values: Sequence[float | None] = candidate.values[metric.name]
-    lacking = any(reason.kind is ReasonKind.NO_VERDICT for reason in result.reasons)
-    if Need.VERDICTS in metric.needs and not lacking:  # what a judge left open counts as the worst
-        values = filled(metric, values, set(gaps(metric, candidate, None).missing), 0.0)
-    failed = [row for row, value in enumerate(values) if at_worst(value)]
+    before = baseline_column(metric, baseline) if baseline else [None] * len(values)
+    unjudged = set(gaps(metric, candidate, None).missing) if Need.VERDICTS in metric.needs else set[int]()
+    if all(reason.kind is not ReasonKind.NO_VERDICT for reason in result.reasons):
+        values = filled(metric, values, unjudged, 0.0)  # what a judge left open counts as the worst
+    rows = enumerate(zip(values, before, gold.samples.values(), strict=True))
+    failed = [
+        row
+        for row, (value, old, sample) in rows
+        if at_worst(value) or (value is None and row not in unjudged and _is_due(metric, sample, old))
+    ]
     broken = [row for row in failed if row in must]
-    violations = [Reason(ReasonKind.MUST_PASS, count=len(broken))] if broken else []
+    blank, violations = sum(values[row] is None for row in broken), list[Reason]()
+    if len(broken) > blank:
+        violations.append(Reason(ReasonKind.MUST_PASS, count=len(broken) - blank))
+    if blank:
+        violations.append(Reason(ReasonKind.MUST_PASS, count=blank, source="run"))
     if gate.max_lost_queries is not None and baseline is not None:
-        before = baseline_column(metric, baseline)
         lost = sum(before[row] is not None and not at_worst(before[row]) for row in failed)
         if lost > gate.max_lost_queries:
             violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
@@ -184,6 +202,15 @@ def with_hard_checks(
     )
 
 
+def _is_due(metric: Metric, sample: Sample, before: float | None) -> bool:
+    """Whether a query ought to have a value, by the baseline or by the gold."""
+    if sample.no_answer or metric.worst is None:
+        return False
+    of_answer = isinstance(metric, JudgedMetric) and not metric.gold_keys
+    blank = match(sample, Ranking(sample.query_id, []), needs=metric.needs)
+    return before is not None or of_answer or metric.absent(blank) is not None
+
+
 def refuse_unknown(gates: Sequence[Gate], gold: Gold, name: str) -> None:
     """Refuse every rule that does not fit the gold: its keys and values exist, and its segments can be large enough."""
     problems = [
@@ -202,6 +229,8 @@ def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
     for key in rule.by:
         if key not in keys:
             known = f" (known: {', '.join(sorted(keys))})" if keys else "; the gold set has no tag such as lang:en"
+            if key == TRAFFIC and gold.unweighted:
+                known = f"; they come from `metadata.weight`, and {len(gold.unweighted):,} queries have none{known}"
             yield "by", f"no query of {gold.name} has a tag {shown(key)}{did_you_mean(key, keys) or known}"
             return
     if rule.min_queries > len(gold.samples):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from rankgate.criteria import Criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff
+from rankgate.criteria import Criteria, InputFile, load_criteria
+from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, run_of
 from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale
@@ -26,7 +26,7 @@ from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
-from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.formats import read_gold
 
 if TYPE_CHECKING:
     from rankgate.gates.people import People
@@ -41,7 +41,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read.
 
     `entries` are waivers to copy, one for each violation that none covers. `without_gold_changes` says that the
-    criteria leave out a key whose default has changed. `notes` say what judging the run's answers costs and can show.
+    criteria leave out a key whose default has changed. `notes` say what judging the run's answers costs and can
+    show, and what other numbers of questions would.
     """
 
     problems: list[Problem]
@@ -61,15 +62,10 @@ def validate(inputs: Inputs) -> Findings:
     waivers = _attempt(problems, waivers_of, criteria) if criteria else None
     plan = criteria.plan() if criteria else Plan(metrics=[])
 
-    gold = rankings = mark = None
-    if gold_file:
-        gold = _attempt(problems, read_gold, gold_file.path, gold_file.format, most_problems=MAX_PROBLEMS)
-    if gold and criteria and criteria.holdout:
-        gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
-        few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
-        if len(gold.left_out) < LEAST_PRIVATE:
-            problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
-    open_run = partial(read_run, *((run_file.path, run_file.format) if run_file else ("",)))
+    rankings = mark = None
+    scored = frozenset[str]()
+    gold = _gold(problems, gold_file, criteria) if gold_file else None
+    open_run = partial(run_of, inputs.run, criteria)
     open_baseline = partial(baseline_of, inputs.baseline, criteria, deepest=deepest_cutoff(plan, gold) if gold else 0)
     openers: tuple[Callable[..., Run | None], ...] = (open_run, open_baseline)
     if gold and criteria and Need.VERDICTS in plan.needs:
@@ -77,10 +73,9 @@ def validate(inputs: Inputs) -> Findings:
 
         openers = _attempt(problems, judged_runs, inputs, criteria, gold, plan, *openers) or openers
     if run_file:
-        how = {"needs": plan.needs, "map": run_file.map, "most_problems": MAX_PROBLEMS}
-        opened_run = _attempt(problems, openers[0], **how)
+        opened_run = _attempt(problems, openers[0], needs=plan.needs, most_problems=MAX_PROBLEMS)
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
-        mark = opened_run.judge if opened_run else None
+        mark, scored = (opened_run.judge, opened_run.scored) if opened_run else (None, scored)
     opened = _attempt(problems, openers[1], needs=plan.needs)
     accepted = _attempt(problems, list[Ranking], opened.rankings) if opened else None
 
@@ -89,7 +84,7 @@ def validate(inputs: Inputs) -> Findings:
     noted: list[str] = []
     if gold:
         noted += facts.gold_facts(gold)
-        noted += facts.run_facts(gold, rankings, name="the run") if rankings is not None else []
+        noted += facts.run_facts(gold, rankings, name="the run", scored=scored) if rankings is not None else []
         noted += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
     results: list[GateResult] = []
@@ -104,8 +99,20 @@ def validate(inputs: Inputs) -> Findings:
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
+    notes += facts.size_facts(criteria, gold) if criteria and gold else []
     names = [name for name, value in read.items() if value is not None]
     return Findings(problems, noted, names, entries, notes, criteria is not None and criteria.gold_changes is None)
+
+
+def _gold(problems: list[Problem], file: InputFile, criteria: Criteria | None) -> Gold | None:
+    """The gold set, its public part where the criteria keep one private."""
+    gold = _attempt(problems, read_gold, file.path, file.format, file.map, most_problems=MAX_PROBLEMS)
+    if gold and criteria and criteria.holdout:
+        gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
+        few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
+        if len(gold.left_out) < LEAST_PRIVATE:
+            problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
+    return gold
 
 
 def _judging(

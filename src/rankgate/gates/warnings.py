@@ -5,15 +5,17 @@ Pure: takes what was read, returns sentences. Text from the inputs appears only 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate
+from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import shown
-from rankgate.gates.power import blind_spot, detectable, leaves_open, rounded
+from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open, rounded
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
-from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.base import Cutoff, Metric, widest_change
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
 from rankgate.model.answers import LABELLED, Lack, Want
@@ -25,6 +27,7 @@ from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking,
 from rankgate.model.wording import count_text, harm_word, size_text, telling_decimals, value_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
+from rankgate.statistics.clusters import MIN_EFFECTIVE, effective_number
 from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
 
@@ -38,7 +41,7 @@ NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of s
 
 def gold_facts(gold: Gold) -> list[str]:
     """Facts of the gold set alone."""
-    facts: list[str] = []
+    facts = draft_facts(gold)
     samples = gold.samples.values()
     empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
     if empty:
@@ -55,7 +58,7 @@ def gold_facts(gold: Gold) -> list[str]:
     return facts
 
 
-def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str]:
+def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str, scored: frozenset[str] = frozenset()) -> list[str]:
     """Facts of a run under the gold set."""
     answered, known = dict.fromkeys(ranking.query_id for ranking in rankings), gold.all_samples
     missing = [query_id for query_id in gold.samples if query_id not in answered]
@@ -66,6 +69,7 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
     facts = [
         (missing, f"{count_text(len(missing), 'query is', 'queries are')} absent from {name} and would score as worst"),
         (unknown, f"{count_text(len(unknown), 'query', 'queries')} of {name} without a sample in the gold set"),
+        (sorted(scored - answered.keys()), "inputs.scores has queries that the run lacks"),
         (repeated, f"{removed} in {count_text(len(repeated), 'ranking')} of {name} would be removed"),
         (empty, f"{count_text(len(empty), 'ranking')} of {name} without a single result"),
     ]
@@ -75,7 +79,8 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str) -> list[str
 def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
     """Relevant ids that no ranking of any run holds: unreachable documents, or ids that were replaced."""
     seen = {doc for rankings in runs for ranking in rankings for doc in ranking.ids}
-    relevant = dict.fromkeys(doc for sample in gold.samples.values() for doc in sample.relevant())
+    ids = (doc for sample in gold.samples.values() for doc in sample.relevant() if doc not in sample.spans)
+    relevant = dict.fromkeys(ids)
     unseen = [doc for doc in relevant if doc not in seen]
     if not unseen or not runs:
         return []
@@ -126,8 +131,7 @@ def judged_facts(
         standing = (result and result.standing) or people[metric.name].standing
         found, see = result and result.detectable, partial(detectable, gate, slope=standing.sees)
         facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, standing)}")
-        samples = [sample for sample in gold.samples.values() if metric.counts(sample)]
-        samples = samples if samples or metric.gold_keys else [*gold.samples.values()]
+        samples = [*filter(None, _counting(metric, [*gold.samples.values()], criteria.default_k))]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
         planned = [see(queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
         seen = [each for each in ([found] if found and not found.assumed else planned) if each]
@@ -154,7 +158,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     measured = {(result.name, result.segment): result for result in results if result.n_pairs}
     facts: list[str] = []
     for gate in criteria.gates:
-        counts = [s if _scorable(gate.metric, s, criteria.default_k) else None for s in gold.samples.values()]
+        counts = _counting(gate.metric, [*gold.samples.values()], criteria.default_k)
         asked = [*filter(None, counts)]
         judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
         said = None if judged else _blind_spot(gate, measured.get((gate.name, None)), asked)
@@ -172,8 +176,8 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
             for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
-                limits = rule.limits_of(name)
-                if limits is None or len(samples) < rule.min_queries:
+                limits, unknown = rule.limits_of(name), judged and (gate.name, name) not in measured  # nor J
+                if limits is None or len(samples) < rule.min_queries or unknown:
                     continue
                 part = gate.model_copy(update={"regression_max": limits.regression_max})
                 said = _blind_spot(part, measured.get((gate.name, name)), samples)
@@ -185,15 +189,34 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     return facts
 
 
+def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
+    """What gold sets of other sizes would see, by each decision rule, of the first gate that limits drops of a rate."""
+    gates = [gate for gate in criteria.gates if not isinstance(gate.metric, JudgedMetric) and is_rate(gate.metric)]
+    for gate in sorted(gates, key=lambda gate: not gate.blocks):
+        samples = [*filter(None, _counting(gate.metric, [*gold.samples.values()], criteria.default_k))]
+        relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
+        if seen := detectable(gate, queries=len(samples), relevant=relevant):
+            unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
+            allowed = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
+            rows = [(n, *(size_text(drop, unit) for drop in drops)) for n, *drops in by_size(gate, seen.spread)]
+            return [f"what other gold sets would see of {gate.metric.name} 80 % of the time ({allowed}):"] + [
+                f"  {n} questions: a {harm} of {one} by estimate, {two} by proven_harm; proven_safe has to allow {safe}"
+                for n, one, two, safe in rows
+            ]
+    return []
+
+
 def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
     """Gates and segments with too few queries, or clusters, for a bound or for any proof."""
     facts: list[str] = []
     samples = list(gold.samples.values())
     clustered = any(sample.cluster is not None for sample in samples)
     for gate in criteria.gates:
-        every, k = gate.metric.worst is None, criteria.default_k  # what the run alone states, any query may have
-        scored = {row for row, each in enumerate(samples) if every or _scorable(gate.metric, each, k)}
+        every = gate.metric.worst is None  # what the run alone states, any query may have
+        counts = _counting(gate.metric, samples, criteria.default_k)
+        scored = {row for row, each in enumerate(counts) if every or each}
         name, q = shown(gate.name), gate.metric.at_quantile
+        facts += _by_traffic(gate, [samples[row] for row in scored]) if gate.weight == "traffic" else []
         if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
             asked = count_text(len(scored), "question gives", "questions give")
             facts.append(f"gate {name}: {asked} {gate.metric.name} no bound; the swap test alone can prove a change")
@@ -211,6 +234,24 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
                 needed = f"{harm}, from {interval}" if count < MIN_FOR_TEST else interval
                 facts.append(f"{place}: {count_text(count, 'cluster')} of questions; from {needed}")
     return facts
+
+
+def _by_traffic(gate: Gate, samples: Sequence[Sample]) -> list[str]:
+    """How few questions of equal weight there are in effect, and those that can break the limit alone."""
+    ranked = sorted(samples, key=lambda sample: (-(sample.weight or 0.0), sample.query_id))
+    weights = [sample.weight for sample in ranked if sample.weight is not None]
+    if not weights:
+        return []
+    name, effective, total = f"gate {shown(gate.name)}", effective_number(weights), math.fsum(weights)
+    enough = "" if effective >= MIN_EFFECTIVE else f"; from {MIN_EFFECTIVE:g} on there is an interval"
+    few = f"{name}: by traffic the effective number of questions is {effective:,.1f} of {len(weights):,}"
+    limit, widest = gate.regression_max, widest_change(gate.metric) or 0.0
+    alone = [] if limit is None else [each for each in weights if each / total * widest > limit + TOLERANCE]
+    if limit is None or not alone:
+        return [few + enough]
+    moves, allowed = (size_text(size, gate.metric.unit) for size in (weights[0] / total * widest, limit))
+    who = _named([sample.query_id for sample in ranked[: len(alone)]])
+    return [few + enough, f"{name}: {who} can decide alone: one question moves it by up to {moves} ({allowed} allowed)"]
 
 
 def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
@@ -249,13 +290,16 @@ def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]
         return blind_spot(gate, result.detectable) if leaves_open(result) else None
     clusters = [sample.cluster or (sample.query_id,) for sample in samples]  # a query without one is its own
     relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
-    return blind_spot(gate, detectable(gate, queries=len(samples), clusters=clusters, relevant=relevant))
+    weights = [sample.weight or 1.0 for sample in samples] if gate.weight == "traffic" else []
+    return blind_spot(gate, detectable(gate, clusters, weights, queries=len(samples), relevant=relevant))
 
 
-def _scorable(metric: Metric, sample: Sample, default_k: int) -> bool:
-    """Whether a query counts for the metric at all, whatever is found."""
-    nothing = Ranking(sample.query_id, [])
-    return metric.absent(match(sample, nothing, default_k=default_k, needs=metric.needs)) is not None
+def _counting(metric: Metric, samples: Sequence[Sample], default_k: int) -> list[Sample | None]:
+    """The queries that count for the metric whatever is found, None for others; all where only an answer tells."""
+    blank = (match(each, Ranking(each.query_id, []), default_k=default_k, needs=metric.needs) for each in samples)
+    counts = [each if metric.absent(empty) is not None else None for each, empty in zip(samples, blank, strict=True)]
+    of_answers = isinstance(metric, JudgedMetric) and not metric.gold_keys
+    return list(samples) if of_answers and not any(counts) else counts
 
 
 def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +9,14 @@ from pathlib import Path
 import msgspec
 
 from rankgate.errors import bad_input
-from rankgate.model.answers import Rate
+from rankgate.model.answers import MIN_ANSWERS, MIN_RARER, Rate
 from rankgate.model.calibration import CALIBRATION_VERSION, Calibration, MetricCalibration
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import source_json, spoken
 from rankgate.readers.source import open_source
 from rankgate.statistics.prediction_powered import Powered
 
+_STEEPEST, _FAR = 1.5, 1e6  # no judge sees half as much again as there is; a few labels give wide intervals
 _ADVICE = "write it again with `rankgate judge calibrate`"
 
 
@@ -51,7 +51,7 @@ def _impossible(found: Calibration) -> Iterator[str]:
     for part, metrics in parts.items():
         yield from (f"{part}.{name}.{key}" for name, metric in metrics.items() for key in _absurd(metric))
     for name, change in (entry for metrics in found.changes.values() for entry in metrics.items()):
-        if not (_is_sound(change.people) and math.isfinite(change.judge) and change.people.n <= change.pairs):
+        if not (_is_sound(change.people) and abs(change.judge) <= 1 and change.people.n <= change.pairs):
             yield f"changes.{name}"
 
 
@@ -59,18 +59,21 @@ def _absurd(found: MetricCalibration) -> Iterator[str]:
     shares = {"sensitivity": found.sensitivity, "specificity": found.specificity}
     rates: dict[str, Rate | None] = {**shares, "slope": found.slope}
     for key, rate in rates.items():
-        if rate and not (-math.inf < rate.low <= rate.value <= rate.high < math.inf and 0 <= rate.n <= found.labels):
+        if rate and not (-_FAR < rate.low <= rate.value <= rate.high < _FAR and 0 <= rate.n <= found.labels):
             yield key
     yield from (key for key, rate in shares.items() if rate and not 0 <= rate.low <= rate.high <= 1)
+    enough = found.labels >= MIN_ANSWERS and found.rarer >= MIN_RARER
+    if enough and found.slope and abs(found.slope.value) > _STEEPEST:
+        yield "slope.value"
     if not 0 <= found.rarer <= found.labels or not -1 <= (found.kappa or 0.0) <= 1:
         yield "labels" if abs(found.kappa or 0.0) <= 1 else "kappa"
     if found.value and not (_is_sound(found.value) and found.value.n <= found.labels):
         yield "value"
-    if not all(map(math.isfinite, found.values.values())):
+    if not all(0 <= value <= 1 for value in found.values.values()):
         yield "values"
 
 
 def _is_sound(known: Powered) -> bool:
-    numbers = (known.value, known.error, known.cumulant, known.unseen)
+    numbers = (known.value, known.error, known.cumulant, known.unseen)  # of answers that are worth from 0 to 1
     signed = min(known.error, known.unseen) >= 0 and 0 <= known.tuning <= 1
-    return all(map(math.isfinite, numbers)) and signed and 0 < known.df < known.n
+    return all(abs(each) <= _STEEPEST for each in numbers) and signed and 0 < known.df < known.n

@@ -1,12 +1,14 @@
 """Samples and people's labels as files, and labels in a sheet.
 
-A label is a line of its own, appended and on the disk before the next one, so that nothing is lost and several people
-may write to one file. It belongs to the content of an item, so that it counts in every sample that has the item.
+A label, also one on a drafted question, is a line of its own, appended and on the disk before the next one, so that
+nothing is lost and several people may write to one file. It belongs to the content of an item, so that it counts in
+every sample that has the item.
 """
 
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +17,7 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.judge.model import canonical, digest
-from rankgate.judge.sample import Design, Item
+from rankgate.judge.sample import Design, Item, Question
 from rankgate.labelling.sheets import as_sheet, exact, sheet_rows
 from rankgate.readers.base import ProblemLog, whole_number
 from rankgate.readers.json_text import explain, line_json, source_json, spoken
@@ -25,16 +27,21 @@ T = TypeVar("T")
 Place = tuple[str, str, int]  # who, the item's key, n
 # What people say, by the key that they press: of an answer as a whole, which is number 0, and of each of its claims.
 OF_ANSWER = {"y": "asserts", "n": "abstained"}
+OF_DRAFT = {"a": "accepted", "r": "rejected"}
 OF_CLAIM = {"s": "supported", "c": "contradicted", "a": "absent"}
 _WHOLE = "Does the answer state anything? asserts, or abstained (a refusal, a question back)"
+_ANSWERED = "Does the question belong in the gold set? accepted, or rejected; a better one goes into its cell"
 _COLUMNS = ("query_id", "n", "question", "answer", "passages", "claim", "verdict", "key")
 _NEEDED = ("n", "claim", "verdict", "key")
 _SHEET = f"a sheet of labels is CSV whose header names {', '.join(_NEEDED)} once each"
 _LONGEST = 32_000  # characters of a cell; Excel holds 32,767
 
 
-class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person says of claim `n`, or with n = 0 and no claim of the answer; `verdict` None takes it back."""
+class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a person says of claim `n`, or with n = 0 and no claim of the answer; `verdict` None takes it back.
+
+    Of a draft it is known `on` which day, and the question as it is `edited`.
+    """
 
     query_id: str
     key: str
@@ -42,9 +49,11 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     claim: str
     verdict: str | None
     by: str
+    edited: str | None = None
+    on: str | None = None
 
     def __post_init__(self) -> None:
-        words = (OF_CLAIM if self.n else OF_ANSWER).values()
+        words = (OF_CLAIM if self.n else OF_DRAFT if self.on else OF_ANSWER).values()
         if self.n < 0 or not self.by.strip():
             raise ValueError("n is below 0, or by names nobody")
         if self.verdict is not None and self.verdict not in words:
@@ -59,9 +68,21 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Labels = Mapping[Place, Label]
 
 
-def label_of(item: Item, n: int, verdict: str | None, by: str) -> Label:
-    """A label on claim `n` of an item, or with 0 on its answer."""
-    return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by)
+def words_of(item: Item, n: int) -> Mapping[str, str]:
+    """What can be said of claim `n` of an item, or with 0 of its answer or of a draft."""
+    return OF_CLAIM if n else OF_DRAFT if isinstance(item, Question) else OF_ANSWER
+
+
+def label_of(
+    item: Item, n: int, verdict: str | None, by: str, on: str | None = None, edited: str | None = None
+) -> Label:
+    """A label on claim `n` of an item, or with 0 on its answer; `on` which day on a draft."""
+    return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by, edited, on)
+
+
+def name_key(by: str) -> str:
+    """What the spellings of a person's name have in common."""
+    return unicodedata.normalize("NFKC", by).strip().casefold()
 
 
 def sample_text(items: Iterable[Item]) -> bytes:
@@ -119,13 +140,16 @@ def read_labels(path: str, items: Iterable[Item] = ()) -> dict[Place, Label]:
         return label
 
     labels = _lines(path, checked) if Path(path).exists() and Path(path).stat().st_size else []
-    last = {label.place: label for label in labels}
+    last: dict[Place, Label] = {}
+    for label in labels:
+        last.pop(label.place, None)  # so that of several people the one who spoke last comes last
+        last[label.place] = label
     return {place: label for place, label in last.items() if label.verdict is not None}
 
 
 def add_labels(path: str, labels: Iterable[Label]) -> None:
     """Append labels, which are on the disk when this returns; a RankgateError where they cannot be written."""
-    lines = b"".join(canonical(msgspec.structs.asdict(label)) + b"\n" for label in labels)
+    lines = b"".join(canonical(msgspec.to_builtins(label)) + b"\n" for label in labels)
     try:
         with Path(path).open("ab+") as file:
             if file.tell():
@@ -145,15 +169,17 @@ def label_sheet(items: Iterable[Item], labels: Labels, by: str) -> str:
     """
     rows: list[list[str | int | None]] = []
     for (key, n), (item, claim) in _places(items).items():
-        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(item.passages if n else (), start=1))
+        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(_shown(item, n), start=1))
         label = labels.get((by, key, n))
         texts = (_cut(text) for text in (item.question, item.answer, passages, claim))
         rows.append([item.query_id, n, *texts, label.verdict if label else None, key])
     return as_sheet(_COLUMNS, rows)
 
 
-def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
+def read_sheet(path: str, items: Iterable[Item], by: str, on: str | None = None) -> list[Label]:
     """The labels of a person from a sheet, whatever its order and its further columns; empty cells are none.
+
+    A draft's question may be another one than it was: then it is accepted as edited.
 
     Raises:
         RankgateError: names line and column of each verdict that is none, and of each row that is not of these items,
@@ -173,23 +199,31 @@ def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
                 note("key and n", "the sample has no such row")
                 continue
             item, known = places[key, n]
-            words = OF_CLAIM if n else OF_ANSWER
+            words, asked = words_of(item, n), " ".join(exact(cells.get("question", _cut(item.question))).split())
+            edited = asked if on and asked != " ".join(_cut(item.question).split()) else None
             if row != (first := done.setdefault((key, n), row)):
                 note("key and n", f"these stand in row {first} already; remove one")
             elif exact(claim).split() != _cut(known).split():
                 note("claim", "is not that of this key and n; was a column sorted alone?")
             elif word and word not in (*words, *words.values()):
                 note("verdict", f"expected {', '.join(words.values())} or nothing, found {shown(word)}")
+            elif edited is not None and (not edited or words.get(word, word) != "accepted"):
+                note("question", "is changed, and the row not accepted; write accepted, or the question as it was")
             elif word:
-                labels.append(label_of(item, n, words.get(word, word), by))
+                labels.append(label_of(item, n, words.get(word, word), by, on, edited))
     log.raise_if_any()
     return labels
 
 
 def _places(items: Iterable[Item]) -> dict[tuple[str, int], tuple[Item, str]]:
     """What there is to label by key and number, each with its item and the words for it in a sheet."""
-    every = [(n, item, claim) for item in items for n, claim in enumerate((_WHOLE, *item.claims))]
+    of_item = ((item, _ANSWERED if isinstance(item, Question) else _WHOLE) for item in items)
+    every = [(n, item, claim) for item, first in of_item for n, claim in enumerate((first, *item.claims))]
     return {(item.key, n): (item, claim) for n, item, claim in sorted(every, key=lambda each: each[0] > 0)}
+
+
+def _shown(item: Item, n: int) -> tuple[str, ...]:
+    return item.passages if n or isinstance(item, Question) else ()
 
 
 def _cut(text: str) -> str:

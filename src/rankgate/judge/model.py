@@ -30,6 +30,8 @@ class Task(Enum):
     RELEVANCE = "relevance"
     ADDRESS = "address"
     REVERSE = "reverse"
+    DRAFT = "draft"
+    UNANSWERABLE = "unanswerable"
     SIMILARITY = "similarity"
 
 
@@ -62,7 +64,8 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one call is about: texts in NFC, half of a surrogate pair replaced by `?`. A task has those that it needs.
 
     split: question, answer. entail: statements and passages, both numbered from 1. relevance: question, passages.
-    address: question, answer. reverse: answer. similarity: answer, and as passages the texts to compare it with.
+    address: question, answer. reverse: answer. draft, unanswerable: passages. similarity: answer, and as passages the
+    texts to compare it with.
     """
 
     task: Task
@@ -108,13 +111,15 @@ class Addressed(msgspec.Struct, frozen=True):
     noncommittal: bool
 
 
-# What a task ends in; per passage a grade from 0 to 3, three questions, a cosine a text.
+# What a task ends in; per passage a grade from 0 to 3, three questions, up to three drafts of one, a cosine a text.
 VERDICTS: Mapping[Task, Any] = {
     Task.SPLIT: Split,
     Task.ENTAIL: Supports,
     Task.RELEVANCE: tuple[int, ...],
     Task.ADDRESS: Addressed,
     Task.REVERSE: tuple[str, ...],
+    Task.DRAFT: tuple[str, ...],
+    Task.UNANSWERABLE: tuple[str, ...],
     Task.SIMILARITY: tuple[float, ...],
 }
 

@@ -59,6 +59,10 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return digest(msgspec.structs.asdict(self))
 
 
+class Question(Item, frozen=True):
+    """A drafted question to review, with the passages that are to answer it."""
+
+
 class Unit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The key of an answer, or of both of a pair, the baseline's last; None is an empty answer, never labelled."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from rankgate.labelling.labels import Gains, plain_number, with_labels
-from rankgate.model.values import Gold, Sample
+from rankgate.model.values import Gold, Sample, Span
 from rankgate.readers.json_text import strict_json
 from rankgate.readers.source import Source, open_source
 
 Written = dict[str, Any]
+GOLD_SUFFIXES = (".jsonl", ".yaml", ".yml", ".json")
 
 
 class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,9 +30,43 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_new(self, new: Mapping[str, Gains], *, as_judge: bool = False) -> GoldDocuments:
         """The same, with labels added by query."""
-        changed = {query_id: with_labels(self.samples[query_id], new[query_id], as_judge=as_judge) for query_id in new}
-        unchanged = {query_id: line for query_id, line in self.lines.items() if query_id not in new}
+        return self._with({each: with_labels(self.samples[each], new[each], as_judge=as_judge) for each in new})
+
+    def with_negatives(self, new: Mapping[str, Sequence[str]]) -> GoldDocuments:
+        """The same, with hard negatives added by query."""
+        old = {each: self.samples[each].get("negatives") or [] for each in new if new[each]}
+        return self._with({each: {**self.samples[each], "negatives": [*old[each], *new[each]]} for each in old})
+
+    def _with(self, changed: Mapping[str, Written]) -> GoldDocuments:
+        unchanged = {query_id: line for query_id, line in self.lines.items() if query_id not in changed}
         return msgspec.structs.replace(self, samples={**self.samples, **changed}, lines=unchanged)
+
+    def with_reviewed(
+        self, drafts: Mapping[str, Written], accepted: Mapping[str, tuple[str, Written]], new: Collection[str]
+    ) -> GoldDocuments:
+        """The same with what is accepted of drafts, each as a question and its mark, and no more with what was before.
+
+        What stands here and has no mark stays, and so does what was changed since it got the same mark, unless it is
+        among the `new` ones.
+        """
+        samples: dict[str, Written] = {}
+        for query_id in {**self.samples, **drafts}:
+            own, draft, found = self.samples.get(query_id), drafts.get(query_id, {}), accepted.get(query_id)
+            was_draft, is_draft = (about(each).get("draft") is True for each in (own, draft))
+            mark = about(own).get("reviewed")
+            stays = not (found and was_draft) if mark is None else found and found[1] == mark and query_id not in new
+            if own and (stays or not is_draft):
+                samples[query_id] = own
+            elif found and is_draft:
+                asked, kept = draft.get("input"), {key: each for key, each in about(draft).items() if key != "draft"}
+                asked = {**(asked if isinstance(asked, dict) else {}), "question": found[0]}
+                samples[query_id] = {**draft, "input": asked, "metadata": {**kept, "reviewed": found[1]}}
+            elif not is_draft:
+                samples[query_id] = draft
+        lines = {
+            query_id: line for query_id, line in self.lines.items() if samples.get(query_id) is self.samples[query_id]
+        }
+        return msgspec.structs.replace(self, samples=samples, lines=lines)
 
     def as_jsonl(self) -> str:
         """One sample a line; a line of JSONL that took no label stays as it was."""
@@ -43,6 +78,14 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
         samples = list(self.samples.values())
         value = samples if self.beside is None else {**self.beside, "samples": samples}
         return f"{_json(value, indent=2)}\n"
+
+    def as_text(self, suffix: str) -> str:
+        """In the form of a file that ends in one of `GOLD_SUFFIXES`."""
+        if suffix in {".yaml", ".yml"}:
+            from rankgate.readers.yaml_text import dump_yaml  # noqa: PLC0415 -- paid only for YAML
+
+            return dump_yaml(json.loads(self.as_json()))
+        return self.as_json() if suffix == ".json" else self.as_jsonl()
 
 
 def read_documents(path: str, gold: Gold) -> GoldDocuments:
@@ -64,22 +107,42 @@ def written(sample: Sample) -> Written:
         "k": sample.k,
         "tags": list(sample.tags) or None,
         "no_answer": sample.no_answer or None,
+        "draft": sample.draft or None,
         "answer": list(sample.answers) or None,
         "claims": [{"text": claim.text, "vital": claim.vital} for claim in sample.claims] or None,
         "as_of": sample.as_of,
-        "source": sample.source,
+        "source": sample.source[0] if len(sample.source) == 1 else list(sample.source) or None,
         "entities": sample.entities if sample.entities is None else list(sample.entities),
     }
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}
-    value = {
+    spans = [written_span(sample.spans[each], gain) for each, gain in gains.items() if each in sample.spans]
+    value: Written = {
         "id": sample.query_id,
         "input": None if sample.question is None else {"question": sample.question},
-        "expected_output": list(gains) if set(gains.values()) <= {1} else gains,
+        "expected_output": spans or ([*gains] if set(gains.values()) <= {1} else gains),
         "judge_labels": {doc: plain_number(gain) for doc, gain in sample.judge_gains.items()} or None,
         "negatives": list(sample.negatives) or None,
         "metadata": {key: value for key, value in metadata.items() if value is not None} or None,
     }
     return {key: each for key, each in value.items() if each is not None}
+
+
+def about(sample: Written | None) -> Mapping[str, Any]:
+    """The metadata of a written sample."""
+    found = sample and sample.get("metadata")
+    return found if isinstance(found, dict) else {}
+
+
+def written_span(span: Span, gain: float = 1) -> Written:
+    """A span as `expected_output` lists it."""
+    text = {} if span.text is None else {"text": span.text}
+    return {
+        "doc": span.doc,
+        "start": span.start,
+        "end": span.end,
+        **text,
+        **({} if gain == 1 else {"gain": plain_number(gain)}),
+    }
 
 
 def _json(value: object, indent: int | None = None) -> str:

@@ -110,6 +110,8 @@ def _against(label: Label, sample: Sample, gold: str, *, as_judge: bool) -> str 
         who = f"{gold}:{sample.line}" if sample.line else gold
         what = "says" if label.id in sample.gains else "has the judge's label"
         return f"labelled {label.gain:g}, but {who} {what} {judged:g}; change one of them"
+    if judged is None and sample.spans:
+        return "the query's gold are spans of documents, and a label names an id; add the passage as a span by hand"
     if judged is not None or label.gain <= 0:
         return None
     if sample.no_answer:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.labelling.labels import gain_of
 from rankgate.metrics.matching import BY_CHUNK, By, Matching, document_of
-from rankgate.model.values import Gold, Ranking
+from rankgate.model.values import Details, Gold, Item, Ranking
 
 DEFAULT_DEPTH = 20
 
@@ -108,6 +109,33 @@ def pool(
     ]
     pairs.sort(key=lambda pair: pair.gain is not None)
     return Pool(pairs=tuple(pairs), runs=pooled)
+
+
+def hard_negatives(gold: Gold, rankings: Iterable[Ranking], depth: int, how: Matching) -> dict[str, dict[str, int]]:
+    """By query, what stands within `depth` above the first relevant document and nobody calls relevant, by its rank."""
+    found: dict[str, dict[str, int]] = {}
+    for ranking in rankings:
+        sample = gold.samples.get(ranking.query_id)
+        relevant = set(sample.relevant()) if sample else set[str]()
+        names = list(dict.fromkeys(doc for doc, _ in results_of(ranking, how)))[:depth] if relevant else []
+        first = next((at for at, doc in enumerate(names) if doc in relevant), len(names))
+        kept = [(at, doc) for at, doc in enumerate(names[:first], 1) if sample and sample.judge_gains.get(doc, 0) <= 0]
+        found |= {ranking.query_id: {doc: at for at, doc in kept}} if kept else {}
+    return found
+
+
+def with_inserted(ranking: Ranking, negatives: Mapping[str, int], how: Matching) -> Ranking:
+    """The list with each of these at its rank, no two alike, or at the end; what stands as high already stays."""
+    details = ranking.details or Details()
+    stated = details.items or [Item()] * len(ranking.ids)
+    listed = list(zip([doc for doc, _ in results_of(ranking, how)], ranking.ids, stated, strict=True))
+    for doc, rank in sorted(negatives.items(), key=lambda entry: entry[1]):
+        if doc not in [name for name, *_ in listed[:rank]]:
+            below = next((each for each in listed if each[0] == doc), (doc, doc, Item(doc_id=doc)))
+            listed = [each for each in listed if each is not below]
+            listed.insert(rank - 1, below)
+    items = [item for *_, item in listed] if details.items else None
+    return replace(ranking, ids=[each[1] for each in listed], details=replace(details, items=items))
 
 
 def results_of(ranking: Ranking, how: Matching) -> Iterator[tuple[str, str | None]]:

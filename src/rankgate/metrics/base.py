@@ -16,7 +16,7 @@ from rankgate.model.values import Direction, MatchedQuery, Need, Unit
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"
 REWRITE_GAIN = "rewrite_gain"
-VIEWS = ("stage", "rewrite", "source", "judged_only")
+VIEWS = ("stage", "rewrite", "source", "item_source", "judged_only")
 
 
 class Kind(Enum):
@@ -182,8 +182,8 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
     def ranks(self, query: MatchedQuery, *, repeats: bool = False) -> list[int]:
         """Ranks of the relevant documents within the cut-off, ascending; with `repeats` of each item of theirs."""
         limit, rel = self.limit(query), self.rel
-        found = sorted(query.hits + query.repeats) if repeats else query.hits
-        return [rank for rank, gain in found if rank <= limit and gain >= rel]
+        found = [rank for rank, gain in query.hits + query.repeats * repeats if rank <= limit and gain >= rel]
+        return sorted({*found}) if repeats else found
 
     def relevant(self, query: MatchedQuery) -> int:
         """How many documents of the gold are relevant; 0 makes the metric undefined."""

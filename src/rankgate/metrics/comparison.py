@@ -5,21 +5,29 @@ from __future__ import annotations
 import math
 import operator
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 import msgspec
 
 from rankgate.metrics.base import Cutoff, Metric, widest_change
-from rankgate.metrics.estimates import attainable, beyond, defined_only
+from rankgate.metrics.estimates import attainable, beyond, defined_only, unequal_only
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
 from rankgate.statistics.binomial import level_at, swap_p
-from rankgate.statistics.clusters import MIN_CLUSTERS, clustered_mean_interval, clustered_mean_level
+from rankgate.statistics.clusters import (
+    MIN_CLUSTERS,
+    MIN_EFFECTIVE,
+    clustered_mean_interval,
+    clustered_mean_level,
+    effective_number,
+    summed,
+    weighted_mean,
+)
 from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile
 from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level, unchanged_bound
-from rankgate.statistics.sign_flips import cluster_flip_p
+from rankgate.statistics.sign_flips import MOST, cluster_flip_p
 
 Lists = Callable[[], Iterable[Ranking]]
 _OTHER_LISTS = frozenset({Need.RAW, Need.REWRITES})
@@ -39,9 +47,14 @@ class Gaps(NamedTuple):
     other_judge: list[int]
 
 
-def too_many(rows: Sequence[int], among: int, share: float = FEW) -> bool:
-    """Whether so many of the queries are more than this share, and more than one, unless the share is 0."""
-    return len(rows) > (max(share * among, 1) if share else 0)
+def too_many(rows: Sequence[int], among: int, share: float = FEW, weights: Sequence[float] = ()) -> bool:
+    """Whether so many of the queries are more than this share, and more than one, unless the share is 0.
+
+    With weights, too, whether they have more of the traffic than the share, and than one query on average.
+    """
+    average = math.fsum(weights) / len(weights) if weights else 1.0
+    count = max(len(rows), math.fsum(weights[row] for row in rows) / average if weights else 0)
+    return count > (max(share * among, 1) if share else 0)
 
 
 def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
@@ -65,12 +78,12 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     return rows
 
 
-def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[list[float | None]]:
-    """The columns with the metric's worst value (else 0, or the worst observed) where they lack one in these rows."""
+def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[float | None]:
+    """The first of the columns with the metric's worst value (else 0, or the worst observed in any) in these rows."""
     seen = [value for column in columns for value in column if value is not None]
     end = min(0.0, *seen) if metric.direction is Direction.HIGHER else max(seen)
     worst = end if metric.worst is None else metric.worst
-    return [[worst if row in rows and x is None else x for row, x in enumerate(column)] for column in columns]
+    return [worst if row in rows else value for row, value in enumerate(columns[0])]
 
 
 def filled(metric: Metric, column: Sequence[float | None], rows: set[int], way: float) -> list[float | None]:
@@ -96,6 +109,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     exact: Exact | None = None
     changes: Sequence[float] = ()
     clusters: Sequence[str] = ()
+    weights: Sequence[float] = ()
 
     @property
     def delta(self) -> float:
@@ -106,14 +120,16 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
 
-    `clusters` are their labels, `ends` what `attainable` gives for them, and `noise` what `rankgate noise` does. `same`
-    tells whether all their scored lists are equal, and is asked only where no value changed.
+    `clusters` are their labels, `weights` what they count, unless that is the same for all, `ends` what `attainable`
+    gives for them, and `noise` what `rankgate noise` does. `same` tells whether all their scored lists are equal, and
+    is asked only where no value changed.
     """
 
     metric: Metric
     new: list[float]
     old: list[float]
     clusters: list[str] = []
+    weights: list[float] = []
     ends: list[float] = []
     same: Callable[[], bool] = bool
     noise: float = 0.0
@@ -125,8 +141,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         better, worse = (risen, fallen) if metric.direction is Direction.HIGHER else (fallen, risen)
         ci = None if confidence is None else self.interval(confidence)
         return Comparison(
-            value=metric.aggregate(new),
-            baseline=metric.aggregate(old),
+            value=self._mean(new),
+            baseline=self._mean(old),
             n_pairs=len(new),
             better=better,
             worse=worse,
@@ -134,7 +150,11 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             exact=None if confidence is None else self.exact(ci),
             changes=self.changes,
             clusters=self.clusters,
+            weights=self.weights,
         )
+
+    def _mean(self, values: list[float]) -> float:
+        return weighted_mean(values, self.weights) if self.weights else self.metric.aggregate(values)
 
     @property
     def changes(self) -> list[float]:
@@ -154,14 +174,15 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         changes, reach = self.changes, self._reach
         found: tuple[float, float] | None
         if unchanged:
-            count, fewest = (len(set(self.clusters)), MIN_CLUSTERS) if self.clusters else (len(changes), 2)
+            count, fewest = self._effective, MIN_CLUSTERS if self.clusters or self.weights else 2
             bound = unchanged_bound(count, reach, confidence)
             found = (0.0 - bound, bound) if count >= fewest else None
-        elif self.clusters:
-            found = clustered_mean_interval(changes, self.clusters, low=-reach, high=reach, confidence=confidence)
+        elif self.clusters or self.weights:
+            draws, weights = (changes, self.clusters), self.weights
+            found = clustered_mean_interval(*draws, low=-reach, high=reach, confidence=confidence, weights=weights)
         else:
             found = difference_interval(changes, widest=self.ends or widest, confidence=confidence)
-        return found and with_noise(math.fsum(changes) / len(changes), found, self.noise, confidence, widest)
+        return found and with_noise(weighted_mean(changes, self.weights), found, self.noise, confidence, widest)
 
     def exact(self, ci: Interval | None) -> Exact | None:
         """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound.
@@ -175,12 +196,13 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             low, high = ci or (None, None)
             bound = high if side == "below" else low
             return Exact(*swap_p(self.new, self.old, q, side=side)) if bound is None else None
-        found = cluster_flip_p(self.changes, self.clusters, side=side) if self.clusters else None
+        changes = list(map(operator.mul, self.changes, self.weights)) if self.weights else self.changes
+        found = cluster_flip_p(changes, labels, side=side) if (labels := self._flipped()) else None
         if found is None:
             return None
         p, least = found
         if self.noise:
-            mean = math.fsum(self.changes) / len(self.new)
+            mean = weighted_mean(self.changes, self.weights)
             p = max(p, math.erfc((-mean if side == "below" else mean) / (2 * self.noise)) / 2)
         return Exact(p, least)
 
@@ -194,12 +216,31 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         side, reach, found = self._harm, self._reach, None
         if self.metric.at_quantile is not None or self.noise:
             return level_at(self.proven)
-        if self.clusters:
-            found = clustered_mean_level(self.changes, self.clusters, 0.0, side=side, low=-reach, high=reach)
+        if self.clusters or self.weights:
+            draws, weights = (self.changes, self.clusters, 0.0), self.weights
+            found = clustered_mean_level(*draws, side=side, low=-reach, high=reach, weights=weights)
         else:
             found = difference_level(self.changes, side=side, widest=self.ends or reach)
         exact = self.exact(None)
         return min(exact.p if exact else 1.0, 1.0 if found is None else found)
+
+    def _flipped(self) -> Sequence[Hashable]:
+        """What the exact test flips together: clusters; where a few weights leave no interval, all light ones at once.
+
+        Any groups will do that the changes did not make: a sum of symmetric changes is symmetric.
+        """
+        if not self.weights or self._effective >= MIN_EFFECTIVE:
+            return self.clusters
+        sizes, labels = summed(self.weights, self.clusters), self.clusters or range(len(self.new))
+        heavy = set(sorted(sizes, key=lambda label: (-sizes[label], label))[: MOST - 1])
+        return [label if label in heavy else None for label in labels]
+
+    @property
+    def _effective(self) -> float:
+        """How many queries, or clusters, of equal weight there are."""
+        if not self.weights:
+            return len(set(self.clusters)) or len(self.new)
+        return effective_number(summed(self.weights, self.clusters).values())
 
     @property
     def _finite(self) -> bool:
@@ -232,6 +273,7 @@ def paired(
     baseline: Sequence[float | None],
     *,
     clusters: Sequence[str] = (),
+    weights: Sequence[float] = (),
     ends: Sequence[float] = (),
     same: Callable[[], bool] = bool,
     noise: float = 0.0,
@@ -246,6 +288,7 @@ def paired(
         new=new_values,
         old=[old for old, new in zip(baseline, both, strict=True) if old is not None and new is not None],
         clusters=defined_only(clusters, both),
+        weights=unequal_only(weights, both),
         ends=list(ends),
         same=same,
         noise=noise,
@@ -258,6 +301,7 @@ def paired_scores(metric: Metric, candidate: Scores, baseline: Scores, *, noise:
     return paired(
         *(metric, new, old),
         clusters=candidate.clusters,
+        weights=candidate.weights,
         ends=attainable(metric, candidate, list(map(_if_both, new, old))),
         same=lambda: same_lists(metric, candidate, baseline),
         noise=noise,
@@ -347,6 +391,7 @@ def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
         values={name: [column[row] for row in rows] for name, column in scores.values.items()},
         with_judge={},
         clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
+        weights=tuple(scores.weights[row] for row in rows) if scores.weights else (),
         missing=scores.missing & set(query_ids),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -12,13 +13,15 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import match
 from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Distribution, Interval, Ranking, Sample, Scores
 from rankgate.statistics.binomial import level_at, share_interval, share_level
-from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
+from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level, weighted_mean
 from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.saddlepoint import Side, mean_interval, mean_level
 
 MAX_WITH_ENDS = 150  # scored queries; with more, rare wins that a sample misses make ends err too often
 _SHORT = 0.2  # of the queries: where no more cannot reach the end of the range, the range is taken
 MIN_ALIKE = 10  # equal values without a range
+T = TypeVar("T")
+Floats = Sequence[float]
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,30 +41,39 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 def estimate(
     values: Sequence[float | None],
     metric: Metric,
+    clusters: Sequence[str] = (),
+    weights: Sequence[float] = (),
     *,
     confidence: float = CONFIDENCE,
-    clusters: Sequence[str] = (),
     ends: Sequence[float] = (),
 ) -> Estimate | None:
     """The run's value over the queries where the metric is defined; None where it is defined nowhere.
 
-    With `clusters`, each query's label, the interval of a mean is over clusters. `ends` are those of `attainable`.
+    With `clusters`, each query's label, the interval of a mean is over clusters. With `weights`, one a query, the mean
+    is a weighted one. `ends` are those of `attainable`.
     """
     defined = [value for value in values if value is not None]
     if not defined:
         return None
+    labels, weights = defined_only(clusters, values), unequal_only(weights, values)
     return Estimate(
-        value=metric.aggregate(defined),
+        value=weighted_mean(defined, weights) if weights else metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=interval(defined, metric, confidence=confidence, clusters=defined_only(clusters, values), ends=ends),
+        ci=interval(defined, metric, confidence=confidence, clusters=labels, weights=weights, ends=ends),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
 
 
-def defined_only(clusters: Sequence[str], values: Sequence[float | None]) -> list[str]:
-    """The clusters of the queries that have a value."""
-    return [cluster for cluster, value in zip(clusters, values, strict=True) if value is not None] if clusters else []
+def defined_only(each: Sequence[T], values: Sequence[float | None]) -> list[T]:
+    """The clusters, or the weights, of the queries that have a value."""
+    return [one for one, value in zip(each, values, strict=True) if value is not None] if each else []
+
+
+def unequal_only(weights: Sequence[float], values: Sequence[float | None]) -> list[float]:
+    """The weights of the queries that have a value; empty where they are all the same, and change nothing."""
+    known = defined_only(weights, values)
+    return known if len(set(known)) > 1 else []
 
 
 def is_rate(metric: Metric) -> bool:
@@ -109,12 +121,14 @@ def interval(
     *,
     confidence: float = CONFIDENCE,
     clusters: Sequence[str] = (),
+    weights: Sequence[float] = (),
     ends: Sequence[float] = (),
 ) -> Interval | None:
     """The interval of a metric's value: of the mean, of a share where all are 0 or 1, or of the quantile that it takes.
 
-    None where a value is not finite, as a faulty metric of a package could make it, and where a few values without a
-    range are all the same, which says nothing of any other.
+    With `weights`, not all the same, and with clusters the metric's range counts and not `ends`. None where a value is
+    not finite, as a faulty metric of a package could make it, and where a few values without a range are all the same,
+    which says nothing of any other.
     """
     if not all(map(math.isfinite, defined)):
         return None
@@ -122,24 +136,32 @@ def interval(
         return None
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)
-    if clusters:
-        return clustered_mean_interval(defined, clusters, low=metric.low, high=metric.high, confidence=confidence)
+    if clusters or weights:
+        low, high = metric.low, metric.high
+        return clustered_mean_interval(defined, clusters, low=low, high=high, confidence=confidence, weights=weights)
     if _counts(defined, metric, ends):
         return share_interval(int(sum(defined)), len(defined), confidence=confidence)
     return mean_interval(defined, low=metric.low, high=ends or metric.high, confidence=confidence)
 
 
 def level(
-    defined: Sequence[float], metric: Metric, value: float, side: Side, clusters: Sequence[str], ends: Sequence[float]
+    values: Floats,
+    metric: Metric,
+    value: float,
+    side: Side,
+    clusters: Sequence[str],
+    ends: Floats,
+    weights: Floats = (),
 ) -> float | None:
     """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
     if metric.at_quantile is not None:
-        return level_at(lambda each: beyond(interval(defined, metric, confidence=1 - 2 * each), value, side))
-    if clusters:
-        return clustered_mean_level(defined, clusters, value, side=side, low=metric.low, high=metric.high)
-    if _counts(defined, metric, ends):
-        return share_level(int(sum(defined)), len(defined), value, side=side)
-    return mean_level(defined, value, side=side, low=metric.low, high=ends or metric.high)
+        return level_at(lambda each: beyond(interval(values, metric, confidence=1 - 2 * each), value, side))
+    if clusters or weights:
+        low, high = metric.low, metric.high
+        return clustered_mean_level(values, clusters, value, side=side, low=low, high=high, weights=weights)
+    if _counts(values, metric, ends):
+        return share_level(int(sum(values)), len(values), value, side=side)
+    return mean_level(values, value, side=side, low=metric.low, high=ends or metric.high)
 
 
 def beyond(ci: Interval | None, value: float, side: Side) -> bool:

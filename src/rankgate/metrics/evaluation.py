@@ -22,7 +22,7 @@ from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.json_text import spoken
 from rankgate.readers.results import by_score, described, drained, listed, written_line
 from rankgate.readers.run_shapes import loose_shape, to_ranking
-from rankgate.readers.samples import judgments
+from rankgate.readers.samples import judgments, spans_of
 
 DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
 
@@ -113,8 +113,8 @@ def score(
         metrics: names such as `"recall@5,mrr"` or `["recall@5", "ndcg(gain=exponential)@10"]`; by default hit, recall,
             precision and nDCG at `k`, and MRR and MAP over the whole list.
         k: cut-offs for every name that has none of its own: `k=[1, 5]` makes recall@1 and recall@5 of `recall`.
-        match: chunk, doc or text, or a `Matching` with its parameters. By text, gold has passages, and a run in memory
-            may have bare texts where it else has ids.
+        match: chunk, doc, text or span, or a `Matching` with its parameters. By text, gold has passages, and a run in
+            memory may have bare texts where it else has ids.
         default_k: the cut-off where neither a name, nor `k`, nor the gold's sample states one.
         baseline: the run to compare with, for metrics such as overlap and rbo.
         workers: how many processes read a run file, if it is an uncompressed JSONL or TREC file; by default 1 below
@@ -184,7 +184,7 @@ def _gold(given: GoldLike) -> Gold:
         if isinstance(ids, list | tuple | set | frozenset):
             ids = [each.item() if hasattr(each, "item") else each for each in ids]  # NumPy's numbers as Python's own
         try:
-            samples[query_id] = Sample(query_id=query_id, gains=judgments(ids))
+            samples[query_id] = Sample(query_id=query_id, gains=judgments(ids), spans=spans_of(ids))
         except ValueError as error:
             raise bad_input(f"query {query_id!r}: {error}", file="gold") from error
     if not any(sample.relevant() for sample in samples.values()):

@@ -21,8 +21,9 @@ Ideal = Literal["gold", "retrieved"]
 
 def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int, discount: Discount = "log2") -> float:
     """Σ gain / discount over (rank, grade) pairs up to the limit."""
-    total = 0.0
-    for rank, grade in hits:
+    total, taken = 0.0, 0
+    for at, grade in hits:
+        taken = rank = max(at, taken + 1)  # further passages of one item count at the next ranks that are free
         if rank > limit:
             break
         if gain == "linear":

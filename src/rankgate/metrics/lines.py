@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import force_setattr
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
 from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
@@ -56,32 +58,34 @@ class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
 
 
 class SourceCoverage(LineMetric, frozen=True, kw_only=True):
-    """Whether the router sent the question to the source that the gold names (`source` of line and sample).
+    """Of the sources that the gold names for a question, the share to which the router sent it (`source`).
 
-    Range 0 or 1; undefined where the gold or the line names no source.
+    `source` of line and sample is one source or a list. Of a line without, the sources of its items count. Range 0 to
+    1, with one source in the gold 0 or 1; undefined where the gold or the line names no source.
     """
 
     key: ClassVar[str] = "source_coverage"
-    formula: ClassVar[str] = "1 if the line's source is the gold's, else 0"
+    formula: ClassVar[str] = "|G ∩ S| / |G|, G the gold's sources, S the line's"
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.source",)
-    plain: ClassVar[str] = "share of questions that went to the right source"
+    plain: ClassVar[str] = "share of a question's sources that it went to"
 
     def per_query(self, query: MatchedQuery) -> float | None:
-        """1.0 or 0.0; None where a side names no source."""
-        wanted = query.sample.source if query.sample else None
+        """Those gone to by those named; None where a side names no source."""
+        wanted = query.sample.source if query.sample else ()
         found = query.details.source if query.details else None
-        return None if wanted is None or found is None else float(wanted == found)
+        return None if not wanted or found is None else len({*wanted} & {*found}) / len(wanted)
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, or None where the gold names no source."""
-        return self.worst if query.sample and query.sample.source is not None else None
+        return self.worst if query.sample and query.sample.source else None
 
 
 class MisrouteRate(SourceCoverage, frozen=True, kw_only=True):
-    """Whether the router sent the question elsewhere than the gold says: 1 − source_coverage. Lower is better.
+    """Of the sources that the gold names, the share to which the router did not send the question. Lower is better.
 
-    Range 0 or 1; undefined where the gold or the line names no source.
+    That is 1 − source_coverage. Range 0 to 1, with one source in the gold 0 or 1; undefined where the gold or the line
+    names no source.
     """
 
     key: ClassVar[str] = "misroute_rate"
@@ -89,10 +93,10 @@ class MisrouteRate(SourceCoverage, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 − source_coverage"
     direction: ClassVar[Direction] = Direction.LOWER
     worst: ClassVar[float | None] = 1.0
-    plain: ClassVar[str] = "share of questions that went to a wrong source"
+    plain: ClassVar[str] = "share of a question's sources that it did not go to"
 
     def per_query(self, query: MatchedQuery) -> float | None:
-        """0.0 or 1.0; None where a side names no source."""
+        """1 − source_coverage; None where a side names no source."""
         right = super().per_query(query)
         return None if right is None else 1 - right
 
@@ -111,7 +115,7 @@ class SourceShare(LineMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "source_share"
     alone: ClassVar[str | None] = "source"
-    formula: ClassVar[str] = "1 if the line's source is this one, else 0"
+    formula: ClassVar[str] = "1 if this is a source of the line, else 0"
     worst: ClassVar[float | None] = None
     reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
     plain: ClassVar[str] = "share of questions that went to this source"
@@ -119,7 +123,7 @@ class SourceShare(LineMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0; None where the line names no source."""
         found = query.details.source if query.details else None
-        return None if found is None else float(found == self.source)
+        return None if found is None else float(self.source in found)
 
 
 class EntityF1(LineMetric, frozen=True, kw_only=True):
@@ -195,7 +199,8 @@ class Score(QuantileMetric, frozen=True, kw_only=True):
         field: the key in `scores`; it must be given and stands alone: `score(cost)`.
         better: which way is better, higher (default) or lower; a gate's `direction` sets it.
         drop_from: another key in `scores`, of which the share is taken that is lost per query: 1 − scores[field] /
-            scores[drop_from]; undefined where one of them is not stated, or `drop_from` is not above 0.
+            scores[drop_from]; undefined where one of them is not stated, `drop_from` is not above 0, or the share is
+            not finite.
     """
 
     field: str = ""
@@ -232,19 +237,17 @@ class Score(QuantileMetric, frozen=True, kw_only=True):
         return {self.field, self.drop_from or self.field} <= (details.scores or {}).keys()
 
 
-Stage = Literal["retrieve", "rerank", "total"]  # of the run's `latency_ms`; the total is the sum of all that are given
-
-
 class Latency(QuantileMetric, frozen=True, kw_only=True):
     """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
 
     Lower is better. From 0 up; undefined for a query whose stages have no time or null, and for one that the run lacks.
 
     Attributes:
-        stage: retrieve, rerank, or total (default): as the query states it, else the sum of the stages that it states.
+        stage: a stage by the run's own name for it, such as retrieve, embed or rerank; or total (default): as the query
+            states it, be it as a bare number, else the sum of the stages that it states.
     """
 
-    stage: Stage = "total"
+    stage: str = "total"
     quantile: float | None = None
 
     key: ClassVar[str] = "latency"
@@ -256,6 +259,11 @@ class Latency(QuantileMetric, frozen=True, kw_only=True):
     reads: ClassVar[frozenset[Need]] = frozenset({Need.LATENCY})
     plain: ClassVar[str] = "milliseconds that a question takes"
     within: ClassVar[str] = "milliseconds within which {:g}% of the questions are answered"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.stage.lower() in ("retrieve", "rerank", "total"):  # in whatever case
+            force_setattr(self, "stage", self.stage.lower())
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The stage's time, or None where the run does not state it."""

@@ -8,18 +8,20 @@ from functools import partial
 
 import msgspec
 
-from rankgate.model.values import Details, MatchedQuery, Need, Ranking, Sample
+from rankgate.model.values import TOLERANCE, Details, Item, MatchedQuery, Need, Ranking, Sample, Span
 
 DEFAULT_K = 5
 SEPARATOR = "#"
+COVERAGE = 0.5
 
 
 class By(Enum):
-    """What must agree: the ids, the item's document and the gold's id, or the item's text and the gold's passage."""
+    """What must agree: ids, the item's document and the gold's id, its text and the gold's passage, or their places."""
 
     CHUNK = "chunk"
     DOC = "doc"
     TEXT = "text"
+    SPAN = "span"
 
 
 class Matching(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,14 +29,16 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         by: what must agree.
-        separator: for doc: where the item states no `doc_id`, its document is the part of its id before this text.
+        separator: for doc and span: where the item states no `doc_id`, its document is what its id has before this.
         similarity: for text: the lowest share of the item's words that must stand in the passage; 1 asks for the whole
             text as it is.
+        coverage: for span: the share of a passage's code points that items must cover, several of them together.
     """
 
     by: By = By.CHUNK
     separator: str = SEPARATOR
     similarity: float = 1.0
+    coverage: float = COVERAGE
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -42,13 +46,15 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
         return _READS[self.by]
 
 
+Covering = dict[str, list[int]]  # the ranks of a span's hit and its repeats, by the span
 _NO_PASSAGE = ""  # no passage is empty
 # What metrics read of the line as it stands, whatever the list holds.
 OF_THE_LINE = frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.ANSWER})
 _READS = {By.CHUNK: frozenset[Need](), By.DOC: frozenset({Need.DOCS}), By.TEXT: frozenset({Need.TEXTS})}
+_READS[By.SPAN] = frozenset({Need.OFFSETS})
 BY_CHUNK = Matching()
 
-_CHUNK = By.CHUNK  # on the hot path even this look-up shows
+_CHUNK, _SPAN = By.CHUNK, By.SPAN  # on the hot path even this look-up shows
 _FEW = 8  # judged documents: beyond, an index of the list costs less than searching it
 
 
@@ -66,18 +72,22 @@ def match(
 
     A query has one to a few relevant documents and up to a thousand retrieved ones, so each relevant id is searched
     in the list and only the hits are kept. Where several items match one document, the first is the hit and the others
-    are repeats, so that recall never exceeds 1.
+    are repeats, so that recall never exceeds 1. A span is found at the first item with which the items so far cover
+    enough of it; further items that cover any of it are repeats. One item may find several spans.
 
     Ranks below `depth` are ignored (that to which a baseline was stored); None keeps the whole list. `default_k` is the
     cut-off for metrics without a number where the sample states none. Beyond hits there is only what is in `needs`.
     `baseline_ids` is the baseline's list for the same query.
     """
     ids = ranking.ids if depth is None else ranking.ids[:depth]
-    documents = ids if how.by is _CHUNK else _documents(sample, ids, ranking.details, how)
+    documents = ids if how.by is _CHUNK or how.by is _SPAN else _documents(sample, ids, ranking.details, how)
+    covering = _covering(sample, ids, ranking.details, how) if how.by is _SPAN else None
     place: Callable[[str], int] = documents.index
-    if len(sample.gains) > _FEW:  # where each document stands first
+    if covering is not None:
+        place = {span: ranks[0] - 1 for span, ranks in covering.items()}.__getitem__
+    elif len(sample.gains) > _FEW:  # where each document stands first
         place = dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True)).__getitem__
-    hits: dict[tuple[int, float], str] = {}  # no two documents stand at one rank
+    hits: dict[str, tuple[int, float]] = {}
     repeats: list[tuple[int, float]] = []
     ideal: list[float] = []
     for doc, gain in sample.gains.items():
@@ -88,17 +98,19 @@ def match(
             rank = place(doc) + 1
         except (ValueError, KeyError):
             continue  # not retrieved
-        hits[rank, gain] = doc
-        if documents is not ids:
+        hits[doc] = rank, gain
+        if covering:
+            repeats += [(below, gain) for below in covering[doc][1:]]
+        elif documents is not ids:
             repeats += [(below, gain) for below, other in enumerate(documents[rank:], rank + 1) if other == doc]
     if len(ideal) > 1:
-        hits = dict(sorted(hits.items()))
+        hits = dict(sorted(hits.items(), key=lambda hit: (hit[1][0], -hit[1][1], hit[0])))
         repeats.sort()
         ideal.sort(reverse=True)
     query = MatchedQuery(
         query_id=sample.query_id,
-        hits=tuple(hits),
-        found=tuple(hits.values()),
+        hits=tuple(hits.values()),
+        found=tuple(hits),
         ideal=tuple(ideal),
         retrieved=len(ids),
         k=sample.k or default_k,
@@ -113,8 +125,8 @@ def match(
     other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
     return msgspec.structs.replace(
         query,
-        judged=_ranks(documents, {*sample.gains, *sample.negatives}) if Need.JUDGED in needs else (),
-        negatives=_ranks(documents, sample.negatives) if Need.NEGATIVES in needs else (),
+        judged=_ranks(documents, {*sample.gains, *sample.negatives}, covering) if Need.JUDGED in needs else (),
+        negatives=_ranks(documents, sample.negatives, covering) if Need.NEGATIVES in needs else (),
         ids=ids,
         documents=_parents(ids, details, how.separator) if Need.DOCS in needs else (),
         baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
@@ -153,6 +165,44 @@ def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how:
     return named
 
 
+def _covering(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> Covering:
+    """For each span that is found the rank at which the items so far cover enough of it, then those of its repeats."""
+    items = [*zip(ids, details.items or () if details else (), strict=False)]
+    found: Covering = {}
+    for name, span in sample.spans.items():
+        wanted = how.coverage * (span.end - span.start) - TOLERANCE
+        union: list[tuple[int, int]] = []  # apart from each other
+        for rank, (item_id, item) in enumerate(items, start=1):
+            part = _part(span, item_id, item, how.separator)
+            if part is None:
+                continue
+            apart = [each for each in union if each[1] < part[0] or part[1] < each[0]]
+            starts, ends = zip(part, *(each for each in union if each not in apart), strict=True)
+            union = [*apart, (min(starts), max(ends))]
+            if sum(end - start for start, end in union) >= wanted:
+                found.setdefault(name, []).append(rank)
+    return found
+
+
+def _part(span: Span, item_id: str, item: Item, separator: str) -> tuple[int, int] | None:
+    """What an item covers of a span, by its offsets or else in proportion to its text; None where that is nothing."""
+    if item.start is not None and item.end is not None:
+        start, end = max(span.start, item.start), min(span.end, item.end)
+        return (start, end) if start < end and document_of(item_id, item.doc_id, separator) == span.doc else None
+    if not item.text or not span.text or item.doc_id not in (None, span.doc):
+        return None
+    from rankgate.metrics.texts import folded, stands_in  # noqa: PLC0415 -- as above
+
+    passage, text = folded(span.text.rstrip("….")), folded(item.text)
+    if stands_in(passage, text):
+        return span.start, span.end
+    if not stands_in(text, passage):
+        return None
+    at, length = passage.index(text), span.end - span.start
+    start, end = (span.start + place * length // len(passage) for place in (at, at + len(text)))
+    return (start, end) if start < end else None
+
+
 def _parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:
     """The document that each item is a part of."""
     items = details.items if details and details.items else [None] * len(ids)
@@ -160,5 +210,7 @@ def _parents(ids: Sequence[str], details: Details | None, separator: str) -> lis
     return [document_of(item_id, item.doc_id if item else None, separator) for item_id, item in each]
 
 
-def _ranks(documents: Sequence[str], wanted: Container[str]) -> tuple[int, ...]:
+def _ranks(documents: Sequence[str], wanted: Container[str], covering: Covering | None) -> tuple[int, ...]:
+    if covering is not None:
+        return tuple(sorted({rank for span, ranks in covering.items() if span in wanted for rank in ranks}))
     return tuple([rank for rank, document in enumerate(documents, start=1) if document in wanted])

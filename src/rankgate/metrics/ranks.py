@@ -69,7 +69,8 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
         """(1/n) Σ P@i · rel_i; None where nothing is relevant."""
         relevant, by_found = self.relevant(query), self.of == "retrieved"
         ranks = self.ranks(query, repeats=by_found)
-        total = sum(count / rank for count, rank in enumerate(ranks, start=1))
+        places = sorted({*ranks})  # one item may hold several passages
+        total = sum(bisect(places, rank) / rank for rank in ranks)
         return total / ((by_found and len(ranks)) or relevant) if relevant else None
 
 
@@ -142,7 +143,8 @@ class RankBiasedPrecision(RelevanceMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """(1 − p) Σ p^(i−1); None where nothing is relevant."""
-        return (1 - self.p) * sum(self.p ** (rank - 1) for rank in self.ranks(query)) if self.relevant(query) else None
+        ranks = dict.fromkeys(self.ranks(query))  # one item may hold several passages
+        return (1 - self.p) * sum(self.p ** (rank - 1) for rank in ranks) if self.relevant(query) else None
 
 
 class RankBiasedResidual(RankBiasedPrecision, frozen=True, kw_only=True):

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr
 
-from rankgate.errors import bad_input, shown
+from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.metrics.base import Metric, Together
-from rankgate.metrics.matching import match
+from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.plan import Plan
-from rankgate.model.values import LINE_KEYS, Details, Gold, MatchedQuery, Need, Outline, Ranking, Sample, Scores
+from rankgate.model.values import LINE_KEYS, Details, Gold, Item, MatchedQuery, Need, Outline, Ranking, Sample, Scores
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -26,6 +26,19 @@ def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
     tally = Tally(gold, plan)
     tally.add(rankings)
     return total(gold, plan, tally)
+
+
+def valid_on(ranking: Ranking, day: str) -> Ranking:
+    """The ranking, with its other lists, without items of a version later than the day; those of no version stay."""
+    if (details := ranking.details) is None:
+        return ranking
+    items = [Item()] * len(ranking.ids) if details.items is None else details.items
+    kept = [at for at, item in enumerate(items) if item.version is None or item.version <= day]
+    changed: dict[str, Any] = {} if details.items is None else {"items": [items[at] for at in kept]}
+    changed |= {"raw": valid_on(details.raw, day)} if details.raw else {}
+    changed |= {"rewrites": [valid_on(each, day) for each in details.rewrites]} if details.rewrites else {}
+    ids, details = [ranking.ids[at] for at in kept], msgspec.structs.replace(details, **changed)
+    return msgspec.structs.replace(ranking, ids=ids, details=details)
 
 
 class Tally:
@@ -55,6 +68,7 @@ class Tally:
         of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
         self.of_lines = [(metric, [LINE_KEYS[need] for need in needs]) for metric, needs in of_lines if needs]
         self.givers: dict[str, dict[str, str | None]] = {}
+        _require_kind(gold, plan.how)
 
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
@@ -129,7 +143,7 @@ class Tally:
 
 # What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.
 _ITEM_KEYS = {Need.TEXTS: "text", Need.VERSIONS: "version", Need.ITEM_SCORES: "score"}
-STATED = (*_ITEM_KEYS, Need.ANSWER, *LINE_KEYS)
+STATED = (*_ITEM_KEYS, Need.OFFSETS, Need.ANSWER, *LINE_KEYS)
 
 
 def states(ranking: Ranking, need: Need) -> bool | None:
@@ -140,6 +154,8 @@ def states(ranking: Ranking, need: Need) -> bool | None:
     if need in LINE_KEYS:
         return details is not None and getattr(details, LINE_KEYS[need]) is not None
     items = details.items if details else None
+    if need is Need.OFFSETS and ranking.ids:
+        return any(item.start is not None or item.text is not None for item in items or ())
     return any(getattr(item, _ITEM_KEYS[need]) is not None for item in items or ()) if ranking.ids else None
 
 
@@ -187,6 +203,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         duplicates=tally.duplicates,
         cut=tally.cut,
         clusters=_clusters(gold),
+        weights=_weights(gold),
         unstated={need: query_id for need, query_id in tally.unstated.items() if need not in tally.stated},
         givers=tally.givers,
     )
@@ -198,6 +215,13 @@ def _clusters(gold: Gold) -> tuple[str, ...]:
     if all(cluster is None for _, cluster in of_each):
         return ()
     return tuple([f"q {query_id}" if cluster is None else f"c {cluster}" for query_id, cluster in of_each])
+
+
+def _weights(gold: Gold) -> tuple[float, ...]:
+    """The weight of each query as a part of the largest, so that no sum overflows; empty where any has none."""
+    known = [sample.weight for sample in gold.samples.values() if sample.weight is not None]
+    largest = max(known, default=1.0)
+    return tuple([weight / largest for weight in known]) if len(known) == len(gold.samples) else ()
 
 
 def _refuse_infinite(metric: Metric, column: Sequence[float | None], query_ids: Sequence[str]) -> None:
@@ -228,8 +252,23 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
             raise bad_input(
                 f"{reader} is by a judge's verdicts, which `rankgate judge` gives and `rankgate check` reads"
             )
-        message = f"{reader} reads `{need.value}`, which the run states nowhere ({none}); write it into the run"
+        key = "start` and `end`, or `text" if need is Need.OFFSETS else need.value
+        message = f"{reader} reads `{key}`, which the run states nowhere ({none}); write it into the run"
         raise bad_input(f"{message}, or leave out what reads it", file=name)
+
+
+def _require_kind(gold: Gold, how: Matching) -> None:
+    """Refuse ids where spans are matched, and spans where ids are, with the line of each sample."""
+    by_span, problems = how.by is By.SPAN, list[Problem]()
+    wrong = "as a span; write `match: span`"
+    wrong = "by id, and `match: span` reads spans; `rankgate gold anchor` turns ids into them" if by_span else wrong
+    for sample in gold.samples.values():
+        ids = (each for each in (*sample.gains, *sample.judge_gains, *sample.negatives) if each not in sample.spans)
+        if (stray := next(ids if by_span else iter(sample.spans), None)) is not None:
+            message = f"sample {shown(sample.query_id)} names {shown(stray)} {wrong}"
+            problems.append(Problem(message, gold.name, sample.line))
+    if problems:
+        raise RankgateError(problems[:20])
 
 
 def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:

@@ -88,7 +88,7 @@ class CappedRecall(RelevanceMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """|R_k ∩ G| / min(n, k); None where nothing is relevant."""
         relevant = self.relevant(query)
-        return len(self.ranks(query)) / min(relevant, self.limit(query)) if relevant else None
+        return min(1.0, len(self.ranks(query)) / min(relevant, self.limit(query))) if relevant else None
 
 
 class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
@@ -115,7 +115,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the first k places that hold a relevant document.
 
     A list shorter than k still divides by k; `precision@all`, and `of=retrieved` with any k, divide by the results that
-    the list has, and are 0 for an empty one. Matching by document or text counts every item of a relevant document.
+    the list has, and are 0 for an empty one. Unless matching is by id, every item of a relevant document counts.
     Range 0 to 1; undefined where the gold names no relevant document. Source: trec_eval, P and set_P.
 
     Attributes:

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 
 _DATE_LINE = r"\A\s*Date:[^\n]*\n?"
@@ -36,11 +37,25 @@ def stands_in(words: str, text: str) -> bool:
 
     Where a script does not part words by blanks, or attaches particles to them, any place counts.
     """
-    if not words or words not in text:
-        return False
+    return bool(words) and words in text and re.search(_apart(words, re.escape(words)), text) is not None
+
+
+def _apart(words: str, pattern: str) -> str:
+    """The pattern of words with what must not stand right before and after them."""
     before = rf"(?<!{_OF_WORDS})" + r"(?<!\d[.,])" * words[0].isdigit() if re.match(_OF_WORDS, words[0]) else ""
     after = rf"(?!{_OF_WORDS})" + r"(?![.,]\d)" * words[-1].isdigit() if re.match(_OF_WORDS, words[-1]) else ""
-    return re.search(before + re.escape(words) + after, text) is not None
+    return before + pattern + after
+
+
+def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int, int]]:
+    """Where words stand in a text, as code points; neither white space nor the kind of quotes and dashes counts.
+
+    With `borders` not within a longer word, as in `stands_in`, and case does not count either.
+    """
+    wanted = _alike(words).split()
+    pattern = r"\s+".join(map(re.escape, wanted))
+    pattern = _apart("".join(wanted), pattern) if borders and wanted else pattern
+    yield from (found.span() for found in re.finditer(pattern, _alike(text), re.IGNORECASE * borders) if wanted)
 
 
 def words(text: str) -> list[str]:
@@ -73,6 +88,11 @@ def lies_in(text: str, passage: str, similarity: float = 1.0) -> bool:
 def _share_of_occurrences(text: str, other: str) -> float:
     own = Counter(words(text))
     return (own & Counter(words(other))).total() / own.total() if own else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _alike(text: str) -> str:
+    return text.translate({sign: plain for sign, plain in _FOLDED.items() if plain})  # one for one: places stay
 
 
 @lru_cache(maxsize=4096)

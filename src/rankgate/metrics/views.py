@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Kind, spelled, widest_change
-from rankgate.model.values import Direction, MatchedQuery, Need, Unit
+from rankgate.model.values import Details, Direction, Item, MatchedQuery, Need, Unit
 
 Stage = Literal["final", "raw"]  # list of the line: the one that is returned, or the one before reranking (`raw_topk`)
 
@@ -55,12 +55,15 @@ class View(_Around, frozen=True, kw_only=True):
         stage: final (default), or raw: the list before reranking.
         rewrite: the list of the n-th rewritten question, from 1; the original question's if not given.
         source: only the queries whose gold names this source, spelled exactly so; all queries if not given.
+        item_source: relevant documents count, at their ranks, only where the item states this `source`; where no item
+            does, the line's, if it is one. Others are not found. So recall of all sources adds up to recall.
         judged_only: true removes results that the gold does not judge, so that later ones move up, as trec_eval's `-J`;
             hard negatives and gains of 0 or below are judged.
     """
 
     stage: Stage = "final"
     source: str | None = None
+    item_source: str | None = None
     judged_only: bool = False
 
     low: ClassVar[float | None] = _inner("low")
@@ -91,6 +94,7 @@ class View(_Around, frozen=True, kw_only=True):
     def needs(self) -> frozenset[Need]:
         """The metric's, and the list that is asked of."""
         more = {Need.RAW} if self.stage == "raw" else {Need.REWRITES} if self.rewrite else set()
+        more |= set() if self.item_source is None else {Need.SOURCE}
         return self.metric.needs | more | ({Need.JUDGED} if self.judged_only else set())
 
     @property
@@ -98,6 +102,7 @@ class View(_Around, frozen=True, kw_only=True):
         """The metric's, and of which list or queries; the source is the name's to tell, since anyone may choose it."""
         of_list = " before reranking" if self.stage == "raw" else ""
         of_list += f" for the rewritten question {self.rewrite}" if self.rewrite else ""
+        of_list += ", by documents of one source" if self.item_source is not None else ""
         of_list += ", judged results only" if self.judged_only else ""
         of_queries = ", questions of one source" if self.source is not None else ""
         return f"{self.metric.meaning}{of_list}{of_queries}"
@@ -105,14 +110,36 @@ class View(_Around, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """The metric of the list, or None where there is none or the query is of another source."""
         seen = listed(query, self.stage, self.rewrite) if self._concerns(query) else None
+        seen = seen and self._of_source(seen, query)
         return None if seen is None else self.metric.per_query(condensed(seen) if self.judged_only else seen)
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, or None where the gold leaves the metric undefined or names another source."""
         return self.metric.absent(query) if self._concerns(query) else None
 
+    def stated(self, details: Details) -> bool:
+        """Whether the source of the items is known, where it is asked for."""
+        own = any(item.source is not None for item in details.items or ())
+        return self.item_source is None or own or len(details.source or ()) == 1
+
+    def _of_source(self, seen: MatchedQuery, query: MatchedQuery) -> MatchedQuery:
+        """The list with only those relevant documents in it that come from the source."""
+        if self.item_source is None:
+            return seen
+        items = (seen.details.items if seen.details else None) or [Item()] * seen.retrieved
+        line = query.details.source if query.details else None
+        alone = line[0] if line and len(line) == 1 and all(item.source is None for item in items) else None
+
+        def is_from(rank: int) -> bool:
+            return (items[rank - 1].source if alone is None else alone) == self.item_source
+
+        found = [(hit, doc) for hit, doc in zip(seen.hits, seen.found, strict=True) if is_from(hit[0])]
+        hits, ids = tuple(hit for hit, _ in found), tuple(doc for _, doc in found)
+        repeats = tuple(each for each in seen.repeats if is_from(each[0]))
+        return msgspec.structs.replace(seen, hits=hits, found=ids, repeats=repeats)
+
     def _concerns(self, query: MatchedQuery) -> bool:
-        return self.source is None or (query.sample is not None and query.sample.source == self.source)
+        return self.source is None or (query.sample is not None and self.source in query.sample.source)
 
 
 def listed(query: MatchedQuery, stage: Stage, rewrite: int | None) -> MatchedQuery | None:

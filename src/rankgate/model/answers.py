@@ -141,8 +141,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """How far people have checked the judge of a gate, and so what a floor and a drop may do.
 
     Either counts where it is CALIBRATED, and warns at most otherwise. `lack` says why it is UNCALIBRATED. `labels` and
-    `people` are how many answers were labelled and by how many, `rarer` how many have the rarer verdict; `slope` is J,
-    the part of a true difference that the judge sees.
+    `people` are how many answers were labelled and by how many, `rarer` how many have the rarer verdict, `answers` how
+    many the labelled run has; `slope` is J, the part of a true difference that the judge sees.
     """
 
     floor: JudgeState
@@ -150,6 +150,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     lack: Lack | None = None
     labels: int = 0
     rarer: int = 0
+    answers: int = 0
     people: int = 0
     sensitivity: Rate | None = None
     specificity: Rate | None = None

@@ -71,11 +71,12 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     def standing(self, judge: JudgeMark, metric: str, aged: Lack | None = None) -> Standing:
         """The standing of a judge in one metric; `aged` is why the file as a whole does not count."""
         found = self.metrics.get(metric)
-        lack = aged if self.judge.startswith(judge.id) else Lack.JUDGE
+        lack = aged if self.judge == judge.id else Lack.JUDGE
         if found is None or lack:
             return without_labels(lack or Lack.METRIC)
         own = {key: getattr(found, key) for key in ("labels", "rarer", "sensitivity", "specificity", "slope")}
-        return Standing(floor=found.state(drop=False), drop=found.state(drop=True), people=len(self.people), **own)
+        own |= {"people": len(self.people), "answers": len(found.values)}
+        return Standing(floor=found.state(drop=False), drop=found.state(drop=True), **own)
 
 
 def without_labels(lack: Lack) -> Standing:

@@ -15,7 +15,7 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
     "index": ("index_version", "index"),
     "corpus": ("corpus_version", "corpus"),
     "dataset": ("dataset_version", "dataset"),
-    "chunker": ("chunker", "chunker_version"),
+    "chunker": ("chunker", "chunker_version", "chunking", "chunk_size", "chunk_overlap"),
     "embedder": ("embedder", "embedding_model", "embedder_version"),
     "reranker": ("reranker", "reranker_model", "reranker_version"),
     "results before reranking": ("k_raw",),

@@ -59,7 +59,8 @@ def problems_of(results: Sequence[GateResult], criteria: str | None, base: BaseS
     """Why gates of the criteria of this name could not be judged."""
     unjudged = [result for result in results if result.verdict is Verdict.NOT_JUDGED]
     texts = ((result, sentence) for result in unjudged for sentence in sentences(result, base))
-    return [Problem(sentence, criteria, result.line, f"gate {result.name}") for result, sentence in texts]
+    place = "gate {0.name} in {0.segment}".format, "gate {0.name}".format
+    return [Problem(text, criteria, each.line, place[each.segment is None](each)) for each, text in texts]
 
 
 def waived_text(waived: Waived) -> str:
@@ -84,6 +85,7 @@ def advisory_text(name: str, standing: Standing | None) -> str:
     standing = standing or Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK)
     slope, calibrated = standing.slope, f"{', '.join(LABELLED[:-1])} and {LABELLED[-1]}"
     low = f"as little as {max(slope.low, 0.0):.0%} of a difference in {name}" if slope else f"nothing in {name}"
+    never = "cannot" if slope and slope.high <= SEES_LITTLE else "may not"
     texts = {
         Lack.FILE: "no person has checked this judge; labels on 200 answers would do (`rankgate judge sample`)",
         Lack.JUDGE: "people have checked another judge; repeat `rankgate judge calibrate` with this one",
@@ -93,7 +95,7 @@ def advisory_text(name: str, standing: Standing | None) -> str:
         + ("" if name in LABELLED else f", only of {calibrated}: gate one of these"),
         Lack.QUERIES: "people have labelled a run that has less than half of these questions",
         Lack.SEGMENT: "people have not drawn labels for each segment, so that its floor is the judge's own",
-        JudgeState.UNINFORMATIVE: f"the judge cannot tell right from wrong: it may see {low}",
+        JudgeState.UNINFORMATIVE: f"the judge {never} tell right from wrong: it may see {low}",
         JudgeState.WEAK: f"the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed",
     }
     few = standing.labels < MIN_ANSWERS or standing.rarer < MIN_RARER
@@ -108,10 +110,15 @@ def labels_text(name: str, standing: Standing) -> str:
     """What a gate on a metric may do by people's labels, and what more of them would change."""
     if not (why := advisory_text(name, standing)):
         return "floors and drops may block"
-    may = "floors may block, drops warn at most" if standing.counts else "warns at most"
-    needed, more = standing.labels_needed(), "More labels will not help: fix the rule of labelling, or change the judge"
+    sure = ("drops", "floors") if standing.drop is JudgeState.CALIBRATED else ("floors", "drops")
+    may = "{} may block, {} warn at most".format(*sure) if standing.counts else "warns at most"
+    help_at_all = "will" if standing.slope and standing.slope.high <= SEES_LITTLE else "may"
+    needed = standing.labels_needed()
+    more = f"More labels {help_at_all} not help: fix the rule of labelling, or change the judge"
     more = f"About {needed:,} labelled answers would do" if needed else more
     more = more if standing.rarer else "Draw a larger sample"
+    if standing.answers and (needed or standing.labels + 1) > standing.answers and help_at_all == "may":
+        more = f"{more}; this run has {count_text(standing.answers, 'answer')}, so that it takes a larger one"
     return f"{may}; {why}" + ("" if standing.lack else f". {more}")
 
 
@@ -209,7 +216,7 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
     """What the data leave open; of what violates by its estimate that is noise, of what must be proven safe, harm."""
     safety, doubt = gate.evidence is Evidence.PROVEN_SAFE, ""
     if reason.state is EvidenceState.NO_INTERVAL:
-        units = "clusters" if reason.clusters else "queries"
+        units = ("clusters" if reason.clusters else "queries") + " of like weight" * bool(gate.weighting)
         doubt = f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
     elif reason.state is EvidenceState.INCONCLUSIVE:
         doubt = unproven if reason.ruling is Ruling.VIOLATED and safety else noise
@@ -222,7 +229,7 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
         counts = "which counts as wrong" if reason.count == 1 else "which count as wrong"
         counts = f"{counts}: so" if reason.ruling is Ruling.VIOLATED else "and with the worst verdict there"
         return f"{doubt}; {answers} could not be judged, {counts} {'it' if is_value else 'the change'} is {worst}"
-    lacking = f"only one of the two runs has a value for {count_text(reason.count, 'question')}"
+    lacking = f"only the baseline has a value for {count_text(reason.count, 'question')}"
     return f"{doubt}; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
 
 
@@ -260,7 +267,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         "two runs",
         ReasonKind.UNJUDGED: unjudged_text(gate),
         ReasonKind.ADVISORY: f"advisory: {advisory_text(gate.metric, gate.standing)}",
-        ReasonKind.MUST_PASS: f"{fails}: {metric} is at its worst there",
+        ReasonKind.MUST_PASS: f"{fails}: {metric} {'has no value' if reason.source else 'is at its worst'} there",
         ReasonKind.LOST: f"{count_text(reason.count, 'question was', 'questions were')} lost in {metric}; at most "
         f"{reason.limit} allowed",
         ReasonKind.TOO_SMALL: f"{queries}, fewer than the {reason.limit} that a segment needs to be judged",

@@ -60,6 +60,20 @@ class Counted(msgspec.Struct, frozen=True):
     ci: Interval | None
 
 
+class Weighting(msgspec.Struct, frozen=True, kw_only=True):
+    """What weights do to a gate: value and change without them, and how much rests on few of the scored queries.
+
+    `heaviest` is the largest share of the weights, of `query`, and `effective` is (sum w)^2 / sum w^2: of how many
+    queries of equal weight the value has as much noise.
+    """
+
+    value: float
+    delta: float | None
+    heaviest: float
+    query: str
+    effective: float
+
+
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     """One gate's decision and the numbers behind it.
 
@@ -85,7 +99,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     `counted` is what the floor takes for the value, without a gain that the judge alone has seen. `unjudged` is there
     where a pooled gold set judges less of the run: the `judged` shares of both first k, the changes with the rest
     `relevant`, and left out (`condensed`); where the gold set has a judge's
-    labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant.
+    labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant. `weighting` is
+    there where queries count by their traffic, in all other numbers but `n` and `n_pairs`.
     """
 
     name: str
@@ -98,6 +113,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     severity: Literal["error", "warning"]
     value: float | None
     value_raw: float | None = None
+    weighting: Weighting | None = None
     counted: Counted | None = None
     ci: Interval | None
     threshold: float | None
@@ -165,7 +181,7 @@ class JudgedValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric's value for a run; `undefined` queries are left out of it.
+    """A metric's value for a run, `weighted` as its first gate is; `undefined` queries are left out of it.
 
     `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it. Where the
     metric reads what lines state, `missing` of the undefined are those whose line does not state it.
@@ -180,6 +196,7 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction
     meaning: str
     distribution: Distribution | None = None
+    weighted: bool = False
     with_judge: JudgedValue | None = None
 
 
@@ -205,10 +222,12 @@ class Queries(msgspec.Struct, frozen=True, kw_only=True):
 class SegmentValue(msgspec.Struct, frozen=True, kw_only=True):
     """A metric within a segment; the baseline and the change are over the pairs.
 
-    `delta_ci` is there for the metric whose changes the report lists, in the largest segments.
+    `ci` is the value's own 95 % interval, gated or not. `delta_ci` is there for the metric whose changes the report
+    lists, in the largest segments.
     """
 
     value: float | None
+    ci: Interval | None = None
     n: int
     baseline: float | None
     delta: float | None

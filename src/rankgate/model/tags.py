@@ -74,5 +74,13 @@ def split_tag(tag: str) -> tuple[str, str]:
 def failing(gates: Iterable[GateResult]) -> Callable[[Sequence[str]], bool]:
     """Whether a question with these tags is in a segment that a gate fails, or warns of."""
     violated = (gate.segment for gate in gates if gate.verdict in (Verdict.FAIL, Verdict.WARN))
-    parts = [set(segment.split(CROSSED)) for segment in violated if segment is not None]
-    return lambda tags: any(part <= set(tags) for part in parts)
+    segments = [segment for segment in violated if segment is not None]
+    return lambda tags: any(in_segment(tags, segment) for segment in segments)
+
+
+def in_segment(tags: Sequence[str], segment: str | None) -> bool:
+    """Whether a question with these tags is in a segment, of one tag or of several crossed; None is of all."""
+    if segment is None or segment in tags:
+        return True
+    crossed = (f"{tag}{CROSSED}" for tag in tags)
+    return any(segment.startswith(each) and in_segment(tags, segment[len(each) :]) for each in crossed)

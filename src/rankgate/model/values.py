@@ -104,6 +104,7 @@ class Need(Enum):
     VERSIONS = "doc_version"
     TEXTS = "text"
     ITEM_SCORES = "score"
+    OFFSETS = "start"  # with `end`, the text where an item states no offsets, and the document
     RAW = "raw_topk"
     REWRITES = "rewrites"
     SOURCE = "source"
@@ -154,7 +155,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a gate passed, warned or failed: what the sentence needs beyond the numbers of the gate itself.
 
     `ruling` and `state` are what a limit says of the value or the pairs, whose noise is counted in `clusters` or
-    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only one run
+    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only the baseline
     has, or the value or change with the worst for those that a judge has no word on (`need`), that ruling is in
     doubt. `count` of `among` queries are concerned, and `limit` is what is allowed or needed of them. `source`
     lacks the values, `need` is what the baseline does not state. `corrected_for` is how many segments share the
@@ -175,30 +176,50 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
 
 
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """A passage of a document: the code points `start` to `end`, exclusive, of its text, which `text` may quote."""
+
+    doc: str
+    start: int
+    end: int
+    text: str | None = None
+
+    @property
+    def id(self) -> str:
+        """How judgments name it: `handbook:1042-1311`."""
+        return f"{self.doc}:{self.start}-{self.end}"
+
+
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """One gold query: its judgments and what is known about it.
 
     `gains` maps every judged id to its gain; ids with a gain above zero are relevant. `judge_gains` are a judge's
     labels beside them, for documents that the gold does not judge. `negatives` are documents that must not stand above
-    the relevant ones. `k` is the sample's own cut-off (`metadata.k`) for metrics whose name has none. `answers` are
-    texts of which any one answers the question, `claims` what a right answer must say, each once. `as_of` is the day
-    (ISO 8601) for which it is asked, `source` and `entities` what a router and an entity extractor should have found.
+    the relevant ones. `spans` are the passages among all these, by the ids that stand for them there. `k` is its
+    own cut-off (`metadata.k`) for metrics whose name has none. `answers` are texts of which any one answers the
+    question, `claims` what a right answer must say, each once. `as_of` is the day (ISO 8601) for which it is asked,
+    `source` and `entities` what a router and an entity extractor should have found. `weight` is its traffic, in any
+    unit; the tag `traffic:head`, `traffic:torso` or `traffic:tail` comes from it. A `draft` is one that nobody has
+    reviewed.
     """
 
     query_id: str
     gains: Mapping[str, float]
     judge_gains: Mapping[str, float] = {}
     negatives: tuple[str, ...] = ()
+    spans: Mapping[str, Span] = {}
     question: str | None = None
     tags: tuple[str, ...] = ()
     k: int | None = None
     no_answer: bool = False
+    draft: bool = False
     answers: tuple[str, ...] = ()
     claims: tuple[GoldClaim, ...] = ()
     as_of: str | None = None
-    source: str | None = None
+    source: tuple[str, ...] = ()
     entities: tuple[str, ...] | None = None
     cluster: str | None = None
+    weight: float | None = None
     line: int | None = None
 
     def relevant(self) -> list[str]:
@@ -206,16 +227,18 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return [doc for doc, gain in self.gains.items() if gain > 0]
 
     def judgments(self) -> list[Any]:
-        """The gains and, where there are any, the claims, as JSON can hold them, whatever their order in the file."""
+        """The gains and, where there are any, claims, weight, texts of spans, as JSON can hold them, in one order."""
         claims = [sorted((claim.text, claim.vital) for claim in self.claims)] if self.claims else []
-        return [sorted(self.gains.items()), *claims]
+        quoted = sorted((span.id, span.text) for span in self.spans.values() if span.text is not None)
+        others = [each for each in (self.weight, quoted or None) if each is not None]
+        return [sorted(self.gains.items()), *claims, *others]
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
-    `fingerprint` is a digest of the judgments, claims among them, whatever the format; None until somebody asks for it
-    (`fingerprint_of`).
+    `fingerprint` is a digest of the judgments, claims and weights among them, whatever the format; None until somebody
+    asks for it (`fingerprint_of`).
     `left_out` are those of the file that are not judged here: private ones, or the others of a `private` part.
     """
 
@@ -231,14 +254,22 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
         """The queries of the whole file."""
         return {**self.samples, **self.left_out} if self.left_out else self.samples
 
+    @property
+    def unweighted(self) -> list[Sample]:
+        """The queries of the whole file without a weight."""
+        return [sample for sample in self.all_samples.values() if sample.weight is None]
+
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """What the run says of one retrieved item beyond its id, as far as a metric asked; `version` is an ISO day."""
+    """What the run says of an item beyond its id, as far as asked; `version` is an ISO day, `end` goes with `start`."""
 
     doc_id: str | None = None
     version: str | None = None
     text: str | None = None
     score: float | None = None
+    source: str | None = None
+    start: int | None = None
+    end: int | None = None
 
 
 class Generated(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -261,17 +292,18 @@ class Details(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the run says of a query beyond ranked ids, as far as a metric asked for it; None where it does not say.
 
     `items` stand in the order of the ids. `raw` is the list before reranking, `rewrites` the lists that rewritten
-    forms of the question gave. `source` is where the question was routed, `scores` are other tools' numbers, `judges`
-    has who gave them where that is named. A time or a number that its tool left undefined (null) is None. `generated`
-    is there where the line has any key of it, `verdicts` (one set a repeat) where a judge was asked for. `records` is
-    the JSON list of the verdicts that were stored with the answer; no run but a stored one has any.
+    forms of the question gave. `source` are the sources that the question was routed to or, of a line that says none,
+    those of its items. `scores` are other tools' numbers, `judges` has who gave them where that is named. A time or a
+    number that its tool left undefined (null) is None. `generated` is there where the line has any key of it,
+    `verdicts` (one set a repeat) where a judge was asked for. `records` is the JSON list of the verdicts that were
+    stored with the answer; no run but a stored one has any.
     """
 
     items: Sequence[Item] | None = None
     raw: Ranking | None = None
     rewrites: Sequence[Ranking] | None = None
     latency_ms: Mapping[str, float | None] | None = None
-    source: str | None = None
+    source: tuple[str, ...] | None = None
     entities: Sequence[str] | None = None
     scores: Mapping[str, float | None] | None = None
     judges: Mapping[str, str] | None = None
@@ -314,7 +346,7 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_def
     `hits` are (rank, gain) of the relevant documents found, by rank; `found` are their ids in the same order;
     `ideal` are all positive gains of the gold, descending; `retrieved` is the length of the list; `k` is the cut-off
     for metrics that leave it to the sample. `repeats` are (rank, gain) of further items of a document that is a hit
-    already, which only matching by document or text can give.
+    already, which only matching by document, text or span can give. By span several passages may be found at one rank.
 
     The rest is there only where a metric needs it, else empty or None: `judged` and `negatives` are ranks of items that
     the gold judges at all, and of its hard negatives; `ids` and `baseline_ids` the list and the baseline's list for
@@ -382,7 +414,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none.
     `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the
     lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
-    could have stated it. `clusters` has the cluster of each query where the gold names any.
+    could have stated it. `clusters` has the cluster of each query where the gold names any, `weights` those of all
+    queries if each has one, as parts of the largest.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
@@ -399,6 +432,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     outlines: Mapping[str, Outline] = {}
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
     unstated: Mapping[Need, str] = {}
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}

@@ -25,7 +25,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     None and 0 when they are whole. `gold` is the gold set of that time, where it is known, and `lineage` says which
     accepted run it is. `judge` is who judged its answers. `file` is there
     where parts of it can be read quickly, and by several processes; `share_read`
-    says how much of its `rankings` have been read, from 0 to 1, where that is known.
+    says how much of its `rankings` have been read, from 0 to 1, where that is known. `scored` are the queries of the
+    file whose scores were joined to it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     judge: JudgeMark | None = None
     file: RunFile | StoredRun | None = None
     share_read: Callable[[], float] | None = None
+    scored: frozenset[str] = frozenset()
 
 
 class ProblemLog:
@@ -73,9 +75,15 @@ def once(ids: list[str]) -> tuple[list[str], int]:
     return unique, len(ids) - len(unique)
 
 
-def id_of(value: object, what: str) -> str:
-    """An id as text; an integer equals its decimal digits. A ValueError that begins with `what` for all else."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
+def all_of(written: str | int | list[str | int] | None) -> tuple[str, ...]:
+    """What is written as one id or as a list of them, each once; nothing where nothing is written."""
+    listed = written if isinstance(written, list) else [] if written is None else [written]
+    return tuple(dict.fromkeys(map(str, listed)))
+
+
+def id_of(value: object, what: str, *, some: bool = False) -> str:
+    """An id as text, `some` for none that is empty; an integer equals its digits. A ValueError for all else."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or (some and value == ""):
         raise ValueError(f"{what}: expected an id, found {shown(value)}")
     return str(value)
 

@@ -1,29 +1,125 @@
-"""The documents that were indexed, from JSONL: `{"id": …, "text": …}` a line, or BEIR's `_id`, `title` and `text`."""
+"""The documents that were indexed, from JSONL: `{"id": …, "text": …}` a line, or BEIR's `_id`, `title` and `text`.
+
+Whole documents are read from Markdown, HTML and plain text as well, in a file or a directory.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import Source, open_source
 
 _IDS = ("chunk_id", "id", "_id", "doc_id")
 _TEXTS = ("text", "contents")
+_MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")
+SUFFIXES = (*_MARKDOWN, ".txt", ".rst", *_HTML, ".jsonl")
+_SKIPPED = frozenset({"script", "style", "template", "noscript", "svg", "title"})  # no text of the page
+_INLINE = re.compile(
+    "a|abbr|b|bdi|bdo|cite|code|data|del|dfn|em|font|i|img|ins|kbd|mark|q|s|samp|small|span|strong|su[bp]|time|tt|u|var|wbr"
+).fullmatch
+_MARKS = {f"h{level}": "#" * level + " " for level in range(1, 7)} | {"summary": "###### ", "li": "- "}
 
 
 class Document(msgspec.Struct, frozen=True, gc=False):
     """A document or a chunk of one as it was indexed; `doc_id` is the document that a chunk belongs to, if it says so.
 
-    `text` is its title, where there is one, and its text.
+    Of `read_corpus` the text begins with the title, where there is one; of `source_texts` offsets count from its start.
     """
 
     id: str
     text: str
     doc_id: str | None = None
+    title: str | None = None
+
+
+def source_texts(path: str) -> Iterator[Document]:
+    r"""The documents of a file or, by sorted path, of all files below a directory that have one of `SUFFIXES`.
+
+    The id is the file's path relative to the directory, with `/`, or a single file's name; in JSONL the line's own. The
+    text is the file's, line ends as `\n` and without a byte order mark; of HTML what a reader sees, with headings and
+    `<summary>` as Markdown headings; of JSONL the text without the title. Hidden and empty files are skipped.
+
+    Raises:
+        RankgateError: nothing to read, not UTF-8, lines that are no documents or chunks of one; all at once.
+    """
+    root = Path(path)
+    below = [each for each in root.rglob("*") if not any(part.startswith(".") for part in each.relative_to(root).parts)]
+    wanted = (each for each in (below if root.is_dir() else [root]) if each.suffix.lower() in SUFFIXES)
+    files = [each for each in wanted if each == root or (each.is_file() and each.read_bytes().strip())]
+    if not files and root.exists():
+        raise bad_input(f"has no document; they end in {', '.join(SUFFIXES)}", file=path)
+    log, seen = ProblemLog(), dict[str, str]()
+    for file in sorted(files, key=Path.as_posix) or [root]:
+        name = file.name if file == root else file.relative_to(root).as_posix()
+        try:
+            with open_source(str(file)) as source:
+                if name.lower().endswith(".jsonl"):
+                    yield from _documents(source, seen, log, whole=True)
+                else:
+                    yield _of_file(source.text(), name)
+        except RankgateError as error:
+            log.problems = [*dict.fromkeys([*log.problems, *error.problems])]
+    log.raise_if_any()
+
+
+def _of_file(text: str, name: str) -> Document:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if name.lower().endswith(_HTML):
+        page = _Page()
+        page.feed(f"{text}<p>")
+        page.close()
+        title = " ".join("".join(page.title).split())
+        return Document(name, "\n\n".join(page.blocks) + "\n", title=title or None)
+    heading = re.search(r"^# +(.*?)[ #]*$", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
+    return Document(name, text, title=(heading and heading[1]) or None)
+
+
+class _Page(HTMLParser):
+    """The blocks of a page, white space folded but in `<pre>`, headings and list items marked as in Markdown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title: list[str] = []
+        self.blocks: list[str] = []
+        self._words: list[str] = []
+        self._within = ""  # the element whose content is no text, or is kept as it is
+        self._mark = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 -- the parser's signature
+        if tag == "br":
+            self._words.append("\n")
+        elif not _INLINE(tag):
+            self._end_block()
+            self._mark = _MARKS.get(tag, self._mark)
+            self._within = self._within or (tag if tag in _SKIPPED or tag == "pre" else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if not _INLINE(tag):
+            self._end_block()
+            self._mark, self._within = "", "" if tag == self._within else self._within
+
+    def handle_data(self, data: str) -> None:
+        if self._within in _SKIPPED:
+            self.title += [data] * (self._within == "title")
+        else:
+            self._words.append(data if self._within else re.sub(r"\s+", " ", data))
+
+    def _end_block(self) -> None:
+        text = "".join(self._words)
+        text = text.strip("\n") if self._within else re.sub(r" *\n *", "\n", re.sub(" +", " ", text)).strip()
+        if text.strip():
+            self.blocks.append(self._mark + text)
+            self._mark = ""
+        self._words.clear()
 
 
 def read_corpus(path: str) -> list[Document]:
@@ -33,20 +129,28 @@ def read_corpus(path: str) -> list[Document]:
         RankgateError: unreadable, or lines that are no documents, with the line of each.
     """
     log = ProblemLog()
-    documents: dict[str, Document] = {}
-    lines: dict[str, int] = {}
     with open_source(path) as source:
-        for number, line in source.lines():
-            try:
-                document = _document(strict_json(line))
-                if lines.setdefault(document.id, number) != number:
-                    raise ValueError(f"the id {shown(document.id)} stands on line {lines[document.id]} already")
-            except ValueError as error:
-                log.add(Problem(_hinted(error, source, number), source.name, number))
-                continue
-            documents[document.id] = document
+        found = [*_documents(source, {}, log)]
         log.raise_if_any()
-    return list(documents.values())
+    return [Document(each.id, " ".join(filter(None, (each.title, each.text))), each.doc_id) for each in found]
+
+
+def _documents(source: Source, seen: dict[str, str], log: ProblemLog, *, whole: bool = False) -> Iterator[Document]:
+    """The documents of JSONL; what is none is noted, what stands in `seen` already, and a chunk of a `whole` one."""
+    for number, line in source.lines():
+        place = Problem("", source.name, number)
+        try:
+            document = _document(strict_json(line))
+            first = seen.setdefault(document.id, str(place))
+            if first != str(place):
+                raise ValueError(f"the id {shown(document.id)} stands in {first} already")
+            if whole and document.doc_id not in (None, document.id):
+                raise ValueError(f"{shown(document.id)} is a chunk; a corpus holds whole documents")
+        except ValueError as error:
+            several = number == 1 and isinstance(error, JsonError) and source.head.lstrip().startswith((b"{", b"["))
+            log.note(place, f"{error}{'; a corpus is JSONL, one document a line' if several else ''}")
+        else:
+            yield document
 
 
 def _document(value: Any) -> Document:
@@ -59,21 +163,12 @@ def _document(value: Any) -> Document:
     text_key = next((key for key in _TEXTS if key in value), None)
     if text_key is None:
         raise ValueError(f"document {shown(value[key])} has no text; it stands under {' or '.join(_TEXTS)}")
-    title = [] if value.get("title") is None else [_text("title", value["title"])]
-    return Document(
-        id=id_of(value[key], key),
-        text=" ".join(filter(None, [*title, _text(text_key, value[text_key])])),
-        doc_id=None if value.get("doc_id") is None else id_of(value["doc_id"], "doc_id"),
-    )
+    title = None if value.get("title") is None else _text("title", value["title"])
+    doc_id = None if value.get("doc_id") is None else id_of(value["doc_id"], "doc_id")
+    return Document(id_of(value[key], key), _text(text_key, value[text_key]), doc_id, title or None)
 
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{key}: expected text, found {shown(value)}")
     return value
-
-
-def _hinted(error: ValueError, source: Source, number: int) -> str:
-    """What is wrong; of a JSON file that is no JSONL also what is wanted."""
-    one_value = number == 1 and isinstance(error, JsonError) and source.head.lstrip().startswith((b"{", b"["))
-    return f"{error}; a corpus is JSONL, one document a line" if one_value else str(error)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
+from typing import Any
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.mapping import FieldMap, MissingNameError, named_in
 from rankgate.readers.recognition import plain, separator_of
 from rankgate.readers.source import Source, utf8_message
 
@@ -28,22 +31,29 @@ class Table:
         self._broken = csv.Error
         self._reader = csv.reader(_decoded(source), delimiter=separator_of(source.head), strict=True)
         self.line, self.columns = next(self._records(), (1, []))
-        self._places = {plain(column): place for place, column in enumerate(self.columns)}
+        self._places = {plain(column) for column in self.columns}
         if len(self._places) != len(self.columns):
             names = [plain(column) for column in self.columns]
             twice = next(name for name in names if names.count(name) > 1)
             raise bad_input(f"two columns are called {shown(twice)}; keep one", file=self.name, line=self.line)
 
-    def place(self, column: str) -> int | None:
-        """Where a column stands; case and surrounding blanks do not matter. None where there is none."""
-        return self._places.get(plain(column))
+    def records(self, fields: FieldMap | None = None) -> Iterator[tuple[Problem, dict[str, Any]]]:
+        """Rows with their places, by the columns' names as a map spells them; case and blanks around do not matter.
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Numbered rows that have as many cells as the header; the others are noted."""
-        count, listed = len(self.columns), on_one_line(", ".join(self.columns))
+        A row has as many cells as the header, or one, as Quepid writes a query without ratings; others are noted.
+        """
+        names = named_in(fields)
+        for key, name in names.items():
+            if plain(name) not in self._places:
+                error = MissingNameError(key, name, "the table", self.columns)
+                self.log.add(error.at(Problem("", self.name, self.line)))
+        self.log.raise_if_any()
+        spelled = {plain(name): name for name in names.values()}
+        columns = [spelled.get(plain(column), column) for column in self.columns]
+        count, listed = len(columns), on_one_line(", ".join(self.columns))
         for number, cells in self._records():
-            if len(cells) == count:
-                yield number, cells
+            if len(cells) == count or (len(cells) == 1 and "score" not in names and "rank" not in names):
+                yield Problem("", self.name, number), dict(zip_longest(columns, cells))
             else:
                 message = f"expected {count} cells ({listed}), found {len(cells)}: {shown(cells)}"
                 self.log.add(Problem(message, self.name, number))
@@ -55,7 +65,7 @@ class Table:
             try:
                 cells = next(self._reader, None)
             except self._broken as error:
-                message = f"broken CSV: {error}; a cell with quotes is quoted, and its quotes doubled"
+                message = f"broken CSV: {on_one_line(str(error))}; a cell with quotes is quoted, and its quotes doubled"
                 raise bad_input(message, file=self.name, line=begins) from error
             if cells is None:
                 return
@@ -86,6 +96,14 @@ def columns_of(
         else:
             text = shown(" ".join(columns))
             log.add(Problem(f"expected {count} columns ({layout}), found {len(columns)}: {text}", name, number))
+
+
+def records_in(
+    rows: Iterable[tuple[int, list[str]]], layout: str, name: str
+) -> Iterator[tuple[Problem, dict[str, str]]]:
+    """The same rows by the names of their columns, with their places."""
+    for number, columns in rows:
+        yield Problem("", name, number), dict(zip(layout.split(), columns, strict=True))
 
 
 def _decoded(source: Source) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,7 +23,8 @@ from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.ranges import RunFile
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row
-from rankgate.readers.source import Source, open_source
+from rankgate.readers.samples import with_traffic
+from rankgate.readers.source import Source, is_spread, open_source, shown_path
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -42,6 +44,7 @@ GOLD_FORMATS: dict[str, Format] = {
     "ragas": Format("Ragas", "rankgate.readers.ragas:GOLD"),
     "llama_index": Format("LlamaIndex", "rankgate.readers.llama_index:GOLD"),
     "dict": Format("ranx, pytrec_eval", "rankgate.readers.score_dicts:GOLD"),
+    "judgments": Format("CSV, TSV, Parquet, OpenSearch, Elasticsearch, Quepid", "rankgate.readers.judgments:GOLD"),
 }
 RUN_FORMATS: dict[str, Format] = {
     "jsonl": Format("JSONL", "rankgate.readers.run_lines:JSONL"),
@@ -62,7 +65,11 @@ MAPPED_FORMATS: dict[str, tuple[bytes, str]] = {
     "parquet": (b"PAR1", "rankgate.readers.parquet:read_mapped_parquet"),
 }
 
-_NO_GOLD = "no gold format starts like that"
+_NO_GOLD = (
+    "no gold format starts like that; judgments under other names are read with "
+    "`map: {query_id: …, chunk_id: …, gain: …}` under inputs.gold"
+)
+_MAX_NAMES = 20
 _NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape are read with `map:` under inputs.run"
 _BATCH = 1_000
 
@@ -84,23 +91,37 @@ def listed(table: Mapping[str, Format]) -> str:
     return ", ".join(row.label for row in table.values())
 
 
-def read_gold(path: str, format: str | None = None, *, most_problems: int | None = None) -> Gold:  # noqa: A002
-    """Read a gold set; the format is detected from the content unless it is named.
+def read_gold(
+    path: str,
+    format: str | None = None,  # noqa: A002
+    map: FieldMap | None = None,  # noqa: A002
+    *,
+    most_problems: int | None = None,
+    scored: bool = True,
+) -> Gold:
+    """Read a gold set, or a folder of BEIR; the format is detected from the content unless it, or a map, is named.
 
     Raises:
-        RankgateError: unreadable or malformed, with every problem in it, or no relevant document in it at all.
+        RankgateError: unreadable or malformed, with every problem in it, or, to be `scored`, without relevant document.
     """
-    with open_source(path) as source:
-        name = _named(format, GOLD_FORMATS, "gold") or _recognised(source, gold=True)
+    file, queries = _at("rankgate.readers.qrels:beir_files")(path) if Path(path).is_dir() else (path, None)
+    with open_source(file) as source:
         log = ProblemLog(most_problems)
-        samples = gold_format(name).read(source, log)
+        if map is None:
+            name = _named(format, GOLD_FORMATS, "gold") or _recognised(source, gold=True)
+            samples = gold_format(name).read(source, log)
+        else:
+            name = _named(format, MAPPED_FORMATS, "mapped gold") or _container(source)
+            samples = _at("rankgate.readers.judgments:read_mapped_gold")(map, source, log)
         log.raise_if_any()
-        if not any(sample.relevant() for sample in samples.values()):
+        samples = _at("rankgate.readers.qrels:with_questions")(samples, queries) if queries else samples
+        if scored and not any(sample.relevant() for sample in samples.values()):
             plural = "s" if len(samples) > 1 else ""
             count = f"{len(samples)} sample{plural}, none of which" if samples else "no sample, so none"
             message = f"the gold set has {count} names a relevant document; nothing could be scored"
             raise bad_input(message, file=source.name)
-        return Gold(samples=samples, name=source.name, format=name)
+        shown_name = source.name if file == path else shown_path(path)
+        return Gold(samples=with_traffic(samples), name=shown_name, format=name)
 
 
 def read_run(
@@ -114,7 +135,7 @@ def read_run(
     """Open a run; the format is detected from the content unless it is named. Rankings are read as they are asked for.
 
     Args:
-        path: of the file, or `-`.
+        path: of the file, or `-`; of Parquet also a folder, a pattern such as `out/*.parquet`, or an address.
         format: one of `RUN_FORMATS`, or of `MAPPED_FORMATS` where a map is given.
         needs: what the metrics read beyond ids.
         map: which keys or columns of a file in no known shape hold what.
@@ -126,7 +147,8 @@ def read_run(
     read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
     quick, provenance = None, dict[str, Any]()
     with ExitStack() as opening:
-        source = opening.enter_context(open_source(path))
+        opener = _at("rankgate.readers.parquet:open_parts") if is_spread(path) else open_source
+        source: Source = opening.enter_context(opener(path))
         if map is None:
             name = _named(format, RUN_FORMATS, "run") or _recognised(source, gold=False)
             row = run_format(name)
@@ -180,7 +202,9 @@ def _recognised(source: Source, *, gold: bool) -> str:
     why = why or _of_the_other_kind(source, gold=not gold)
     if possible and not why:
         return possible
-    why = why or (_NO_GOLD if gold else _NO_RUN)
+    names = [*start.keys] if start.json else start.header
+    found = f" (found: {', '.join(map(shown, names[:_MAX_NAMES]))})" if len(names) > 1 else ""
+    why = why or (_NO_GOLD if gold else _NO_RUN) + found
     what = f"cannot be read as {what}: it starts with {shown(first_row(start.head)[:80].rstrip())}"
     raise bad_input(f"{what}; {why} (known formats: {', '.join(table)})", file=source.name)
 

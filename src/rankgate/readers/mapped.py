@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import ProblemLog, id_of
+from rankgate.readers.base import ProblemLog, finite_number, id_of, whole_number
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.json_text import explain, line_json, source_json
-from rankgate.readers.mapping import FieldMap, Finder, MissingNameError, names_of
+from rankgate.readers.mapping import MISSING, FieldMap, Finder, MissingNameError, look_up, names_of, unpacked
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.run_lines import rankings_of
 from rankgate.readers.run_shapes import ANSWER_KEYS
@@ -20,29 +20,29 @@ from rankgate.readers.source import Source
 # Objects, each with its place for messages.
 Records = Iterable[tuple[Problem, Any]]
 T = TypeVar("T")
-_EXTRAS = ("text", "doc_id", "doc_version")
+_EXTRAS = ("text", "doc_id", "doc_version", "start", "end")
 
 
 def read_mapped_json(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from JSONL or one JSON list: a query an object where the map has `items`, else a result an object."""
-    return read_records(fields, json_records(source, log), source.name, needs, log)
+    return read_records(fields, json_records(source, log, fields.records), source.name, needs, log)
 
 
 def read_records(
-    fields: FieldMap, records: Records, name: str, needs: frozenset[Need], log: ProblemLog
+    fields: FieldMap, records: Records, name: str, needs: frozenset[Need], log: ProblemLog, *, cells: bool = False
 ) -> Iterator[Ranking]:
-    """Rankings from objects of a file; a name of the map that a required value or every object lacks is an error."""
+    """Rankings from objects of a file, or rows of `cells`; a name of the map that they lack is an error."""
     finder = Finder(fields, needs)
     if fields.items is not None:
-        yield from rankings_of(_looked_up(records, _line, finder, log), needs, log)
+        yield from rankings_of(looked_up(records, _line, finder, log), needs, log)
         return
     rows = Rows(Order.of(scored=fields.score is not None, ranked=fields.rank is not None))
-    for _, place, (query_id, row, times) in _looked_up(records, _row, finder, log):
+    for _, place, (query_id, row, times) in looked_up(records, _cells if cells else _row, finder, log):
         rows.add(query_id, row, place.line, times)
     yield from rows.rankings(name, needs, log)
 
 
-def _looked_up(
+def looked_up(
     records: Records, look: Callable[[Any, Finder], T], finder: Finder, log: ProblemLog
 ) -> Iterator[tuple[int, Problem, T]]:
     """What each object holds, after its number and its place; what is wrong or missing is noted."""
@@ -64,7 +64,7 @@ def _line(record: Any, finder: Finder) -> dict[str, Any]:
     """The contract's line for an object that is a query."""
     query_id = id_of(finder.required("query_id", record, "the object"), "the query")
     query, listed = f"query {shown(query_id)}", finder.fields.items
-    entries = finder.required("items", record, query)
+    entries = unpacked(finder.required("items", record, query))
     if isinstance(entries, str) and entries.startswith("["):
         raise ValueError(f"{query}: {listed} is {shown(entries)}: {RAGAS_CSV}")
     if not isinstance(entries, list):
@@ -106,15 +106,49 @@ def _row(record: Any, finder: Finder) -> tuple[str, Row, Any]:
     return query_id, Row(doc, score, int(rank), extras or None), _times(finder.optional("latency_ms", record))
 
 
+def _cells(record: Mapping[str, str], finder: Finder) -> tuple[str, Row, Any]:
+    """The same of a row of texts, where an empty one says nothing."""
+    names = {key: getattr(finder.fields, key) for key in ("query_id", "chunk_id", *_READ_AS) if finder.names(key)}
+    query = f"query {shown(record[names['query_id']])}"
+    values: dict[str, Any] = {name: cell or None for name, cell in record.items()}
+    for key, what in (("query_id", "query"), ("chunk_id", "result")):
+        cell = record[names[key]]
+        if not cell:
+            raise ValueError(f"{query}: the id of the {what} is empty")
+        if cell.startswith(("['", '["')) and cell.endswith("]"):
+            raise ValueError(f"{query}: {shown(cell)} is no id: {RAGAS_CSV}")
+    for key in (key for key in _READ_AS if key in names):
+        text = record[names[key]].strip()
+        number = _READ_AS[key](text)
+        if number is None and (text or key in ("score", "rank")):
+            raise ValueError(f"{query}: {_unlike(record[names[key]], key, record[names['chunk_id']])}")
+        values[names[key]] = number
+    return _row(values, finder)
+
+
+_READ_AS = {
+    "score": finite_number,
+    "rank": whole_number,
+    "latency_ms": finite_number,
+    "start": whole_number,
+    "end": whole_number,
+}
+
+
+def _unlike(value: Any, what: str, doc: str | int) -> str:
+    kind = "a whole number" if what in ("rank", "start", "end") else "a finite number"
+    header = "; if that is a header, remove the row" if str(value) in _READ_AS else ""
+    return f"the {what} of {shown(doc)} is {shown(value)}; expected {kind}{header}"
+
+
 def _number(value: Any, what: str, doc: str | int) -> float | int:
     """A finite number; a rank is a whole one."""
-    if not _is_number(value) or not math.isfinite(value) or (what == "rank" and value % 1):
-        kind = "a whole number" if what == "rank" else "a finite number"
-        raise ValueError(f"the {what} of {shown(doc)} is {shown(value)}; expected {kind}")
+    if not is_number(value) or not math.isfinite(value) or (what == "rank" and value % 1):
+        raise ValueError(_unlike(value, what, doc))
     return int(value) if what == "rank" else float(value)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Whether it is a number of any kind, a Parquet file's decimals included."""
     return hasattr(value, "as_integer_ratio") and not isinstance(value, bool)
 
@@ -125,7 +159,7 @@ def _times(value: Any) -> Any:
         return None
     stages = value if isinstance(value, Mapping) else {"total": value}
     known = {str(stage): time for stage, time in stages.items() if time is not None}
-    return {stage: float(time) if _is_number(time) else time for stage, time in known.items()}
+    return {stage: float(time) if is_number(time) else time for stage, time in known.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -133,8 +167,25 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def json_records(source: Source, log: ProblemLog) -> Records:
-    """The values of JSONL, or the entries of one JSON list, with their places; a line that is none is noted."""
+def json_records(source: Source, log: ProblemLog, under: str | None = None) -> Records:
+    """The values of JSONL, or the entries of one JSON list, with their places; a line that is none is noted.
+
+    With `under` the file is one value, with the list under that name, or `key`s with `value`s in place of a list.
+    """
+    if under is not None:
+        whole = source_json(source)
+        listed = look_up(whole, under) if under else whole
+        if isinstance(listed, Mapping):
+            for key, value in listed.items():
+                own = value if isinstance(value, Mapping) else {}
+                yield Problem("", source.name), {**own, "key": key, "value": value}
+            return
+        if not isinstance(listed, list):
+            found = ", ".join(map(shown, names_of(whole))) if listed is MISSING else shown(listed)
+            message = f"expected a list under {shown(under)} (found: {found})"
+            raise bad_input(message, file=source.name, key="map.records")
+        yield from ((Problem("", source.name, None, f"{under}[{at}]"), each) for at, each in enumerate(listed))
+        return
     if source.head.lstrip().startswith(b"["):
         yield from ((Problem("", source.name, None, f"[{at}]"), entry) for at, entry in enumerate(source_json(source)))
         return

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
 import msgspec
 
-from rankgate.errors import Problem, did_you_mean, shown
+from rankgate.errors import Problem, bad_input, did_you_mean, shown
 from rankgate.model.values import Need
+from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.run_shapes import ANSWER_KEYS
 
 _DEEPEST = 3
@@ -20,6 +24,7 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
 
     query_id: str
+    records: str | None = None
     items: str | None = None
     chunk_id: str | None = None
     score: str | None = None
@@ -28,12 +33,17 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     doc_id: str | None = None
     doc_version: str | None = None
+    start: str | None = None
+    end: str | None = None
     latency_ms: str | None = None
     answer: str | None = None
     citations: str | None = None
     context: str | None = None
     context_texts: str | None = None
     abstained: str | None = None
+    gain: str | None = None  # this and the next two of gold sets alone
+    question: str | None = None
+    weight: str | None = None
 
     def problem(self) -> tuple[str, str] | None:
         """What the map lacks, as (key, message); None where it can be read by."""
@@ -56,10 +66,56 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
         return -1 if self.order == "ascending" else 1
 
 
-NAMES = tuple(key for key in FieldMap.__struct_fields__ if key != "order")  # what the map names in the file
+# What people call columns and keys, without case and signs, the likelier first; two of one set are ambiguous.
+TEXT = {"query", "querytext", "question", "searchterm", "searchquery", "userinput"}
+QUERY = ({"queryid", "qid", "topicid", "topic"}, TEXT)  # a query goes by its text where it has no id
+DOC = ({"chunkid"}, {"docno"}, {"docid", "documentid", "corpusid", "passageid", "productid", "pid", "id"})
+ROLES = {"query_id": "the query", "chunk_id": "the document's id", "score": "what orders", "gain": "the rating"}
+Sets = Sequence[Collection[str]]
+
+
+def named(sets: Sets, names: Iterable[str]) -> list[str]:
+    """The names of the first set that has any."""
+    bare = [(re.sub(r"[\W_]+", "", name).casefold(), name) for name in names]
+    return next(filter(None, ([name for key, name in bare if key in known] for known in sets)), [])
+
+
+def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, place: Problem) -> dict[str, str]:
+    """The name for each role; a RankgateError says which is lacking or there twice, and the map to write."""
+    found = {role: named(sets, names) for role, sets in roles.items()}
+    for role, each in found.items():
+        if len(each) != 1:
+            what = f"{' and '.join(map(shown, each))} could both be" if each else "no usual name for"
+            known = {key: one[0] if len(one) == 1 else None for key, one in found.items()}
+            said = f"{what} {ROLES[role]} (found: {', '.join(map(shown, names[:_MAX_NAMES])) or 'nothing'})"
+            raise bad_input(f"{said}; {advice(known, kind)}", file=place.file, line=place.line, key=place.key)
+    return {role: each[0] for role, each in found.items()}
+
+
+def advice(known: Mapping[str, str | None], kind: str) -> str:
+    """The map to write, with COLUMN where a name is not known; scores have none."""
+    if kind == "scores":
+        return "call its column query_id"
+    plain = {key: name if re.fullmatch(r"\w[\w .-]*", name or "") else json.dumps(name) for key, name in known.items()}
+    pairs = (f"{key}: {plain[key] if name else 'COLUMN'}" for key, name in known.items())
+    return f"name them with `map: {{{', '.join(pairs)}}}` under inputs.{kind}, beside `path`"
+
+
+def named_in(fields: FieldMap | None) -> dict[str, str]:
+    """What a map names in a row of the file, by its keys."""
+    stated = {} if fields is None else msgspec.structs.asdict(fields)
+    return {key: name for key, name in stated.items() if name is not None and key not in ("order", "records")}
+
+
 # What is read only where a metric needs it; the rest always.
-_NEEDED = {"text": Need.TEXTS, "doc_id": Need.DOCS, "doc_version": Need.VERSIONS, "latency_ms": Need.LATENCY}
-_NEEDED |= dict.fromkeys(ANSWER_KEYS, Need.ANSWER)
+_NEEDED = {"text": {Need.TEXTS, Need.OFFSETS}, "doc_id": {Need.DOCS, Need.OFFSETS}, "doc_version": {Need.VERSIONS}}
+_NEEDED |= {"start": {Need.OFFSETS}, "end": {Need.OFFSETS}, "latency_ms": {Need.LATENCY}}
+_NEEDED |= {key: {Need.ANSWER} for key in ANSWER_KEYS}
+
+
+def needed(key: str, needs: frozenset[Need]) -> bool:
+    """Whether what the map names under this key is read for these needs."""
+    return key not in _NEEDED or not needs.isdisjoint(_NEEDED[key])
 
 
 class MissingNameError(ValueError):
@@ -87,8 +143,7 @@ class Finder:
     def __init__(self, fields: FieldMap, needs: frozenset[Need]) -> None:
         self.fields = fields
         self.needs = needs
-        named = ((key, getattr(fields, key)) for key in NAMES if _NEEDED.get(key) in {None, *needs})
-        self._names: dict[str, str] = {key: name for key, name in named if name is not None}
+        self._names = {key: name for key, name in named_in(fields).items() if needed(key, needs)}
         self._found: set[str] = set()
         self._lacking: dict[str, Problem] = {}
         self._missed: dict[str, Problem] = {}
@@ -133,7 +188,8 @@ MISSING = object()  # in place of what a record does not have; null is a value
 
 
 def look_up(record: Any, name: str) -> Any:
-    """The value under a name, dots reaching into nested objects; `MISSING` where it is not there."""
+    """The value under a name, dots reaching into objects, also those of a text that holds JSON; else `MISSING`."""
+    record = unpacked(record)
     if not isinstance(record, Mapping):
         return MISSING
     if name in record:
@@ -149,8 +205,22 @@ def look_up(record: Any, name: str) -> Any:
     return MISSING
 
 
+def unpacked(value: Any) -> Any:
+    """What a text holds as a JSON object or list; any other value as it is."""
+    return _json_in(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
+
+
+@lru_cache(maxsize=8)  # a record's text is looked into once for every name
+def _json_in(text: str) -> Any:
+    try:
+        return strict_json(text)
+    except JsonError:
+        return text
+
+
 def names_of(record: Any, depth: int = _DEEPEST) -> Iterator[str]:
     """The names by which a record's values can be looked up, nested ones with dots."""
+    record = unpacked(record)
     for key, value in record.items() if isinstance(record, Mapping) else ():
         yield str(key)
         if depth > 1:

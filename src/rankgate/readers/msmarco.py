@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankgate.errors import Problem, shown
 from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import ProblemLog, whole_number
-from rankgate.readers.delimited import columns_of
+from rankgate.readers.base import ProblemLog
+from rankgate.readers.delimited import columns_of, records_in
+from rankgate.readers.mapped import read_records
+from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import Likeness, RunFormat
-from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.source import Source
 
 _LAYOUT = "query document rank"
@@ -21,16 +21,9 @@ def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[R
     A gap, as filtering leaves it, is an error: the leaderboard's script counts the ranks as written, most other tools
     close the gap, and which is meant is not ours to guess.
     """
-    rows = Rows(Order.RANK)
-    for number, (query_id, doc, text) in columns_of(source.lines(), _LAYOUT, source.name, log, _split):
-        rank = whole_number(text)
-        if rank is None:
-            header = "; if that is a header, remove the row" if not rows.queries else ""
-            message = f"query {shown(query_id)}: the rank of {shown(doc)} is {shown(text)}, not a whole number{header}"
-            log.add(Problem(message, source.name, number))
-            continue
-        rows.add(query_id, Row(doc, rank=rank), number)
-    yield from rows.rankings(source.name, needs, log)
+    rows = records_in(columns_of(source.lines(), _LAYOUT, source.name, log, _split), _LAYOUT, source.name)
+    fields = FieldMap(query_id="query", chunk_id="document", rank="rank")
+    return read_records(fields, rows, source.name, needs, log, cells=True)
 
 
 def _split(line: bytes) -> list[bytes]:

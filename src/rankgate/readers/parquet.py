@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rankgate.errors import Problem, bad_input, on_one_line, shown
+from rankgate.errors import Problem, bad_input, on_one_line, redacted_text, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.json_text import not_finite
 from rankgate.readers.mapped import read_records
-from rankgate.readers.mapping import FieldMap, MissingNameError
+from rankgate.readers.mapping import FieldMap, MissingNameError, named_in, needed
 from rankgate.readers.recognition import Likeness, RunFormat
 from rankgate.readers.rows import Gathered, Order, Row, ranking_of
-from rankgate.readers.run_shapes import ANSWER_KEYS
-from rankgate.readers.source import FileMark, Source
-from rankgate.readers.tables import ROW_NEEDS, usual_map
+from rankgate.readers.source import Source, cloud_at, cloud_reason, parts_of, shown_path
+from rankgate.readers.tables import usual_map
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,17 +31,20 @@ MAGIC = b"PAR1"
 INSTALL = "pip install 'rankgate[parquet]' (in the action: extras: parquet)"
 _BATCH, _THREADS = 1_000, 2
 _SLICE, _MAX_SLICES = 1_000_000, 8  # rows, at least, and slices
+_HIDDEN = re.compile(r"(?:^|/)[_.]")  # what Spark and Hive keep beside their rows
+_LOG = re.compile(r"(?:^|/)(?:_delta_log|\.hoodie)/|\.metadata\.json$")
+_ADDRESS = re.compile(r"(?!file:|local:)(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<place>[^?#\s]+)", re.IGNORECASE)
 _IDS = msgspec.json.Decoder(list[str])
 # DuckDB's names for the types that can be what a column is for, and what the column is read as.
 _WHOLE = frozenset({*("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")})
 _NUMBER = _WHOLE | {"HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
 _ID = _WHOLE | {"HUGEINT", "UHUGEINT", "VARCHAR", "ENUM", "UUID"}
 _TEXT = _ID | {"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"}
-_ALWAYS = {"query_id", "chunk_id", "score", "rank"}  # what is read without any need
 _KINDS: dict[str, tuple[frozenset[str], str, str]] = {
     **dict.fromkeys(("query_id", "chunk_id", "doc_id"), (_ID, "VARCHAR", "ids are texts or whole numbers")),
     "score": (_NUMBER, "DOUBLE", "scores are numbers"),
     "rank": (_WHOLE, "BIGINT", "ranks are whole numbers"),
+    **dict.fromkeys(("start", "end"), (_WHOLE, "BIGINT", "offsets are whole numbers")),
     **dict.fromkeys(("text", "doc_version"), (_TEXT, "VARCHAR", "expected text")),
     "latency_ms": (_NUMBER, "DOUBLE", "expected milliseconds as a number"),
 }
@@ -47,13 +52,13 @@ _KINDS: dict[str, tuple[frozenset[str], str, str]] = {
 
 def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table with one result a row and columns of usual names, queries in the order of their ids."""
-    with _opened(source) as file:
+    with opened(source) as file:
         yield from _results(file, usual_map(list(file.columns), file.name), needs, log)
 
 
 def read_mapped_parquet(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table whose columns a map names; with `items`, each row is a query with a list of results."""
-    with _opened(source) as file:
+    with opened(source) as file:
         if fields.items is None:
             yield from _results(file, fields, needs, log)
         else:
@@ -61,17 +66,20 @@ def read_mapped_parquet(fields: FieldMap, source: Source, needs: frozenset[Need]
 
 
 class _File:
-    """A Parquet file in DuckDB: its columns with their types, and queries over it."""
+    """A Parquet file in DuckDB, or many as one: the columns with their types, and queries over it."""
 
-    def __init__(self, mark: FileMark, connection: DuckDBPyConnection) -> None:
-        self.name = mark.name
+    def __init__(self, source: Source, connection: DuckDBPyConnection) -> None:
+        self.name = source.name
         self.connection = connection
         # Directories called key=value are no columns here.
         options = "hive_partitioning = false, binary_as_string = true"
-        path = _pattern(mark).replace("'", "''")
-        unpacked = f"SELECT sum(greatest(total_uncompressed_size, num_values)) FROM parquet_metadata('{path}')"  # noqa: S608
-        refuse_expansion(int(next(self.rows(unpacked))[0] or 0), mark.size, mark.name)
-        self.table = f"read_parquet('{path}', {options})"
+        parts = {_pattern(source.file.path): source.file.size} if source.file else source.parts
+        paths = "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in parts) + "]"
+        unpacked = f"SELECT sum(greatest(total_uncompressed_size, num_values)) FROM parquet_metadata({paths})"  # noqa: S608
+        refuse_expansion(int(next(self.rows(unpacked))[0] or 0), sum(parts.values()), self.name)
+        self.table = f"read_parquet({paths}, {options})"
+        self.named = f"read_parquet({paths}, {options}, filename = true)"
+        self.folders = {path.rpartition("/")[0] for path in parts}
         self.columns = self._types(f"FROM {self.table}")
 
     def _types(self, query: str) -> dict[str, str]:
@@ -101,10 +109,9 @@ class _File:
             raise MissingNameError(key, name, "the file", known)
         return expression, kind
 
-    def records(self, fields: FieldMap) -> Iterator[tuple[Problem, Any]]:
-        """Rows as objects with the columns that the map reaches into."""
-        keys = ("query_id", "items", "latency_ms", *ANSWER_KEYS)
-        names = [name for key in keys if (name := getattr(fields, key)) is not None]
+    def records(self, fields: FieldMap | None = None) -> Iterator[tuple[Problem, Any]]:
+        """Rows as objects with the columns that the map reaches into; with all of them where there is no map."""
+        names = named_in(fields).values()
         roots = list(dict.fromkeys(name if name in self.columns else name.split(".")[0] for name in names))
         columns = [name for name in roots if name in self.columns] or list(self.columns)
         place = Problem("", self.name)
@@ -112,9 +119,41 @@ class _File:
             yield place, dict(zip(columns, row, strict=True))
 
 
-def _pattern(mark: FileMark) -> str:
+def _pattern(path: str) -> str:
     """The path as DuckDB takes it: as a pattern, and with `scheme://` for elsewhere, which no absolute path has."""
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in os.path.abspath(mark.path))  # noqa: PTH100
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in os.path.abspath(path))  # noqa: PTH100
+
+
+@contextmanager
+def open_parts(path: str) -> Iterator[Source]:
+    """The Parquet files of a folder, a pattern or an address as one source, without what Spark hides (`_…`, `.…`)."""
+    name, cloud, root = shown_path(path), None, path
+    many = any(sign in path for sign in "*?") and not Path(path).is_dir()
+    if "://" in path:
+        cloud, root = cloud_at(path, _ADDRESS)
+        try:
+            infos = {
+                each: info
+                for top in (cloud.glob(root) if many else [root])
+                for each, info in cloud.find(top, detail=True).items()
+            }
+            sizes = {each: int(info.get("size") or cloud.size(each) or 0) for each, info in infos.items()}
+        except Exception as error:  # noqa: BLE001 -- every store has its own errors
+            raise bad_input(cloud_reason(error), file=name) from None
+    else:
+        sizes = {each: Path(each).stat().st_size for each in parts_of(path) if Path(each).is_file()}
+    stem = re.split(r"[*?]", root)[0].rpartition("/")[0] if many else os.path.normpath(root)
+    below = {each: each.removeprefix(stem) for each in sorted(sizes)}  # what is named hides nothing
+    if log := next((each for each in below.values() if _LOG.search(each)), None):
+        said = f"is a table whose log ({log.lstrip('/')}) says which of its files count"
+        raise bad_input(f"{said}; let the tool that keeps it write its rows as plain Parquet", file=name)
+    rows = [each for each in below if not _HIDDEN.search(below[each])]
+    named = [each for each in rows if each.endswith(".parquet")]
+    named = named or [each for each in rows if cloud or Path(each).read_bytes()[: len(MAGIC)] == MAGIC]
+    if not named:
+        raise bad_input("holds no Parquet file; a folder, a pattern or an address is read as Parquet alone", file=name)
+    parts = {cloud.unstrip_protocol(each) if cloud else _pattern(each): sizes[each] for each in named}
+    yield Source(name, io.BytesIO(), MAGIC, share_read=lambda: 0.0, parts=parts, cloud=cloud)
 
 
 def _quoted(column: str) -> str:
@@ -129,9 +168,11 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
     """
     columns = _columns(file, fields, needs, log)
     query, doc, score, rank = columns["query_id"], columns["chunk_id"], columns.get("score"), columns.get("rank")
+    if len(file.folders) > 1:
+        _refuse_scattered(file, query)
     flaws = [f"{doc} IS NULL", *([f"{score} IS NULL OR NOT isfinite({score})"] if score else [])]
     flawed = " OR ".join(flaws + ([f"{rank} IS NULL"] if rank else []))
-    plain = columns.keys() <= _ALWAYS and Need.ITEM_SCORES not in needs
+    plain = all(needed(key, frozenset()) for key in columns) and Need.ITEM_SCORES not in needs
     by_sql = _order(file, query, doc, score, rank) if plain and score else None
     packed = ", ".join(f"{key} := {expression}" for key, expression in columns.items() if key != "query_id")
     rows = f"to_json(list({doc} ORDER BY {by_sql}))" if by_sql else f"list(struct_pack({packed}))"
@@ -152,6 +193,15 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
                 except ValueError as error:
                     log.add(Problem(str(error), file.name))
     log.raise_if_any()
+
+
+def _refuse_scattered(file: _File, query: str) -> None:
+    """Refuse parts of several runs: a query that has rows in two folders, as of two days or two systems."""
+    rows = f"SELECT {query} AS q, regexp_replace(filename, '/[^/]*$', '') AS folder FROM {file.named}"  # noqa: S608
+    twice = f"SELECT q, min(folder), max(folder) FROM ({rows}) GROUP BY 1 HAVING min(folder) < max(folder) ORDER BY 1"  # noqa: S608
+    for query_id, *folders in file.rows(f"{twice} LIMIT 1"):
+        what = f"query {shown(query_id)} has rows in {' and in '.join(map(shown_path, folders))}, which are two runs"
+        raise bad_input(f"{what}; name the folder of one", file=file.name)
 
 
 def _slices(file: _File, query: str, log: ProblemLog) -> Iterator[tuple[str, *tuple[str, ...]]]:
@@ -192,7 +242,8 @@ def _order(file: _File, query: str, doc: str, score: str, rank: str | None) -> s
 
 
 def _gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:
-    keys = [need.value for need in ROW_NEEDS if need in needs]
+    keys = [key for key in ("doc_id", "doc_version", "text", "start", "end") if needed(key, needs)]
+    keys += ["score"] * (Need.ITEM_SCORES in needs)
     extras = [{key: each[key] for key in keys if each.get(key) is not None} or None for each in results]
     rows = [
         Row(each["chunk_id"], each.get("score", 0.0), each.get("rank", 0), extra)
@@ -212,11 +263,10 @@ def _flaw(doc: str | None, value: float | None, what: str) -> str:
 
 def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
     """The expression of each column that is read, under the map's key."""
-    needed = _ALWAYS | {need.value for need in (*ROW_NEEDS, Need.LATENCY) if need in needs}
     columns: dict[str, str] = {}
     for key, (kinds, read_as, expected) in _KINDS.items():
         name = getattr(fields, key)
-        if name is None or key not in needed:
+        if name is None or not needed(key, needs):
             continue
         try:
             expression, kind = file.column(key, name)
@@ -225,15 +275,15 @@ def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
             continue
         if kind.partition("(")[0] not in kinds:
             log.add(Problem(f"the column {shown(name)} is of type {kind}; {expected}", file.name))
-        columns[key] = f"CAST({expression} AS {read_as})"
+        columns[key] = f"{'-' if key == 'score' and fields.sign < 0 else ''}CAST({expression} AS {read_as})"
     log.raise_if_any()
     return columns
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[_File]:
+def opened(source: Source) -> Iterator[_File]:
     """The file in DuckDB."""
-    if source.file is None:
+    if source.file is None and not source.parts:
         message = "Parquet is read from a file of its own, neither from a pipe nor gzipped; it is compressed within"
         raise bad_input(message, file=source.name)
     if not source.head.startswith(MAGIC):
@@ -249,16 +299,18 @@ def _opened(source: Source) -> Iterator[_File]:
     settings |= dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), False)
     try:
         with duckdb.connect(":memory:", config=settings) as connection:
-            yield _File(source.file, connection)
+            if source.cloud:
+                connection.register_filesystem(source.cloud)
+            yield _File(source, connection)
     except duckdb.Error as error:
-        what = str(error).partition("\n")[0].replace(_pattern(source.file), source.name)
+        own = _pattern(source.file.path) if source.file else f"{Path.cwd()}/"
+        what = redacted_text(str(error).partition("\n")[0].replace(own, source.name if source.file else ""))
         raise bad_input(f"cannot be read as Parquet: {on_one_line(what)}", file=source.name) from error
 
 
 RUN = RunFormat(
     recognise=lambda start: Likeness.sure(start.head.startswith(MAGIC)),
     read=_read,
-    shape="the same columns; needs `pip install 'rankgate[parquet]'`",
+    shape="the same columns; a file, a folder, a pattern or an address; needs `pip install 'rankgate[parquet]'`",
     order="the score, or else the rank",
-    looks_like="gold sets are not read from Parquet",
 )

@@ -1,65 +1,48 @@
-"""Gold as judgments in columns: TREC qrels (`query iteration document gain`), and BEIR's table with a header."""
+"""Gold as judgments in columns: TREC qrels (`query iteration document gain`), and BEIR's table and folder."""
 
 from __future__ import annotations
 
-from rankgate.errors import Problem, shown
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from rankgate.errors import bad_input
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number
-from rankgate.readers.delimited import BEIR_COLUMNS, Table, columns_of
+from rankgate.readers.corpus import read_corpus
+from rankgate.readers.delimited import BEIR_COLUMNS, columns_of, records_in
+from rankgate.readers.judgments import read_judgments, read_usual_gold
+from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised
-from rankgate.readers.samples import check_gain
-from rankgate.readers.source import Source
+from rankgate.readers.source import Source, shown_path
 
-_HEADINGS = frozenset({"rel", "relevance", "gain", "grade", "judgment", "label", "rating", "score"})
 _LAYOUT = "query iteration document gain"
-
-# By query: the line on which it first stands, and its gains.
-Judged = dict[str, tuple[int, dict[str, float]]]
 
 
 def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Judgments without questions or tags; as in trec_eval, a line that begins with `#` is a comment."""
-    judged: Judged = {}
     lines = ((number, line) for number, line in source.lines() if not line.startswith(b"#"))
-    for number, (query_id, _, doc, text) in columns_of(lines, _LAYOUT, source.name, log):
-        _judge(judged, query_id, doc, text, Problem("", source.name, number, query_id), log)
-    return _samples(judged)
+    rows = records_in(columns_of(lines, _LAYOUT, source.name, log), _LAYOUT, source.name)
+    return read_judgments(FieldMap(query_id="query", chunk_id="document", gain="gain"), rows, log)
 
 
-def _read_beir(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Judgments in the columns query-id, corpus-id and score, which the first row names."""
-    table = Table(source, log)
-    missing = ", ".join(name for name in BEIR_COLUMNS if table.place(name) is None)
-    if missing:
-        message = f"no column {missing}; BEIR qrels begin with the row {' '.join(BEIR_COLUMNS)}, separated by tabs"
-        log.add(Problem(message, source.name, table.line))
-        return {}
-    judged: Judged = {}
-    query_at, doc_at, score_at = (table.place(name) or 0 for name in BEIR_COLUMNS)
-    for number, cells in table.rows():
-        query_id = cells[query_at]
-        _judge(judged, query_id, cells[doc_at], cells[score_at], Problem("", source.name, number, query_id), log)
-    return _samples(judged)
+def beir_files(folder: str) -> tuple[str, str | None]:
+    """The judgments of a BEIR folder, `qrels/test.tsv` or else the only split, and its `queries.jsonl`, if any."""
+    splits = sorted(Path(folder, "qrels").glob("*.tsv"))
+    chosen = [each for each in splits if each.stem == "test"] or splits
+    if len(chosen) != 1:
+        found = f"found {', '.join(each.name for each in splits)}; name one of these files" if splits else "found none"
+        what = "is a directory, and as one of BEIR it needs one file of judgments, qrels/test.tsv"
+        raise bad_input(f"{what} ({found})", file=shown_path(folder))
+    queries = Path(folder, "queries.jsonl")
+    return str(chosen[0]), str(queries) if queries.is_file() else None
 
 
-def _judge(judged: Judged, query_id: str, doc: str, text: str, place: Problem, log: ProblemLog) -> None:
-    """Note one judgment, or what is wrong with it."""
-    gain = finite_number(text)
-    gains = judged.setdefault(query_id, (place.line or 1, {}))[1]
-    try:
-        if gain is None:
-            header = "; if that is a header, remove the row" if text.casefold() in _HEADINGS else ""
-            raise ValueError(f"the gain {shown(text)} is not a finite number{header}")
-        check_gain(doc, gain)
-    except ValueError as error:
-        log.note(place, error)
-        return
-    if gains.setdefault(doc, gain) != gain:
-        log.note(place, f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here")
-
-
-def _samples(judged: Judged) -> dict[str, Sample]:
-    return {query_id: Sample(query_id=query_id, gains=gains, line=line) for query_id, (line, gains) in judged.items()}
+def with_questions(samples: dict[str, Sample], queries: str) -> dict[str, Sample]:
+    """The samples with the texts of a `queries.jsonl`."""
+    texts = {query.id: query.text for query in read_corpus(queries)}
+    return {query_id: replace(sample, question=texts.get(query_id)) for query_id, sample in samples.items()}
 
 
 def _recognise_qrels(start: Beginning) -> Likeness:
@@ -89,7 +72,7 @@ QRELS = GoldFormat(
 )
 BEIR = GoldFormat(
     recognise=_recognise_beir,
-    read=_read_beir,
+    read=partial(read_usual_gold, fractions=True),
     shape="BEIR's `qrels/*.tsv`: the header `query-id corpus-id score`, then tab-separated rows; also with commas, as "
-    "on Hugging Face",
+    "on Hugging Face; or the folder with `qrels/` and `queries.jsonl`",
 )

@@ -24,6 +24,7 @@ _ID, _PAIR, _MAPPING = "an id", "a pair", "a mapping"
 # Under the contract's keys, what objects call it: LangChain's and Haystack's `Document`, Qdrant's `ScoredPoint`,
 # LlamaIndex' `NodeWithScore` and its `node`.
 _ATTRIBUTES: dict[str, Sequence[str]] = {"score": ["score"], "doc_id": ["doc_id", "ref_doc_id"]}
+_ATTRIBUTES |= {"start": ["start_char_idx"], "end": ["end_char_idx"]}
 _ATTRIBUTES |= {"chunk_id": ["chunk_id", "id", "node_id"], "text": ["text", "page_content", "content"]}
 
 
@@ -143,6 +144,8 @@ def _opened(entry: Any, name: str) -> Any:
     item = {key: value for key, names in _ATTRIBUTES.items() if (value := _stated(entry, names)) is not None}
     if "chunk_id" not in item:
         raise ResultError(f"{name} is a {type(entry).__name__} whose id is None; set it, or give an id in its place")
+    if isinstance(metadata := _stated(entry, ["metadata"]), Mapping) and "start_index" in metadata:  # LangChain's
+        item["metadata"] = {"start_index": metadata["start_index"]}
     return item
 
 
@@ -204,10 +207,10 @@ def _stages(own: Any) -> dict[str, float]:
     """The `latency_ms` that a run line states itself; empty where it states none."""
     if own is None:
         return {}
-    if not isinstance(own, Mapping):
-        raise ResultError(f'its latency_ms is {shown(own)}; write {{"stage": milliseconds}}')
+    if not isinstance(own, Mapping) and _number(own) is None:
+        raise ResultError(f'its latency_ms is {shown(own)}; write milliseconds, or {{"stage": milliseconds}}')
     stages: dict[str, float] = {}
-    for stage, time in own.items():
+    for stage, time in (own if isinstance(own, Mapping) else {"total": own}).items():
         number = _number(time)
         if number is None or number < 0:
             raise ResultError(f"its latency_ms.{stage} is {shown(time)}, not a number of milliseconds")

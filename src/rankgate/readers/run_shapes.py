@@ -12,6 +12,7 @@ import msgspec
 from rankgate.errors import shown
 from rankgate.model.values import Details, Generated, Need, Ranking
 from rankgate.model.values import Item as RankedItem
+from rankgate.readers.base import all_of
 from rankgate.readers.dates import iso_day
 
 Id = str | int
@@ -21,8 +22,9 @@ TWO_LISTS = "more than one list of results; write one of topk, retrieved, actual
 LONGEST = 1e12  # milliseconds: thirty years
 MIN_SCORES = 5  # of a list, before they are said to rise
 
-_DOC, _VERSION, _TEXT = Need.DOCS.value, Need.VERSIONS.value, Need.TEXTS.value  # looked up once, not for every item
-_OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES})
+# Looked up once, not for every item.
+_DOC, _VERSION, _TEXT, _SOURCE = (need.value for need in (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.SOURCE))
+_OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES, Need.SOURCE, Need.OFFSETS})
 ANSWER_KEYS = (Need.ANSWER.value, "citations", "context", "context_texts", "abstained")  # as they are written
 _OF_LINES = tuple(need.value for need in (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.SCORES))
 SEQUENCE: list[int | None] = list(range(1, 1_001))
@@ -125,10 +127,13 @@ class Judged(msgspec.Struct, gc=False):
 
 
 # What each need adds to an item and to a line: the key, and the kind of its value.
-_ITEM_KEYS: dict[Need, Any] = {Need.DOCS: Id | None, Need.VERSIONS: Id | None, Need.TEXTS: str | None}
+_ITEM_KEYS: dict[Need, Any] = dict.fromkeys((Need.DOCS, Need.VERSIONS, Need.SOURCE), Id | None)
+_ITEM_KEYS[Need.TEXTS] = str | None
+# By which other tools state offsets: LlamaIndex by its own keys, LangChain by `metadata.start_index` beside the text.
+_OFFSET_KEYS = dict.fromkeys(("start", "end", "start_char_idx", "end_char_idx"), int | None) | {"metadata": Any}
 _LINE_KEYS: dict[Need, Any] = {
     Need.LATENCY: dict[str, float | None] | None,
-    Need.SOURCE: Id | None,
+    Need.SOURCE: Id | list[Id] | None,
     Need.ENTITIES: list[str] | None,
     Need.SCORES: dict[str, float | Judged | None] | None,
 }
@@ -138,10 +143,15 @@ _stated = attrgetter(*ANSWER_KEYS)
 _NOT_STATED = (None,) * len(ANSWER_KEYS)
 
 
+_LOOSE_KEYS = {**_LINE_KEYS, Need.LATENCY: dict[str, float | None] | float | None}  # a bare number is the total
+
+
 @cache
 def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLine]:
     """The loose shape with the keys that these needs add, so that nothing is decoded, or refused, without need."""
-    item = msgspec.defstruct("Item", _added(_ITEM_KEYS, needs), bases=(Item,), gc=False) if needs else Item
+    more = _added(_ITEM_KEYS, needs | ({Need.TEXTS, Need.DOCS} if Need.OFFSETS in needs else set()))
+    more += [(key, kind, None) for key, kind in _OFFSET_KEYS.items() if Need.OFFSETS in needs]
+    item = msgspec.defstruct("Item", more, bases=(Item,), gc=False) if needs else Item
     listed: Any = list[item | Id]  # type: ignore[valid-type]
     nested: Any = msgspec.defstruct("Nested", [("retrieved", listed)], gc=False)
     lists = [("topk", listed | None, None), ("retrieved", listed | None, None)]
@@ -151,7 +161,7 @@ def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLi
     if Need.REWRITES in needs:
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
         lists.append((Need.REWRITES.value, list[rewrite] | None, None))
-    fields = lists + _added(_LINE_KEYS, needs)
+    fields = lists + _added(_LOOSE_KEYS, needs)
     fields += [("judge", str | None, None)] * (Need.SCORES in needs) + _ANSWER_FIELDS * (Need.ANSWER in needs)
     if stored and Need.VERDICTS in needs:  # of another run they are what its author would like to read
         fields.append((Need.VERDICTS.value, msgspec.Raw, msgspec.Raw()))
@@ -193,8 +203,11 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
     if not needs:
         return ranked
     raw, rewrites, times, source, scores = (getattr(line, key, None) for key in _OF_LINES)
+    times = {"total": times} if isinstance(times, int | float) else times
     if not plausible(times):
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
+    items = (ranked.details.items if ranked.details else None) or ()
+    of_items: list[Id] = [item.source for item in items if item.source is not None]
     judge = getattr(line, "judge", None)
     given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
     details = Details(
@@ -207,7 +220,7 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
             for index, each in enumerate(rewrites)
         ],
         latency_ms=times or None,
-        source=None if source is None else str(source),
+        source=all_of(of_items if source is None else source) if of_items or source is not None else None,
         entities=getattr(line, Need.ENTITIES.value, None),
         scores=None if scores is None else {name: each.value for name, each in given.items()},
         judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
@@ -282,7 +295,9 @@ def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: 
             first = {item_id: position for position, item_id in reversed(list(enumerate(ids)))}
             kept = sorted(first.values())
             ids, items = [ids[position] for position in kept], [items[position] for position in kept]
-        details = Details(items=[_item(item, needs) for item in items]) if needs & _OF_ITEMS else None
+        stated = [_item(item, needs) for item in items] if needs & _OF_ITEMS else None
+        routed = needs & _OF_ITEMS == {Need.SOURCE} and all(item.source is None for item in stated or ())  # as a whole
+        details = None if stated is None or routed else Details(items=stated)
     except ValueError as error:
         raise ValueError(f"query {shown(query_id)}: {where}{error}") from error
     return Ranking(query_id, ids, duplicates, details, rising(items))
@@ -290,17 +305,38 @@ def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: 
 
 def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
     doc = getattr(item, _DOC, None)
-    version = getattr(item, _VERSION, None)
+    version, source = getattr(item, _VERSION, None), getattr(item, _SOURCE, None)
     day = None if version is None else iso_day(version)
     if version is not None and day is None:
         what = f"the doc_version of {shown(item.name)} is {shown(version)}"
-        raise ValueError(f"{what}; freshness needs a date, as 2025-06-01")
+        raise ValueError(f"{what}; write a date, as 2025-06-01")
+    text = getattr(item, _TEXT, None)
+    start, end = offsets_of(item, text) if Need.OFFSETS in needs else (None, None)
     return RankedItem(
         doc_id=None if doc is None else str(doc),
         version=day,
-        text=getattr(item, _TEXT, None),
+        text=text if start is None or Need.TEXTS in needs else None,
         score=item.score if Need.ITEM_SCORES in needs else None,
+        source=None if source is None else str(source),
+        start=start,
+        end=end,
     )
+
+
+def offsets_of(item: Any, text: str | None) -> tuple[int | None, int | None]:
+    """Where an item lies in its document's text, or two None where it does not say; else a ValueError."""
+    start, end, other_start, other_end, metadata = (getattr(item, key, None) for key in _OFFSET_KEYS)  # or a bare id
+    written = metadata.get("start_index") if isinstance(metadata, Mapping) else None
+    start = next((each for each in (start, other_start, written) if each is not None), None)
+    end = other_end if end is None else end
+    if (start is None and end is None) or (start == written == -1):  # so LangChain says that it found no place
+        return None, None
+    if type(start) is int and end is None and text is not None:
+        end = start + len(text)
+    if type(start) is not int or end is None or not 0 <= start <= end:
+        what = f"{shown(item.name)} states start {shown(start)} and end {shown(end)}"
+        raise ValueError(f"{what}; write the code points of its document at which it begins and, exclusive, ends")
+    return start, end
 
 
 def _by_rank(items: list[Item]) -> Sequence[Item]:

@@ -1,6 +1,7 @@
 """Gold samples: the one place that turns a written sample, of whatever format, into judgments.
 
-`expected_output` is a list of ids (binary), `{id: gain}` (graded), or `{"ids": either, "answer": …}`.
+`expected_output` is a list of ids (binary), `{id: gain}` (graded), a list of spans `{doc, start, end, text, gain}`, or
+`{"ids": any of these, "answer": …}`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import msgspec
 
 from rankgate.errors import Problem, shown
 from rankgate.model.answers import GoldClaim
-from rankgate.model.values import Sample
-from rankgate.readers.base import ProblemLog
+from rankgate.model.values import Sample, Span
+from rankgate.readers.base import ProblemLog, all_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
 
+TRAFFIC = "traffic"  # the key of the tags that come from weights
+WEIGHTS = (1e-50, 1e50)  # of two of them neither the square of the quotient vanishes nor a sum of squares overflows
+_SAME = 1e-9  # of a third
 LARGEST_GAIN = 1000  # 2^gain must stay a finite number
 
 
@@ -33,12 +37,14 @@ class Metadata(msgspec.Struct):
     k: int | None = None
     tags: list[str] = []
     no_answer: bool = False
+    draft: Any = None
     answer: str | list[str] | None = None
     claims: Any = None
     as_of: str | None = None
-    source: str | int | None = None
+    source: str | int | list[str | int] | None = None
     entities: list[str] | None = None
     cluster: str | int | None = None
+    weight: Any = None
 
 
 # Keys that change what is scored, and are nobody's own beside `metadata`.
@@ -54,6 +60,16 @@ class WrittenSample(msgspec.Struct):
     judge_labels: Any = None
     negatives: list[str | int] = []
     metadata: Metadata | None = None
+
+
+class _WrittenSpan(msgspec.Struct, forbid_unknown_fields=True):
+    """A passage of a document as files hold it."""
+
+    doc: Annotated[str, msgspec.Meta(min_length=1)] | int
+    start: Annotated[int, msgspec.Meta(ge=0)]
+    end: int
+    text: Annotated[str, msgspec.Meta(min_length=1)] | None = None
+    gain: Any = 1
 
 
 class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -134,16 +150,19 @@ def _checked(value: object, line: int | None) -> Sample:
         gains=gains,
         judge_gains=_judge_labels(written.judge_labels, gains, name),
         negatives=negatives,
+        spans=spans_of(written.expected_output),
         question=_question(written.input),
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
+        draft=metadata.draft is True,
         answers=_answers(written.expected_output, metadata.answer, name),
         claims=_claims(metadata.claims, name),
         as_of=_day(metadata.as_of, name),
-        source=None if metadata.source is None else str(metadata.source),
+        source=all_of(metadata.source),
         entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
         cluster=None if metadata.cluster is None else str(metadata.cluster),
+        weight=_weight(metadata, name),
         line=line,
     )
 
@@ -164,7 +183,7 @@ def _gains(written: object, name: str, key: str) -> dict[str, float]:
     try:
         return judgments(written)
     except ValueError as error:
-        raise _SampleError(f"{name}: {error}", key) from error
+        raise _SampleError(f"{name}: {error}", f"{key}{getattr(error, 'key', None) or ''}") from error
 
 
 def _judge_labels(written: object, gains: dict[str, float], name: str) -> dict[str, float]:
@@ -181,6 +200,50 @@ def _day(written: str | None, name: str) -> str | None:
     if written is not None and day is None:
         raise _SampleError(f"{name}: as_of is {shown(written)}; write a date, as 2025-06-01", "metadata.as_of")
     return day
+
+
+def _weight(metadata: Metadata, name: str) -> float | None:
+    """The traffic, of which the tag is computed that nobody may write beside it."""
+    if metadata.weight is None:
+        return None
+    try:
+        weight = check_weight(metadata.weight)
+    except ValueError as error:
+        raise _SampleError(f"{name}: {error}", "metadata.weight") from None
+    own = next((tag for tag in metadata.tags if tag.startswith(f"{TRAFFIC}:")), None)
+    if own is not None:
+        why = f"with a weight, tags that begin with {TRAFFIC}: come from the weights; give it another name"
+        raise _SampleError(f"{name} has the tag {shown(own)}; {why}", "metadata.tags")
+    return weight
+
+
+def check_weight(weight: object) -> float:
+    """A weight as a number; a ValueError where it is none above 0, or too small or large to be summed."""
+    number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not number or not WEIGHTS[0] <= weight <= WEIGHTS[1]:  # type: ignore[operator]
+        which = "above 0" if not number or weight <= 0 else "from {:g} to {:g}".format(*WEIGHTS)  # type: ignore[operator]
+        advice = f"write a number {which}, in any unit, such as requests a day"
+        raise ValueError(f"the weight is {shown(weight)}; {advice}")
+    return float(weight)  # type: ignore[arg-type]
+
+
+def with_traffic(samples: dict[str, Sample]) -> dict[str, Sample]:
+    """The samples with their tag `traffic:head`, `traffic:torso` or `traffic:tail`, if all of them have a weight.
+
+    By weight descending, then by id: a query belongs to the head if those before it have less than a third of all
+    traffic, to the torso if less than two thirds, else to the tail. So the query in which a third ends belongs to the
+    heavier part, and there is always a head.
+    """
+    weights = {query_id: sample.weight for query_id, sample in samples.items() if sample.weight is not None}
+    if not weights or len(weights) < len(samples):
+        return samples
+    tagged, total, before = samples.copy(), math.fsum(weights.values()), 0.0
+    for query_id in sorted(weights, key=lambda each: (-weights[each], each)):
+        thirds, own = 3 * before / total + _SAME, samples[query_id].tags  # so that rounding sends no query over
+        part = "head" if thirds < 1 else "torso" if thirds < 2 else "tail"  # noqa: PLR2004
+        tagged[query_id] = msgspec.structs.replace(samples[query_id], tags=(*own, f"{TRAFFIC}:{part}"))
+        before += weights[query_id]
+    return tagged
 
 
 def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:
@@ -228,10 +291,37 @@ def judgments(value: object) -> dict[str, float]:
     if value is None:
         return {}
     if isinstance(value, list):
-        return {_id(entry): 1.0 for entry in value}
+        gains: dict[str, float] = {}
+        for at, entry in enumerate(value):
+            span, gain = _span(entry, f"[{at}]") if isinstance(entry, dict) else (None, 1.0)
+            if span and span.id in gains:
+                raise _SampleError(f"the span {shown(span.id)} stands twice; keep one", f"[{at}]")
+            gains[span.id if span else _id(entry)] = gain
+        return gains
     if not isinstance(value, dict):
         raise ValueError(f"expected a list of ids or a mapping of ids to gains, found {shown(value)}")
     return {_id(doc): check_gain(doc, gain) for doc, gain in value.items()}
+
+
+def spans_of(value: object) -> dict[str, Span]:
+    """The spans of `expected_output` by the ids that stand for them in `judgments`, which refuses what is none."""
+    value = value.get("ids") if isinstance(value, dict) else value
+    entries = value if isinstance(value, list) else []
+    spans = (_span(entry, "")[0] for entry in entries if isinstance(entry, dict))
+    return {span.id: span for span in spans}
+
+
+def _span(entry: dict[Any, Any], at: str) -> tuple[Span, float]:
+    """A span and its gain; a _SampleError where it is none."""
+    try:
+        written = msgspec.convert(entry, _WrittenSpan)
+    except msgspec.ValidationError as error:
+        keys = ", ".join(_WrittenSpan.__struct_fields__)
+        raise _SampleError(f"expected a span of {keys}: {spoken(error)}", at) from error
+    if written.end <= written.start:
+        raise _SampleError(f"the span starts at {written.start} and ends before {written.end}", f"{at}.end")
+    span = Span(str(written.doc), written.start, written.end, written.text)
+    return span, check_gain(span.id, written.gain)
 
 
 def check_gain(doc: object, gain: object) -> float:

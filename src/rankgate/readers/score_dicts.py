@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
-from rankgate.model.values import Need, Ranking, Sample
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, any_json, not_finite, source_json, strict_json
+from rankgate.readers.json_text import JsonError, any_json, not_finite, strict_json
+from rankgate.readers.judgments import read_mapped_gold
+from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness, Recognised, RunFormat
-from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source
 
 MTEB_KEY = "mteb_model_meta"
 
 _Raws = dict[str, msgspec.Raw]
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-
-
-def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    value = source_json(source)
-    if not isinstance(value, dict):
-        raise bad_input(f"expected {{query: {{document: gain}}}}, found {shown(value)}", file=source.name, line=1)
-    samples: dict[str, Sample] = {}
-    for query_id, written in value.items():
-        try:
-            if not isinstance(written, dict):
-                raise ValueError(f"expected a mapping of ids to gains, found {shown(written)}")
-            gains = {doc: check_gain(doc, gain) for doc, gain in written.items()}
-            samples[query_id] = Sample(query_id=query_id, gains=gains)
-        except ValueError as error:
-            log.add(Problem(str(error), source.name, None, query_id))
-    return samples
 
 
 def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -141,6 +128,8 @@ def _flaw(scores: Mapping[str, Any]) -> str | None:
 def _recognise(start: Beginning) -> Recognised:
     """By the numbers of the first query: gains are small and whole, scores are not."""
     own, no_query = _OF_SAMPLES if start.gold else _OF_LINES
+    if start.gold and start.json == "{" and not start.keys & own and re.match(_FIRST_IDS, start.head):
+        return Likeness.sure(start.first_key not in {*own, "tags", "negatives", "queries", "corpus"})
     query_id, numbers = start.first_scores if start.json == "{" and not start.keys & own else ("", {})
     if not numbers or query_id in no_query:
         return Likeness.NO
@@ -154,14 +143,15 @@ def _recognise(start: Beginning) -> Recognised:
 
 
 _LARGEST_USUAL_GAIN = 10
+_FIRST_IDS = rb'\{\s*(?:"(?:[^"\\]|\\.)*+"\s*:\s*\[\s*\]\s*,\s*)*+"(?:[^"\\]|\\.)*+"\s*:\s*\[\s*["\d]'
 # Keys that say that an object is a line or a sample, and those of its own mappings of numbers.
 _OF_LINES = LINE_KEYS | SAMPLE_KEYS, {"latency_ms", "scores"}
 _OF_SAMPLES = LINE_KEYS | SAMPLE_KEYS | {"id"}, {"expected_output", "judge_labels"}
 
 GOLD = GoldFormat(
     recognise=_recognise,
-    read=_read_gold,
-    shape='`{"q-1": {"doc-3": 1, "doc-9": 0}}`: ranx, pytrec_eval, BEIR',
+    read=partial(read_mapped_gold, FieldMap(query_id="key", records="", items="value")),
+    shape='`{"q-1": {"doc-3": 1, "doc-9": 0}}`: ranx, pytrec_eval, BEIR; or `{"q-1": ["doc-3"]}`',
 )
 RUN = RunFormat(
     recognise=_recognise,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import io
 import os
+import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,12 +17,15 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rankgate.errors import RankgateError, bad_input, redacted
+from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line, redacted
 
 STDIN = "-"
 _HEAD = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
+CLOUD = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
+S3 = ("s3", "s3a")
+_ATTEMPTS = {"retries": {"max_attempts": 2, "mode": "standard"}, "connect_timeout": 10, "read_timeout": 30}
 
 
 class FileMark(msgspec.Struct, frozen=True):
@@ -44,7 +49,8 @@ class Source(msgspec.Struct, frozen=True):
     """An open input: the name for messages, the uncompressed bytes, and their beginning.
 
     `file` is there for a regular file that is not compressed; `share_read` says how much of a file has been read, from
-    0 to 1, where its size is known.
+    0 to 1, where its size is known. `parts` are the Parquet files that stand for it, with their sizes, and `cloud` is
+    what reads them where they have addresses.
     """
 
     name: str
@@ -52,6 +58,8 @@ class Source(msgspec.Struct, frozen=True):
     head: bytes
     file: FileMark | None = None
     share_read: Callable[[], float] | None = None
+    parts: Mapping[str, int] = {}
+    cloud: Any = None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Numbered lines that are not blank, as bytes."""
@@ -69,6 +77,17 @@ class Source(msgspec.Struct, frozen=True):
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise bad_input(utf8_message(error), file=self.name, line=line) from error
+
+
+def is_spread(path: str) -> bool:
+    """Whether a path names a folder, a pattern or an address, and no single file here."""
+    return Path(path).is_dir() or (not os.path.lexists(path) and ("://" in path or any(sign in path for sign in "*?")))
+
+
+def parts_of(path: str) -> list[str]:
+    """A path, and what lies below a folder, or below what fits a pattern, here."""
+    tops = [path, *(glob.glob(path, recursive=True) if is_spread(path) else ())]  # noqa: PTH207
+    return [*tops, *(str(each) for top in tops for each in Path(top).rglob("*"))]
 
 
 def shown_path(path: str) -> str:
@@ -200,7 +219,51 @@ def _open_bytes(path: str) -> io.FileIO:
     if "\0" in path:
         raise bad_input("no file can have this name", file=path)
     if path != STDIN:
-        return io.FileIO(path)
+        file = io.FileIO(path)
+        if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty() and path != os.devnull:
+            file.close()
+            raise bad_input("is a device, not a file", file=path)  # of which some never end
+        return file
     if sys.stdin is None or sys.stdin.closed:
         raise bad_input("is closed; there is nothing to read", file="standard input")
     return io.FileIO(sys.stdin.fileno(), closefd=False)
+
+
+def cloud_at(url: str, address: re.Pattern[str]) -> tuple[Any, str]:
+    """The file system of fsspec that has an address of this pattern, and the path there; else a RankgateError."""
+    spec, parts = redacted(url).rstrip("/"), address.fullmatch(url)
+    if parts is None or "::" in url or ".." in parts["place"].split("/"):
+        raise bad_input("is no plain address, as s3://bucket/folder", file=spec)
+    scheme = parts["scheme"].lower()
+    try:
+        import fsspec  # noqa: PLC0415 -- an extra, and paid only by who keeps something there
+    except ImportError as error:
+        raise bad_input(f"needs fsspec, which is not installed: {CLOUD}", file=spec) from error
+    if scheme not in fsspec.available_protocols():
+        near = did_you_mean(scheme, ["file", *fsspec.available_protocols()])
+        raise bad_input(f"unknown scheme {scheme}://{near}", file=spec)
+    options: dict[str, Any] = {"skip_instance_cache": True, "use_listings_cache": False}
+    if scheme in S3:
+        own = fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
+        options["config_kwargs"] = {**_ATTEMPTS, **own}
+        options["max_concurrency"] = 1  # else an object's size is asked for before each object
+    try:
+        files, root = fsspec.core.url_to_fs(url, **options)
+    except ImportError as error:
+        how = CLOUD if scheme in S3 else on_one_line(str(error))
+        raise bad_input(f"{scheme}:// needs a package that is not installed: {how}", file=spec) from error
+    except Exception as error:  # noqa: BLE001 -- every store has its own errors
+        raise bad_input(cloud_reason(error), file=spec) from None
+    return files, str(root).rstrip("/")
+
+
+def cloud_reason(error: Exception) -> str:
+    """What an error of a store means, in words that show no secret."""
+    kind = type(error).__name__
+    if isinstance(error, PermissionError):
+        return "permission denied; look at the credentials that this job has, and at what they may do there"
+    if "Credentials" in kind:
+        return "no credentials for it; set them as its own tools read them, as AWS_ACCESS_KEY_ID"
+    if isinstance(error, FileNotFoundError):
+        return "there is no such bucket or directory; create it, or correct the address"
+    return f"cannot be reached, or answers with an error ({kind}); nothing was overwritten"

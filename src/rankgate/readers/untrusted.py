@@ -12,6 +12,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from sys import getsizeof
 
 import msgspec
@@ -54,8 +55,11 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
 
 
 def refuse_large_gold(path: str) -> None:
-    """Refuse a gold set that a pull request may have changed where it is too large or no regular file, unparsed."""
+    """Refuse a gold set that a pull request may have changed where it is too large, no regular file, or Parquet."""
     _measured(path, MAX_GOLD, jsonl=False)
+    with Path(path).open("rb") as file:
+        if file.read(4) == b"PAR1":
+            raise bad_input(f"is Parquet, which {_FLAG} does not read; write it as CSV or JSONL", file=shown_path(path))
 
 
 def _measured(path: str, most: int, *, jsonl: bool) -> None:
@@ -135,8 +139,9 @@ def _bounded(run: Run) -> Iterator[Ranking]:
 def _texts(ranking: Ranking) -> list[str]:
     """Whatever of a ranking is a text: what a report, a metric or a look at all ids could keep of it."""
     details = ranking.details or Details()
-    items = [text for item in details.items or () for text in (item.doc_id, item.version, item.text) if text]
-    named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), details.source or ""]
+    stated = ((item.doc_id, item.version, item.text, item.source) for item in details.items or ())
+    items = [text for texts in stated for text in texts if text]
+    named = [*(details.entities or ()), *(details.scores or ()), *(details.latency_ms or ()), *(details.source or ())]
     named += (details.judges or {}).values()
     generated = details.generated or Generated()
     named += [generated.answer or "", *(generated.citations or ()), *(generated.context or ())]

@@ -38,6 +38,23 @@ class YamlDocument(msgspec.Struct, frozen=True):
         return self.lines.get(path)
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes also what only the loader takes for a number, such as 1e5, and signs that YAML would fold."""
+
+
+def _dumped_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    plain = text.replace("\n", "").isprintable() and not reads_as_number(text)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _dumped_text)
+
+
+def dump_yaml(value: Any) -> str:
+    """YAML of what JSON holds, which `load_yaml` reads back as the same, each part of it once: there are no aliases."""
+    return str(yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120))
+
+
 def load_yaml(text: str, name: str) -> YamlDocument:
     """Load one YAML document.
 

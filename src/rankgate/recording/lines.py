@@ -17,7 +17,7 @@ from rankgate.readers.run_shapes import Item, generated_of, loose_shape
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line of the run as bytes that end in a newline, and the sum of its `latency_ms`."""
+    """A line of the run as bytes that end in a newline, and its time in all: `total` of `latency_ms`, else the sum."""
 
     query_id: str
     data: bytes
@@ -72,7 +72,8 @@ def read_back(data: bytes) -> Line:
         raise
     except ValueError as error:
         raise ResultError(f"its {error}") from error
-    return Line(line.query_id, data, sum((line.latency_ms or {}).values(), 0.0))
+    times = line.latency_ms or {}
+    return Line(line.query_id, data, times.get("total", sum(times.values(), 0.0)))
 
 
 _ANSWERED = loose_shape(frozenset({Need.ANSWER}))

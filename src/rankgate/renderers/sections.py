@@ -94,7 +94,8 @@ def _notes(report: Report, room: Room) -> str:
         return ""
     values = named(phrases.values_line(report), report) if report.verdict is Verdict.PASS else ""
     segments = phrases.segments_line(report, lambda text: code(text, 80))
-    lines = [values, named(phrases.queries_line(report), report), segments, rows.odd_line(report)]
+    counted = [named(line(report), report) for line in (phrases.queries_line, phrases.weights_line)]
+    lines = [values, *counted, segments, rows.odd_line(report)]
     noted = " ".join(filter(None, [*lines, named(" ".join(report.notes[: room["notes"]]), report)]))
     return "\n\n".join(filter(None, [named(" ".join(answer_lines(report, code)), report), noted]))
 

@@ -88,7 +88,7 @@ def difference_interval(
     return (0.0, 0.0) if counts and farthest_of(counts) == 0 else interval
 
 
-def unchanged_bound(n: int, widest: float, confidence: float) -> float:
+def unchanged_bound(n: float, widest: float, confidence: float) -> float:
     """How far the mean change may lie from zero where none of ``n`` moved although they could: widest (1 - a^(1/n)).
 
     A share of 1 - a^(1/n) that moves by ``widest`` is missed by all of them with the chance a = (1 - confidence) / 2.

@@ -11,10 +11,11 @@ import math
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 
+from rankgate.statistics.clusters import summed
 from rankgate.statistics.saddlepoint import Side
 
 MIN_CLUSTERS = 6  # clusters: of five that all moved alike, p is 1 in 32
-_MOST = 29  # clusters: either half has at most 32,768 patterns, about twenty milliseconds
+MOST = 29  # clusters: either half has at most 32,768 patterns, about twenty milliseconds
 _ROUNDING = 1e-9  # of the largest sum
 
 
@@ -32,12 +33,9 @@ def cluster_flip_p(
     Raises:
         ValueError: not as many clusters as differences.
     """
-    members: dict[Hashable, list[float]] = {}
-    for difference, cluster in zip(differences, clusters, strict=True):
-        members.setdefault(cluster, []).append(difference if side == "above" else -difference)
-    if len(members) > _MOST:
+    sums = [total if side == "above" else -total for total in summed(differences, clusters).values()]
+    if len(sums) > MOST:
         return None
-    sums = [math.fsum(group) for group in members.values()]
     farthest = max(map(abs, sums), default=0.0)
     moved = [x / farthest for x in sums if abs(x) > _ROUNDING * farthest]
     if len(sums) < MIN_CLUSTERS or not moved:

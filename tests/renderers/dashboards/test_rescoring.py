@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from rankgate.baselines.memory import Memory
 from rankgate.baselines.object_memory import memory_at
 from rankgate.baselines.records import Record
 from rankgate.cli import main
+from rankgate.criteria import Gate, load_criteria
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import Gold
@@ -23,7 +25,8 @@ from rankgate.renderers.dashboards.values import Known
 
 
 @pytest.fixture
-def gold(tmp_path: Path) -> Gold:
+def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gold:
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "gold.yaml"
     file.write_text(GOLD, encoding="utf-8")
     return read_gold(str(file))
@@ -132,10 +135,29 @@ def test_rankings_that_are_equal_did_not_change_and_verdicts_do_not_compare(memo
     assert set(stored.paired(one, two)) == {"recall@1"}
 
 
+def gates(**said: object) -> Sequence[Gate]:
+    """One gate of recall@1 that says this."""
+    Path("criteria.yaml").write_text(json.dumps({"gates": [{"name": "recall@1", "threshold": 0.5, **said}]}), "utf-8")
+    return load_criteria("criteria.yaml").gates
+
+
 def test_noise_that_the_criteria_name_widens_the_interval(memory: Memory, gold: Gold) -> None:
     one, two = memory.read("history")
     plan = Plan(metrics=parse_metrics("recall@1"))
-    bounds = [Rankings(memory, gold, plan, {"recall@1": noise}).paired(one, two)["recall@1"].ci for noise in (0, 0.1)]
+    bounds = [Rankings(memory, gold, plan, gates(noise=noise)).paired(one, two)["recall@1"].ci for noise in (0.0, 0.1)]
     (low, high), (lower, higher) = ((ci or (None, None)) for ci in bounds)
     assert low is not None and high is not None and lower is not None and higher is not None  # noqa: PT018
     assert lower < low < high < higher
+
+
+def test_queries_count_by_their_traffic_where_the_gates_say_so(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = GOLD.replace("]}", "], metadata: {weight: 1}}").replace("weight: 1", "weight: 91", 1)
+    (tmp_path / "weighted.yaml").write_text(lines, encoding="utf-8")
+    gold, plan = read_gold(str(tmp_path / "weighted.yaml")), Plan(metrics=parse_metrics("recall@1"))
+    one, two = memory.read("history")
+    found = [Rankings(memory, gold, plan, gates(weight=weight)) for weight in ("none", "traffic")]
+    assert [each.paired(one, two)["recall@1"].value for each in found] == pytest.approx([-0.2, -0.02])
+    assert [each.estimates[two.id]["recall@1"].value for each in found] == pytest.approx([0.6, 0.96])

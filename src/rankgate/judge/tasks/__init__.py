@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from rankgate.judge.model import Task
 from rankgate.judge.tasks.address import AddressReply
 from rankgate.judge.tasks.base import Reply
+from rankgate.judge.tasks.draft import DraftReply
 from rankgate.judge.tasks.entail import EntailReply
 from rankgate.judge.tasks.relevance import RelevanceReply
 from rankgate.judge.tasks.reverse import ReverseReply
@@ -16,4 +17,8 @@ REPLIES: Mapping[Task, type[Reply]] = {
     Task.RELEVANCE: RelevanceReply,
     Task.ADDRESS: AddressReply,
     Task.REVERSE: ReverseReply,
+    Task.DRAFT: DraftReply,
+    Task.UNANSWERABLE: DraftReply,
 }
+# Those that say nothing of answers: a judge of answers is the same one whatever their prompts are.
+DRAFTING = frozenset({Task.DRAFT, Task.UNANSWERABLE})

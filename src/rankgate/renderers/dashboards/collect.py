@@ -19,7 +19,7 @@ from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
 from rankgate.baselines.tree import NotKeptError
-from rankgate.criteria import Criteria, load_criteria
+from rankgate.criteria import Criteria, Gate, load_criteria
 from rankgate.criteria.inputs import deepest_cutoff, gold_of
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.metrics.base import Metric
@@ -32,8 +32,6 @@ from rankgate.model.wording import count_text
 from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set, spans_of
 from rankgate.renderers.dashboards.repository import releases, waiver_versions, web_address
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Tag
-
-_HELD = 4  # scored runs that are kept in memory: neighbours, a month ago, and what is accepted
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,13 +78,12 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
         limits[gate.metric.name] += [] if gate.threshold is None else [gate.threshold]
     metrics = list({metric.name: metric for metric in (*criteria.metrics(), *request.metrics)}.values())
     records = remembered.runs()[-request.limit :]
-    noise = {gate.metric.name: gate.noise for gate in sorted(criteria.gates, key=lambda gate: gate.noise)}
     plan = replace(criteria.plan(), metrics=[metric for metric in metrics if Need.BASELINE not in metric.needs])
     shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=request.limit)
     try:
-        stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False), noise)
+        stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False), criteria.gates)
         stored.read(records)
-        shown = replace(shown, estimates=stored.estimates, paired=stored.paired)
+        shown = replace(shown, estimates=stored.estimates, paired=stored.paired, weighted=stored.weighted)
         unscored = stored.reasons()
     except RankgateError as error:
         if request.metrics:
@@ -117,11 +114,14 @@ def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:
 class Rankings:
     """The stored rankings of a memory, scored with today's gold set; one that is read in order is read once.
 
-    `estimates` are the values by record and metric, `noise` is that of the gates. Two runs end where the shorter does.
+    `estimates` are the values by record and metric, by the noise and the weights of the gates. Two runs end where the
+    shorter does.
     """
 
-    def __init__(self, memory: Memory, gold: Gold, plan: Plan, noise: Mapping[str, float] = {}) -> None:
-        self.memory, self.gold, self.plan, self.noise = memory, gold, plan, noise
+    def __init__(self, memory: Memory, gold: Gold, plan: Plan, gates: Sequence[Gate] = ()) -> None:
+        self.memory, self.gold, self.plan = memory, gold, plan
+        self.noise = {gate.metric.name: gate.noise for gate in sorted(gates, key=lambda gate: gate.noise)}
+        self.weighted = {gate.metric.name for gate in gates if gate.weight == "traffic"}
         self.estimates: dict[str, dict[str, Known]] = {}
         self._held: dict[tuple[str, int], dict[str, Scores]] = {}
         self._pairs: dict[tuple[str, str], dict[str, Known]] = {}
@@ -164,7 +164,7 @@ class Rankings:
         """By metric the scores with its column; none where the rankings are not kept or cannot be scored."""
         place = (record.sha256, depth)
         if place not in self._held:
-            self._held = dict([*self._held.items()][1 - _HELD :])
+            self._held = dict([*self._held.items()][-3:])  # neighbours, a month ago, what is accepted
             others = Counter[str]() if record.id in self.estimates else self._others
             self._held[place] = {}
             try:
@@ -176,7 +176,7 @@ class Rankings:
             for metric in (each for each in self.plan.metrics if each.name in self._held[place]):
                 scores, column = (found := self._held[place][metric.name]), found.values[metric.name]
                 ends = attainable(metric, scores, column)
-                if value := estimate(column, metric, clusters=scores.clusters, ends=ends):
+                if value := estimate(column, metric, scores.clusters, scores.weights, ends=ends):
                     values[metric.name] = Known(value.value, value.ci)
         return self._held[place]
 
@@ -187,7 +187,8 @@ class Rankings:
             scores = score(self.gold, run.rankings, plan)
             require_gold_queries(scores, run.name, self.gold)
             require_fields(scores, plan, run.name)
-            return dict.fromkeys((metric.name for metric in plan.metrics), scores)
+            alike = replace(scores, weights=())
+            return {each.name: scores if each.name in self.weighted else alike for each in plan.metrics}
         except NotKeptError:
             raise
         except RankgateError as error:

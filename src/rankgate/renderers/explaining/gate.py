@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from rankgate.gates.explain import GateExplained, Row
+from rankgate.model.details import Cause
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Evidence, ReasonKind, Verdict
@@ -16,6 +17,7 @@ from rankgate.model.wording import (
     count_text,
     delta_text,
     harm_word,
+    interval_text,
     limit_word,
     size_text,
     value_text,
@@ -23,11 +25,12 @@ from rankgate.model.wording import (
 from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.explaining.layout import finished, paragraph
 from rankgate.renderers.explaining.limits import EVIDENCE, change_lines, comparison_lines, threshold_lines, value_lines
-from rankgate.renderers.phrases import gate_status
+from rankgate.renderers.phrases import gate_status, value_or_dash
 
 MAX_PARTS = 20
 MAX_SEGMENTS = 40
 MAX_QUERIES = 30
+MAX_DOCUMENTS = 3
 _FINDING = frozenset({"hit", "mrr", "recall"})  # metrics whose worst is that nothing right was found
 _MEANS = {
     Verdict.PASS: "nothing that this gate looks at is against the change",
@@ -71,7 +74,9 @@ def _gate_lines(found: GateExplained, report: Report, width: int) -> list[str]:
         (f"The change{regression}", [change_lines(found)] if compares else []),
         ("Single questions", [_question_lines(found)]),
         ("What the gold set can see", [_sight_lines(gate)]),
+        ("Questions below the floor", [_below_lines(found.gate)]),
         ("Segments", _segment_lines(found)),
+        ("By tag, judged or not", [_tagged_lines(gate.metric, report)]),
         *((f"Since {safe(row.result.since or '')} (drift_max)", [_part(row)]) for row in found.since),
         *(
             (
@@ -131,7 +136,9 @@ def _segment_lines(found: GateExplained) -> list[list[str]]:
     order = (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
     rows = sorted(found.segments, key=lambda row: order.index(row.result.verdict))
     more = len(rows) - MAX_SEGMENTS
-    entries = [_holm(found), *(_segment(row) for row in rows[:MAX_SEGMENTS])]
+    own = found.gate.result.value_raw is not None and any(row.result.value_raw is None for row in rows)
+    units = ["The values of segments are the judge's own."]
+    entries = [_holm(found), units if own else [], *(_segment(row) for row in rows[:MAX_SEGMENTS])]
     entries += [[f"and {more} more, none of them worse."]] if more > 0 else []
     return [entry for entry in entries if entry]
 
@@ -147,7 +154,31 @@ def _segment(row: Row) -> list[str]:
         change = f", {delta_text(gate.delta, gate.unit)} since the baseline" if gate.delta is not None else ""
         return [head, f"{value_text(gate.value, gate.unit)}{change}; {'; '.join(reasons)}."]
     compared = [] if gate.regression_max is None else comparison_lines(row, "baseline")
-    return [head, *compared, *threshold_lines(row)]
+    return [head, *compared, *threshold_lines(row), *_below_lines(row)]
+
+
+def _below_lines(row: Row) -> list[str]:
+    """Which questions keep the value below its floor, each with where its documents are."""
+    lines: list[str] = []
+    for each in row.below[:MAX_QUERIES]:
+        ranks = ((safe(doc.id, 60), doc.after) for doc in each.expected)
+        places = [f"{name} {'not retrieved' if at is None else f'at rank {at}, beyond {each.k}'}" for name, at in ranks]
+        text = "no result" if each.cause is Cause.NO_RESULT else listed(places, MAX_DOCUMENTS)
+        lines.append(f"{safe(each.query_id, 40)}: {text}")
+    more = len(row.below) - len(lines)
+    return [*lines, *([f"and {count_text(more, 'more question')} (explain --misses)"] if more else [])]
+
+
+def _tagged_lines(metric: str, report: Report) -> list[str]:
+    values = [(each.tag, each.metrics[metric]) for each in report.segments if metric in each.metrics]
+    lines: list[str] = []
+    for tag, value in values[:MAX_SEGMENTS]:
+        bounds = interval_text(value.ci, value.unit)
+        parts = [f"{safe(tag)}  {value_or_dash(value.value, value.unit)}", f"95% interval {bounds}" if bounds else ""]
+        parts += [] if value.delta is None else [f"{delta_text(value.delta, value.unit)} since the baseline"]
+        lines.append(", ".join(filter(None, [*parts, count_text(value.n, "question")])))
+    more = len(values) - len(lines)
+    return [*lines, *([f"and {count_text(more, 'more tag')}."] if more else [])]
 
 
 def _holm(found: GateExplained) -> list[str]:
@@ -175,7 +206,7 @@ def _question_lines(found: GateExplained) -> list[str]:
         what = (
             "for which the baseline found something right and the run finds nothing"
             if gate.metric.partition("@")[0] in _FINDING
-            else "at the metric's worst now, and not in the baseline"
+            else "at the metric's worst now, or without a value, and not in the baseline"
         )
         lines.append(f"Lost: {count_text(len(found.lost), 'question')} {what}: {_queries(found.lost)}.")
     return lines

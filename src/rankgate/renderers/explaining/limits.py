@@ -21,7 +21,7 @@ from rankgate.model.wording import (
     value_text,
 )
 from rankgate.renderers.escape import listed, safe
-from rankgate.renderers.phrases import exact_proof
+from rankgate.renderers.phrases import exact_proof, weights_texts
 
 MAX_NAMED = 10
 _MAX_DECIMALS = 9
@@ -55,10 +55,19 @@ def value_lines(found: GateExplained) -> list[str]:
     decimals = _decimals_of(found.gate)
     of = f" of {found.total:,}" if found.total is not None and found.total != gate.n else ""
     over = f"over {gate.n:,}{of} {'question' if gate.n == 1 else 'questions'}"
-    how = f"the mean {over}"
+    unweighted, uneven = weights_texts(gate)
+    how = f"the mean {'by traffic ' if uneven else ''}{over}"
     if found.quantile is not None:
         how = f"the {100 * found.quantile:g}% quantile {over}: as many are at or below it"
-    lines = [f"Now {value_text(gate.value, gate.unit, decimals)}: {how}."]
+    now = value_text(gate.value, gate.unit, decimals)
+    lines = [f"Now {now}: {how}."]
+    if gate.value_raw is not None:
+        own = f"The judge's own value is {value_text(gate.value_raw, gate.unit, decimals)}, {how}."
+        since = "what people found of the labelled run, and what the judge has seen change since then"
+        lines = [f"Now {now} in people's units: {since}{_seen_part(gate)}.", own]
+    elif gate.delta_raw is not None:
+        lines.append(f"That is the judge's own value; the change is in people's units{_seen_part(gate)}.")
+    lines += [f"{unweighted}. {uneven}"] if uneven else []
     lacking, worst = count_text(found.absent, "question"), "at the metric's worst value"
     if found.absent and found.lost is None:
         lines.append(f"At most {lacking} that the run lacks, counted {worst}.")
@@ -71,6 +80,14 @@ def value_lines(found: GateExplained) -> list[str]:
     how = "from the order of the values" if found.quantile else "what other questions like these would give"
     sure = confidence_text(gate.confidence)
     return [*lines, f"{sure} interval of the value: {spread} ({how}; docs/statistics.md)."]
+
+
+def _seen_part(gate: GateResult) -> str:
+    """By what the judge's change is divided, if it is."""
+    if gate.standing is None or gate.standing.slope is None or gate.assumption != "alike":
+        return ""
+    j = gate.standing.slope
+    return f", over the {j.value:.0%} (95%: {100 * j.low:.0f} to {j.high:.0%}) of a difference that it sees"
 
 
 def change_lines(found: GateExplained) -> list[str]:
@@ -92,6 +109,10 @@ def comparison_lines(row: Row, other: str) -> list[str]:
     delta = delta_text(gate.delta, gate.unit, decimals)
     both = f"over the {count_text(gate.n_pairs, 'question')} that both have"
     lines = [f"{now} now − {before} in the {other} = {delta}, {both}."]
+    if gate.delta_raw is not None:
+        by = ", by labels of what changed" if gate.assumption == "labelled" else ""
+        own = delta_text(gate.delta_raw, gate.unit, decimals)
+        lines.append(f"That change is in people's units{by}; the judge's own is {own}.")
     if check is None:
         return [*lines, "No limit is set on it."]
     lines.append(f"Allowed: {_allowed(gate)}. {_stands(check, gate, decimals)}")
@@ -121,7 +142,10 @@ def threshold_lines(row: Row) -> list[str]:
     now, limit = (value_text(value, gate.unit, decimals) for value in (check.left, check.right))
     difference = delta_text(check.difference, gate.unit, decimals)
     lines = [f"{now} now − {limit} asked for = {difference}. {_stands(check, gate, decimals)}"]
-    if interval_text(gate.ci, gate.unit):
+    if gate.counted and gate.counted.value != gate.value:
+        gained = f"{value_text(gate.value or 0.0, gate.unit, decimals)} counts as {now}"
+        lines.insert(0, f"{gained}: a gain that only the judge has seen does not count.")
+    if interval_text(gate.counted.ci if gate.counted else gate.ci, gate.unit):
         lines.append(f"Its {confidence_text(gate.confidence)} interval: {_value_says(gate, check)}.")
     return [*lines, _ruling(check, gate)]
 
@@ -149,7 +173,8 @@ def _stands(check: LimitCheck, gate: GateResult, decimals: int) -> str:
 
 
 def _ruling(check: LimitCheck, gate: GateResult) -> str:
-    return f"→ {_RULINGS[check.ruling]}, by {gate.evidence.value}"
+    doubtful = check.ruling is Ruling.INCONCLUSIVE and not check.beyond
+    return f"→ {'in doubt, as the verdict says' if doubtful else _RULINGS[check.ruling]}, by {gate.evidence.value}"
 
 
 def _left_out(each: LeftOut) -> str:
@@ -180,7 +205,7 @@ def _change_says(gate: GateResult, decimals: int) -> str:
 
 def _value_says(gate: GateResult, check: LimitCheck) -> str:
     """Where the interval of the value lies to the threshold."""
-    low, high = gate.direction.upright(gate.ci)
+    low, high = gate.direction.upright(gate.counted.ci if gate.counted else gate.ci)
     higher, limit = gate.direction is Direction.HIGHER, limit_word(gate.direction)
     threshold = check.right if higher else -check.right
     if high is not None and high < threshold - TOLERANCE:

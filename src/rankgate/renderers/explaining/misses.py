@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rankgate.diagnosis.misses import MISSED, Miss, Misses
-from rankgate.model.details import Cause
+from rankgate.model.details import Cause, Listed
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, value_text
 from rankgate.renderers.escape import safe
 from rankgate.renderers.explaining.layout import finished, padded_all, paragraph
-from rankgate.renderers.explaining.query import SHORT, cause_clause
+from rankgate.renderers.explaining.query import SHORT, cause_clause, mark
 from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
 
 MAX_DOCUMENTS = 6
@@ -66,7 +68,20 @@ def _miss(place: int, miss: Miss, found: Misses, unit: Unit | None, width: int) 
     if miss.instead:
         instead = f"instead   {', '.join(safe(each, 60) for each in miss.instead)}"
         lines += paragraph(instead, width, indent=5, hanging=10)
+    for name, items in _rankings(miss, compared=found.compared):
+        listed = ", ".join(f"{mark(item, graded=False)}{safe(item.id, 60)}" for item in items or ()) or "no results"
+        lines += [] if items is None else paragraph(f"{name:<10}{listed}", width, indent=5, hanging=10)
     return lines
+
+
+def _rankings(miss: Miss, *, compared: bool) -> list[tuple[str, Sequence[Listed] | None]]:
+    """The first results of the baseline, of the run and of BM25; * marks what is right."""
+    gains = {document.id: document.gain for document in miss.expected}
+    hits = [
+        (hit.id, gains.get(hit.id, gains.get(hit.doc_id or ""))) for hit in (miss.lexical.first if miss.lexical else ())
+    ]
+    lists = [("baseline", miss.first_before)] if compared else []
+    return [*lists, ("now", miss.first_now), ("BM25", [Listed(id=doc, gain=gain) for doc, gain in hits] or None)]
 
 
 def _values(miss: Miss, found: Misses, unit: Unit | None) -> str:

@@ -110,12 +110,13 @@ def _list(heading: str, items: Sequence[Listed] | None, absent: str, *, graded: 
         return [heading, f"({absent})"]
     if not items:
         return [heading, "(no results)"]
-    digits, marks = len(str(len(items))), padded_all([_mark(item, graded=graded) for item in items])
+    digits, marks = len(str(len(items))), padded_all([mark(item, graded=graded) for item in items])
     ranked = enumerate(zip(items, marks, strict=True), start=1)
     return [heading, *(f"{rank:>{digits}} {mark} {safe(item.id, LONGEST_ID)}" for rank, (item, mark) in ranked)]
 
 
-def _mark(item: Listed, *, graded: bool) -> str:
+def mark(item: Listed, *, graded: bool) -> str:
+    """`*` where the gold expects the item, with its gain where gains differ; `x` where it judges it not relevant."""
     if item.gain is None:
         return ""
     if item.gain <= 0:

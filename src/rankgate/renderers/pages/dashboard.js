@@ -1,5 +1,4 @@
 // What is known of the point under the mouse, and of two that were chosen. Without it points have their tooltips.
-"use strict";
 for (const panel of document.querySelectorAll(".picked")) {
   const curve = panel.closest(".curve");
   const marks = [...curve.querySelectorAll("[data-run]")];
@@ -11,8 +10,8 @@ for (const panel of document.querySelectorAll(".picked")) {
     const [b, a] = [...chosen].sort((one, other) => place(one) - place(other));
     const next = place(a) === place(b) + 1 && rows[place(b)].closest("tr").cells[2].textContent;
     const change = next || "Not neighbours: their paired change is not on this page.";
-    const command = `rankgate baseline diff ${a} ${b} ${panel.dataset.options}`;
-    panel.textContent = a ? [words(a), words(b), change, command].join("\n") : words(b ?? run);
+    const diff = `${change}\nrankgate baseline diff ${a} ${b} ${panel.dataset.options}`;
+    panel.textContent = a ? `${words(a)}\n${words(b)}\n${diff}` : words(b ?? run);
   };
   for (const mark of marks) {
     const { run } = mark.dataset;

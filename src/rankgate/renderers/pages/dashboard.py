@@ -121,7 +121,7 @@ def outlook(shown: GateSet) -> str:
     metrics: dict[str, list[str]] = {way: [] for way in (*CHANGED, *_UNCHANGED)}
     for curve in shown.curves:
         if (step := curve.month) and curve.gated:
-            size = "" if step.way == "same" else f" ({delta_text(step.size, curve.unit)})"
+            size = f" ({delta_text(step.size, curve.unit)})" * (step.way != "same")
             metrics[step.way].append(f"{curve.metric}{size}")
     parts = [f"{_UNCHANGED.get(way, way)} in {', '.join(names)}" for way, names in metrics.items() if names]
     if not parts:

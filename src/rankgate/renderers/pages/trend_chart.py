@@ -63,12 +63,14 @@ def _drawn(curve: Curve, shown: GateSet, size: Size, name: str) -> Markup:
 
 def _said(point: Point, curve: Curve) -> str:
     """`2026-01-31, run 0123456789ab, commit abcdef1: 80.0%, 95%: 71.2 to 88.8%`; by today's gold set."""
-    record, value, today = point.run.record, value_text(point.value, curve.unit), point.today
-    lead = f"{record.date}, run {record.id}" + (f", commit {record.commit[:7]}" if record.commit else "")
-    now = value_text(today.value, curve.unit) if today else value
-    bounds = interval_text(today.ci, curve.unit) if today else ""
-    parts = (value, now != value and f"by today's gold set {now}", bounds and f"95%: {bounds}")
-    return visible(f"{lead}: {', '.join(filter(None, parts))}")
+    record, today, now = point.run.record, point.today, value_text(point.value, curve.unit)
+    parts = [
+        f"{record.date}, run {record.id}" + (f", commit {record.commit[:7]}" if record.commit else "") + f": {now}"
+    ]
+    if today:
+        value, bounds = value_text(today.value, curve.unit), interval_text(today.ci, curve.unit)
+        parts += [f"by today's gold set {value}"] * (value != now) + [f"95%: {bounds}"] * bool(bounds)
+    return visible(", ".join(parts))
 
 
 def described(curve: Curve) -> str:

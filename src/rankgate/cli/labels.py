@@ -1,0 +1,138 @@
+"""Labels of people, typed at a terminal or written into a sheet: each is on the disk before the next question."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from rankgate.cli.options import today
+from rankgate.cli.screen import show_pages
+from rankgate.errors import bad_input
+from rankgate.files.writing import write_atomic
+from rankgate.judge import label_files
+from rankgate.judge.label_files import Label, Labels, Place
+from rankgate.judge.sample import Item, Question
+from rankgate.renderers.blocks import Pairs
+
+_KEYS = {
+    "y": "it states something",
+    "n": "it states nothing: a refusal, or only a question back",
+    "s": "supported: the passages say it",
+    "c": "contradicted: they say otherwise",
+    "a": "absent: they do not say",
+    "k": "skip; asked at the next start",
+    "u": "undo the last one",
+    "p": "print all of it again",
+    "q": "quit; all labels are kept",
+}
+_OF_DRAFT = {**_KEYS, "a": "accept: the question is good, and the passages answer it", "r": "reject it"}
+_OF_DRAFT |= {"e": "edit the question, and accept it", "q": "quit; all that was said is kept"}
+
+
+def add_label_options(options: argparse.ArgumentParser) -> None:
+    """Who labels, and sheets."""
+    options.add_argument("--by", metavar="NAME", required=True, help="who labels")
+    options.add_argument("--export", metavar="FILE", help="write a sheet to label, CSV, and ask nothing")
+    options.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet")
+
+
+def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str) -> Labels | None:
+    """All labels after what this person says now, at the terminal or in a sheet; None where a sheet was written.
+
+    Of drafts, what anybody said of one counts, and the last word on it is this person's to change.
+    """
+    labels, by = label_files.read_labels(path, items), arguments.by.strip()
+    names, key = {label.by for label in labels.values()}, label_files.name_key
+    like = next((name for name in names - {by} if key(name) == key(by) and by not in names), None)
+    if like or not by:
+        known = f"{path} has labels by {like!r}" if like else "it is empty"
+        raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
+    on = today() if any(isinstance(item, Question) for item in items) else None
+    labels = {(by, label.key, label.n): label for label in labels.values()} if on else labels
+    if arguments.export:
+        if not arguments.export.casefold().endswith((".csv", "/stdout")):
+            raise bad_input("a sheet is .csv, which spreadsheets read", file=arguments.export)
+        if Path(arguments.export).exists():
+            raise bad_input("exists already, maybe with labels in it; name another file", file=arguments.export)
+        write_atomic(arguments.export, label_files.label_sheet(items, labels, by))
+        return None
+    if arguments.sheet:
+        for label in label_files.read_sheet(arguments.sheet, items, by, on):
+            old = labels.get(label.place)
+            if old is None or replace(old, by=by, on=on) != label:
+                label_files.add_labels(path, [label])
+                labels[label.place] = label
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        with suppress(EOFError):
+            _ask(items, labels, path, by, on)
+    else:
+        raise bad_input("labels are typed at a terminal, and this is none; --export FILE.csv writes a sheet to label")
+    return labels
+
+
+def due(item: Item, labels: Labels, by: str) -> Sequence[int]:
+    """What is asked of an answer: its claims only where somebody said that it states something."""
+    said = labels.get((by, item.key, 0))
+    return range(1 + len(item.claims) if said and said.verdict == "asserts" else 1)
+
+
+def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str, on: str | None) -> None:
+    """Ask until all is labelled or skipped, or the person quits."""
+    places = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(1 + len(item.claims))]
+    at, printed, skipped, explained = 0, (0, False), set[int](), set[bool]()
+    while at < len(places):
+        number, item, n = places[at]
+        if at in skipped or (by, item.key, n) in labels or n not in due(item, labels, by):
+            at += 1
+            continue
+        words, keys = label_files.words_of(item, n), "ekupq" if on else "kupq"
+        head = ["", f"{'Draft' if on else 'Answer'} {number:,} of {len(items):,}"] if printed[0] != number else []
+        legend = Pairs([(key, (_OF_DRAFT if on else _KEYS)[key]) for key in (*words, *keys)])
+        context = _context(item, first=bool(head), passages=bool(head if on else n and printed != (number, True)))
+        asked = _lines(f"Claim {n} of {len(item.claims)}", item.claims[n - 1]) if n else ()
+        question = "What do the passages say of it?" if n else "Does the answer state anything?"
+        question = "Does the question belong in the gold set?" if on else question
+        show_pages([*head, *context, "", *asked, question, *([] if bool(n) in explained else [legend])])
+        printed = (number, n > 0)
+        explained.add(n > 0)
+        key = input(f"{'/'.join((*words, *keys))} > ").strip().casefold()
+        edited = " ".join(input("the question, or nothing to leave it > ").split()) if key == "e" and on else None
+        back = [each for each in range(at) if each in skipped or (by, places[each][1].key, places[each][2]) in labels]
+        if key in words or edited:
+            label = label_files.label_of(item, n, words["a" if edited else key], by, on, edited)
+            label_files.add_labels(path, [label])
+            labels[label.place] = label
+        elif key == "k":
+            skipped.add(at)
+        elif key == "u" and back:
+            at = back[-1]
+            skipped.discard(at)
+            undone = label_files.label_of(places[at][1], places[at][2], None, by, on)
+            if labels.pop(undone.place, None):
+                label_files.add_labels(path, [undone])
+        elif key == "p":
+            printed = (0, False)
+        elif key == "q":
+            return
+        else:
+            explained.clear()
+
+
+def _context(item: Item, *, first: bool, passages: bool) -> Iterator[str]:
+    if first:
+        answer = _lines("Answer", item.answer) if item.answer or not isinstance(item, Question) else ()
+        yield from (*_lines("Question", item.question), *answer)
+    if passages and not item.passages:
+        yield "There is no passage."
+    for rank, text in enumerate(item.passages if passages else (), start=1):
+        yield from _lines(f"Passage {rank}", text)
+
+
+def _lines(title: str, text: str) -> Iterator[str]:
+    yield f"{title}:"
+    yield from (f"  {line.expandtabs(4)}" for line in text.replace("\r\n", "\n").split("\n"))

@@ -1,0 +1,93 @@
+"""Gold that names chunks, or quotes its answers, becomes gold of spans where a text stands once; nothing is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from rankgate.errors import Problem, shown
+from rankgate.labelling.gold_documents import GoldDocuments, written_span
+from rankgate.metrics.matching import document_of
+from rankgate.metrics.texts import folded, places
+from rankgate.model.values import Gold, Item, Sample, Span
+
+_BY_HAND = "or write the span by hand"
+
+
+def anchor(
+    gold: Gold, written: GoldDocuments, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool = False
+) -> tuple[GoldDocuments, list[Problem]]:
+    """The samples with spans in place of ids; one of which anything is not found once stays as it is, and is listed.
+
+    `corpus` has documents by id, `chunks` texts or offsets by id. Spans that are there already are compared with the
+    corpus. With `passages` the gold's ids are texts themselves, as `match: text` has them.
+    """
+    samples, lines, problems = dict(written.samples), dict(written.lines), list[Problem]()
+    for query_id, sample in gold.samples.items():
+        spans: dict[str, dict[str, object]] = {}
+        wrong = ["has judge_labels or negatives, which are ids; take them out"] * bool(
+            sample.judge_gains or sample.negatives
+        )
+        quotes = [""] if sample.answers and not sample.gains and not sample.no_answer else []
+        for each in (*sample.gains, *quotes):
+            try:
+                for span in _spans(sample, each, corpus, chunks, passages=passages):
+                    if span.id in spans:
+                        raise ValueError(f"is the same passage as another, {shown(span.id)}; keep one")
+                    spans[span.id] = written_span(span, sample.gains.get(each, 1))
+            except ValueError as error:
+                wrong.append(f"{shown(each) if each else 'the answer'} {error}")
+        name = f"sample {shown(query_id)}"
+        problems += [Problem(f"{name}: {each}", gold.name, sample.line, "expected_output") for each in wrong]
+        if spans and not wrong:
+            old, new = samples[query_id].get("expected_output"), [*spans.values()]
+            nested = isinstance(old, Mapping) and isinstance(old.get("ids"), list | dict)
+            samples[query_id] = {**samples[query_id], "expected_output": {**old, "ids": new} if old and nested else new}
+            lines.pop(query_id, None)
+    return replace(written, samples=samples, lines=lines), problems
+
+
+def _spans(
+    sample: Sample, each: str, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool
+) -> Sequence[Span]:
+    """The spans that a judged id stands for; else a ValueError says, of the id, what is wrong."""
+    chunk, span = chunks.get(each), sample.spans.get(each)
+    if chunk and chunk.start is not None and chunk.end is not None:
+        span = Span(document_of(each, chunk.doc_id), chunk.start, chunk.end)
+    if span:
+        if span.doc not in corpus:
+            raise ValueError(f"is of {shown(span.doc)}, which is no document of the corpus")
+        if span.end > len(corpus[span.doc]):
+            raise ValueError(f"ends at {span.end}, beyond its document, which has {len(corpus[span.doc])} code points")
+        text = corpus[span.doc][span.start : span.end]
+        if span.text and folded(span.text.rstrip("….")) not in folded(text):
+            raise ValueError(f"is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
+        return [span if span.text else replace(span, text=text)]
+    if chunk and chunk.text:
+        return _once([chunk.text], document_of(each, chunk.doc_id), corpus, borders=False)
+    if passages and each:
+        return _once([each], "", corpus)
+    if sample.answers and (each in corpus or not each):
+        return _once(sample.answers, each, corpus)
+    if each in corpus:
+        raise ValueError(f"is a whole document; quote the answer in metadata.answer, {_BY_HAND}")
+    raise ValueError("is no chunk of --run or --chunks that has a text or offsets, and no document of the corpus")
+
+
+def _once(texts: Iterable[str], doc: str, corpus: Mapping[str, str], *, borders: bool = True) -> list[Span]:
+    """Where these texts stand, of which some may be nowhere: in this document, if the corpus has it, else anywhere."""
+    within = {doc: corpus[doc]} if doc in corpus else corpus
+    spans: list[Span] = []
+    for quoted in texts:
+        everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=borders))
+        found = [Span(name, start, end, corpus[name][start:end]) for name, start, end in everywhere]
+        if found[1:]:
+            where = ", ".join(shown(each.id) for each in found[:3])
+            raise ValueError(f"stands more than once ({where}); quote more of it, {_BY_HAND}")
+        spans += found
+    if not spans:
+        raise ValueError(
+            f"stands nowhere in {shown(doc) if doc in corpus else 'the corpus'}; quote it exactly, {_BY_HAND}"
+        )
+    return spans

@@ -1,0 +1,196 @@
+"""Gold as judgments: a table or rows of JSON with a judgment each, and lists of them as search tools export them.
+
+Every shape is a map, as `inputs.gold.map` is one; what people call columns and keys stands in one table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from msgspec.structs import replace
+
+from rankgate.errors import Problem, bad_input, shown
+from rankgate.model.values import Sample
+from rankgate.readers.base import ProblemLog, finite_number, id_of
+from rankgate.readers.delimited import BEIR_COLUMNS, Table
+from rankgate.readers.mapped import Records, is_number, json_records, looked_up
+from rankgate.readers.mapping import (
+    DOC,
+    QUERY,
+    TEXT,
+    FieldMap,
+    Finder,
+    Sets,
+    advice,
+    named,
+    unpacked,
+    usual_names,
+)
+from rankgate.readers.parquet import MAGIC, opened
+from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness
+from rankgate.readers.samples import check_gain, check_weight
+from rankgate.readers.source import Source
+
+_GAIN = ({"rating", "relevance", "rel", "gain", "grade", "judgment", "judgement", "label", "qrel"}, {"score"})
+_WEIGHT = ({"weight", "traffic"},)
+_LISTS = ({"ratings", "relevantdocs", "relevantids", "relevantdocids", "relevantdocuments", "positives", "docids"},)
+# What a tool's export lists its queries under, and a key within: OpenSearch, Elasticsearch's request and response, and
+# Quepid. A response has the ratings of hits alone.
+_EXPORTS = {"judgmentRatings": "judgmentRatings", "requests": "ratings", "details": "hits", "queries": "ratings"}
+_RESPONSE = FieldMap(records="details", query_id="key", items="hits", chunk_id="hit._id", gain="rating")
+
+
+def read_mapped_gold(fields: FieldMap, source: Source, log: ProblemLog) -> dict[str, Sample]:
+    """Samples from a file whose columns or keys a map names; without a gain, what is listed is relevant."""
+    with records_of(source, log, fields, fields.records) as records:
+        return read_judgments(fields, records, log)
+
+
+def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False) -> dict[str, Sample]:
+    """Samples from a file whose columns or keys have usual names; scores are gains if whole, or with `fractions`."""
+    under = _export(source.head)
+    if under == _RESPONSE.records:
+        return read_mapped_gold(_RESPONSE, source, log)
+    with records_of(source, log, under=under) as records:
+        first = next(records := iter(records), None)
+        if first is None:
+            return {}
+        fields = _usual_fields(first[1], first[0])
+        samples = read_judgments(fields, chain([first], records), log)
+    gains = (gain for sample in samples.values() for gain in sample.gains.values())
+    if not fractions and fields.gain in named(_GAIN[1:], [fields.gain or ""]) and any(gain % 1 for gain in gains):
+        known = {"query_id": fields.query_id, "chunk_id": fields.chunk_id, "gain": fields.gain}
+        said = "that looks like a run, whose scores are no whole numbers; if they are gains"
+        raise bad_input(f"{said}, {advice(known, 'gold')}", file=source.name)
+    return samples
+
+
+@contextmanager
+def records_of(
+    source: Source, log: ProblemLog, fields: FieldMap | None = None, under: str | None = None
+) -> Iterator[Records]:
+    """The rows of a table, CSV or Parquet, or the objects of JSON, as far as the map reads them, with their places."""
+    if source.head.startswith(MAGIC):
+        with opened(source) as file:
+            yield file.records(fields)
+    elif source.head.lstrip()[:1] in (b"{", b"["):
+        yield json_records(source, log, under)
+    else:
+        yield Table(source, log).records(fields)
+
+
+def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
+    """Samples from objects with a judgment each, or a list of them; where nobody has judged (null, "") stands none."""
+    samples: dict[str, Sample] = {}
+    for _, place, (query_id, question, written, pairs) in looked_up(records, _judged, Finder(fields, frozenset()), log):
+        where = replace(place, key=".".join(filter(None, (place.key, query_id))))
+        try:
+            weight = None if written in (None, "") else check_weight(_number(written))
+            sample = samples.get(query_id)
+            if sample is None:
+                sample = Sample(query_id=query_id, gains={}, question=question, weight=weight, line=place.line)
+                samples[query_id] = sample
+            elif weight != sample.weight:
+                before = "none" if sample.weight is None else f"{sample.weight:g}"
+                now = "none" if weight is None else f"{weight:g}"
+                raise ValueError(f"conflicting weight of the query: {before} above and {now} here")
+        except ValueError as error:
+            log.note(where, error)
+            continue
+        gains: dict[str, float] = sample.gains  # type: ignore[assignment]
+        for doc, value in pairs:
+            try:
+                if value is not None and value != "":
+                    _judge(gains, id_of(doc, "the document", some=True), value)
+            except ValueError as error:
+                log.note(where, error)
+    return samples
+
+
+def _judge(gains: dict[str, float], doc: str, value: Any) -> None:
+    """Take one judgment, a number or the text of one; a ValueError says what is wrong with it."""
+    gain = _number(value)
+    if gain is None:
+        header = "; if that is a header, remove the row" if named(_GAIN, [value]) else ""
+        raise ValueError(f"the gain {shown(value)} is not a finite number{header}")
+    gain = check_gain(doc, gain)
+    if gains.setdefault(doc, gain) != gain:
+        raise ValueError(f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here")
+
+
+def _number(value: Any) -> Any:
+    """The number that is written, maybe as text; what is none as it is, and None for a text of none."""
+    return finite_number(value) if isinstance(value, str) else float(value) if is_number(value) else value
+
+
+def _judged(record: Any, finder: Finder) -> tuple[str, str | None, Any, list[tuple[Any, Any]]]:
+    """The query, its text, its weight and documents with their gains as written, of a row or an object with a list."""
+    query_id = id_of(finder.required("query_id", record, "the object"), "the query", some=True)
+    text, query = finder.optional("question", record), f"query {shown(query_id)}"
+    question, weight = text if isinstance(text, str) and text else None, finder.optional("weight", record)
+    if finder.fields.items is None:
+        return query_id, question, weight, [_listed(record, finder, query)]
+    listed = unpacked(finder.required("items", record, query))
+    if isinstance(listed, Mapping):  # of gains by id, or as Quepid writes it for RRE, of ids by gain
+        by_gain = [(doc, gain) for gain, docs in listed.items() if isinstance(docs, list) for doc in docs]
+        return query_id, question, weight, by_gain or list(listed.items())
+    if not isinstance(listed, list):
+        raise ValueError(f"{query}: {finder.fields.items}: expected a list of documents, found {shown(listed)}")
+    return query_id, question, weight, [_listed(entry, finder, query) for entry in listed]
+
+
+def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
+    if not isinstance(entry, Mapping):
+        return entry, 1
+    if finder.names("chunk_id"):
+        doc = finder.required("chunk_id", entry, query)
+        return doc, finder.required("gain", entry, query) if finder.names("gain") else 1
+    keys = usual_names([*entry], {"chunk_id": DOC, "gain": _GAIN}, "gold", finder.place)
+    return entry[keys["chunk_id"]], entry[keys["gain"]]
+
+
+def _usual_fields(record: Any, place: Problem) -> FieldMap:
+    """The map that the keys of a record imply; else a RankgateError."""
+    names = [*record] if isinstance(record, Mapping) else []
+    items = named(_LISTS, names)
+    roles: dict[str, Sets] = {"query_id": (QUERY[0], {"id"}, TEXT) if items else QUERY}
+    roles |= {} if items else {"chunk_id": DOC, "gain": _GAIN}
+    known: dict[str, Any] = usual_names(names, roles, "gold", place)
+    more = {"question": named((TEXT,), names), "weight": named(_WEIGHT, names), "items": items}
+    known |= {role: found[0] for role, found in more.items() if found}
+    return FieldMap(**known)
+
+
+def _export(head: bytes) -> str | None:
+    """What the queries of a tool's export are listed under; None of any other file."""
+    listed = {match.decode() for match in re.findall(rb'"(\w+)"\s*:\s*[\[{]', head)}
+    return next((key for key, inner in _EXPORTS.items() if {key, inner} <= listed), None)
+
+
+def _recognise(start: Beginning) -> Likeness:
+    """By what its columns or keys are called; one that lacks a name is told which."""
+    if start.head.startswith(MAGIC) or (start.json == "{" and _export(start.head)):
+        return Likeness.YES
+    names = [*start.keys] if start.json else start.header
+    query, documents, gains = named(QUERY, names), {*named(DOC, names), *named(_LISTS, names)}, named(_GAIN, names)
+    if start.keys & (LINE_KEYS - {"query_id"} | SAMPLE_KEYS) or len(names) == 1:
+        return Likeness.NO
+    if not query or not (gains or documents - {"id"}) or (not start.json and {*BEIR_COLUMNS} <= {*names}):
+        return Likeness.NO
+    if not start.json and not (gains and documents):
+        return Likeness.MAYBE
+    scores = named(_GAIN[1:], gains)
+    return Likeness.sure(start.json or not scores or ("rank" not in names and start.has_whole_numbers(scores[0])))
+
+
+GOLD = GoldFormat(
+    recognise=_recognise,
+    read=read_usual_gold,
+    shape="a judgment a row, as CSV, TSV, Parquet, JSONL or a JSON list; or what OpenSearch, Elasticsearch and Quepid "
+    "export; see below",
+    looks_like="that looks like judgments, which are a gold set",
+)

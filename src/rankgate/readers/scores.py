@@ -1,0 +1,68 @@
+"""Numbers of another tool, one row a query, joined to the rankings of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from rankgate.errors import Problem, shown
+from rankgate.model.values import Details, Ranking
+from rankgate.readers.base import ProblemLog, Run, finite_number, id_of
+from rankgate.readers.judgments import records_of
+from rankgate.readers.mapping import QUERY, usual_names
+from rankgate.readers.source import open_source, shown_path
+
+_Row = tuple[dict[str, float | None], str | None]  # the numbers, and who gave them: the column `judge`
+
+
+def read_scores(path: str) -> dict[str, _Row]:
+    """By query the columns that have nothing but numbers, empty cells, null and NaN: these its tool left undefined."""
+    log, rows, texts, key = ProblemLog(), dict[str, dict[str, Any]](), set[str](), ""
+    with open_source(path) as source, records_of(source, log) as records:
+        for place, record in records:
+            key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
+            try:
+                query_id = id_of(record.get(key), "the query", some=True)
+                if query_id in rows:
+                    raise ValueError(f"query {shown(query_id)} stands twice; keep one row of it")
+            except ValueError as error:
+                log.note(place, error)
+                continue
+            rows[query_id] = {name: _number(cell) for name, cell in record.items()} | {"judge": record.get("judge")}
+            texts.update(name for name, number in rows[query_id].items() if number is ...)
+    log.raise_if_any()
+    texts |= {key, "judge"}
+    return {
+        query_id: ({name: number for name, number in row.items() if name not in texts}, row["judge"] or None)
+        for query_id, row in rows.items()
+    }
+
+
+def _number(cell: Any) -> Any:
+    """A number, None where it is undefined, and `...` for anything else."""
+    text = "" if cell is None else str(cell).strip().casefold()
+    number = None if isinstance(cell, bool) else finite_number(text)
+    return None if text in {"", "nan", "null", "none"} else ... if number is None else number
+
+
+def with_scores(run: Run, path: str) -> Run:
+    """The run with the numbers of a file joined to its rankings; what a line states otherwise is an error."""
+    scores = read_scores(path)
+
+    def rankings() -> Iterator[Ranking]:
+        log = ProblemLog()
+        for ranking in run.rankings:
+            numbers, judge = scores.get(ranking.query_id, ({}, None))
+            details = ranking.details or Details()
+            own: Mapping[str, float | None] = details.scores or {}
+            for name in (name for name in numbers if name in own and own[name] != numbers[name]):
+                both = f"{shown(name)} is {own[name]} here and {numbers[name]} in {shown_path(path)}; keep one"
+                log.add(Problem(f"query {shown(ranking.query_id)}: {both}", run.name))
+            judges = {**(dict.fromkeys(numbers, judge) if judge else {}), **(details.judges or {})} or None
+            joined = replace(details, scores={**numbers, **own}, judges=judges)
+            yield replace(ranking, details=joined) if numbers else ranking
+        log.raise_if_any()
+
+    return replace(run, rankings=rankings(), file=None, scored=frozenset(scores))

@@ -1,0 +1,329 @@
+"""Gold from judgments under other names: tables, rows of JSON, exports of search tools, and whatever a map names."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate.errors import RankgateError
+from rankgate.model.values import Sample
+from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.mapping import FieldMap
+from rankgate.readers.untrusted import refuse_large_gold
+
+Gains = dict[str, dict[str, float]]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def samples(content: str, fields: FieldMap | None = None, form: str | None = None) -> dict[str, Sample]:
+    Path("gold").write_text(content, encoding="utf-8")
+    return dict(read_gold("gold", form, fields).samples)
+
+
+def gains(content: str, fields: FieldMap | None = None) -> Gains:
+    return {query_id: dict(sample.gains) for query_id, sample in samples(content, fields).items()}
+
+
+def refusal(content: str, fields: FieldMap | None = None) -> list[str]:
+    with pytest.raises(RankgateError) as caught:
+        samples(content, fields)
+    return str(caught.value).splitlines()
+
+
+def lines(*records: Any) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+RED: Gains = {"red dress": {"d1": 3.0, "d2": 0.0}}
+Q1: Gains = {"q1": {"d1": 3.0, "d2": 0.0}}
+RATINGS = [{"docId": "d1", "rating": "3.000"}, {"docId": "d2", "rating": 0}]
+RATED = [{"_index": "i", "_id": "d1", "rating": 3}, {"_index": "i", "_id": "d2", "rating": 0}]
+HITS = [{"hit": {"_id": "d1", "_score": 7.5}, "rating": 3}, {"hit": {"_id": "d2"}, "rating": 0}]
+HITS += [{"hit": {"_id": "d3"}, "rating": None}]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param("query,docid,rating\nred dress,d1,3\nred dress,d2,0\n", RED, id="Quepid's CSV"),
+        pytest.param("query,docid,rating\nred dress,d1,3\nred dress,d2,0\nx,d9,\n", RED | {"x": {}}, id="not rated"),
+        pytest.param("query,docid,rating\nx\nred dress,d1,3\nred dress,d2,0\n", {"x": {}} | RED, id="a lone query"),
+        pytest.param("Query ID\tQuery Text\tDoc ID\tRating\nq1\tred\td1\t3\nq1\tred\td2\t0\n", Q1, id="TSV"),
+        pytest.param("query_id;doc_id;relevance\nq1;d1;3\nq1;d2;0\n", Q1, id="semicolons"),
+        pytest.param("rank,grade,docno,topic\n1,3,d1,q1\n2,0,d2,q1\n", Q1, id="columns in another order, a rank"),
+        pytest.param("qid,docid,relevance,score\nq1,d1,3,0.7\nq1,d2,0,0.9\n", Q1, id="a rating beside a score"),
+        pytest.param("query-id,document-id,score\nq1,d1,3\nq1,d2,0\n", Q1, id="whole scores, another document-id"),
+        pytest.param("문서,query,product_id,label\n1,물,상품,2\n", {"물": {"상품": 2.0}}, id="no Latin"),
+        pytest.param(
+            lines(*({"query-id": 7, "corpus-id": d, "score": 1.0} for d in "ab")), {"7": {"a": 1, "b": 1}}, id="HF"
+        ),
+        pytest.param(
+            json.dumps([{"query": "q1", "doc_id": d, "label": n} for d, n in (("d1", 3), ("d2", 0))]), Q1, id="list"
+        ),
+        pytest.param(
+            lines({"id": "q1", "query": "red", "relevant_docs": ["d1", 2]}), {"q1": {"d1": 1, "2": 1}}, id="ids"
+        ),
+        pytest.param(
+            lines({"query": "q1", "ratings": []}, {"query": "q2", "ratings": RATINGS}),
+            {"q1": {}, "q2": Q1["q1"]},
+            id="x",
+        ),
+        pytest.param(
+            json.dumps({"judgmentRatings": [{"query": "red dress", "ratings": RATINGS}]}), RED, id="OpenSearch"
+        ),
+        pytest.param(
+            json.dumps({"name": "n", "judgmentRatings": [{"query": "q1", "ratings": RATINGS}]}, indent=1),
+            Q1,
+            id="pretty",
+        ),
+        pytest.param(
+            json.dumps({"requests": [{"id": "q1", "request": {}, "ratings": RATED}], "metric": {}}), Q1, id="request"
+        ),
+        pytest.param(
+            json.dumps({"metric_score": 1, "details": {"q1": {"hits": HITS}}, "failures": {}}), Q1, id="response"
+        ),
+        pytest.param(json.dumps({"queries": [{"query": "q1", "ratings": {"d1": 3, "d2": 0}}]}), Q1, id="Quepid's JSON"),
+        pytest.param(json.dumps({"q0": [], "q1": ["d1"]}), {"q0": {}, "q1": {"d1": 1.0}}, id="ids by query"),
+    ],
+)
+def test_judgments(content: str, expected: Gains) -> None:
+    assert gains(content) == expected
+    assert gains("\ufeff" + content.replace("\n", "\r\n")) == expected
+
+
+def test_the_text_of_a_question_is_kept_and_its_id_where_there_is_none() -> None:
+    assert samples("qid,query,docid,rating\n1,red,d,1\n")["1"].question == "red"
+    assert samples("query,docid,rating\nred,d,1\n")["red"].question == "red"
+
+
+def test_what_becomes_of_rows_that_are_wrong() -> None:
+    """One error each, with file, line and query; and all of them at once."""
+    rows = ["q1,d1,3", "q1,d1,2", "q1,d2,E", "q1,d3,nan", "q1,,1", ",d4,1", "q1,d5,2000", "q1,d6", "q1,d7,true"]
+    assert refusal("\n".join(["query,docid,rating", *rows])) == [
+        "gold:3: q1: conflicting judgment: 'd1' has gain 3 above and 2 here",
+        "gold:4: q1: the gain 'E' is not a finite number",
+        "gold:5: q1: the gain 'nan' is not a finite number",
+        "gold:6: q1: the document: expected an id, found ''",
+        "gold:7: the query: expected an id, found ''",
+        "gold:8: q1: the gain of 'd5' is 2000; gains lie between -1000 and 1000",
+        "gold:9: expected 3 cells (query, docid, rating), found 2: ['q1', 'd6']",
+        "gold:10: q1: the gain 'true' is not a finite number",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(
+            lines({"query": "q", "doc_id": "d", "label": True}, {"query": "q", "doc_id": "e", "label": float("nan")}),
+            [
+                "gold:1: q: the gain of 'd' is True, not a number",
+                ("gold:2: NaN is not a number that JSON allows; use a finite number or leave the key out"),
+            ],
+            id="true and NaN",
+        ),
+        pytest.param(
+            lines({"query": "q", "doc_id": "d", "label": 1}, {"query": "q", "doc_id": "e"}),
+            ["gold:2: map.gain: query 'q' has no 'label' (found: 'query', 'doc_id')"],
+            id="a key that is not there",
+        ),
+        pytest.param(
+            "query,docid\nq,d\n",
+            [
+                (
+                    "gold:2: no usual name for the rating (found: 'query', 'docid'); name them with `map: "
+                    "{query_id: query, "
+                    "chunk_id: docid, gain: COLUMN}` under inputs.gold, beside `path`"
+                )
+            ],
+            id="no rating",
+        ),
+        pytest.param(
+            "query,docid,rating,grade\nq,d,1,1\n",
+            [
+                (
+                    "gold:2: 'rating' and 'grade' could both be the rating (found: 'query', 'docid', "
+                    "'rating', 'grade'); name "
+                    "them with `map: {query_id: query, chunk_id: docid, gain: COLUMN}` under inputs.gold, beside `path`"
+                )
+            ],
+            id="two ratings",
+        ),
+        pytest.param(
+            json.dumps({"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "high"}]}]}),
+            ["gold: judgmentRatings[0].q: the gain 'high' is not a finite number"],
+            id="a rating in words",
+        ),
+        pytest.param(
+            json.dumps({"hits": {"x": {"judgmentRatings": []}}}),
+            [
+                (
+                    "gold: map.records: expected a list under 'judgmentRatings' (found: 'hits', 'hits.x', "
+                    "'hits.x.judgmentRatings')"
+                )
+            ],
+            id="elsewhere",
+        ),
+        pytest.param(
+            lines({"query": "q", "ratings": [{"docId": "d", "stars": 1}]}),
+            [
+                (
+                    "gold:1: no usual name for the rating (found: 'docId', 'stars'); name them with `map: "
+                    "{chunk_id: docId, "
+                    "gain: COLUMN}` under inputs.gold, beside `path`"
+                )
+            ],
+            id="a list of objects under other names",
+        ),
+    ],
+)
+def test_what_is_refused(content: str, expected: list[str]) -> None:
+    assert refusal(content) == expected
+
+
+@pytest.mark.parametrize("head", ["qid,docid,score\nq,d,0.5\n", "qid,docid,rank,score\nq,d,1,3\n"])
+def test_a_run_is_no_gold_set(head: str) -> None:
+    assert "that looks like a run as a table" in refusal(head)[0]
+
+
+def test_judgments_are_no_run() -> None:
+    Path("run").write_text("query,docid,rating\nq,d,1\n")
+    with pytest.raises(RankgateError, match="that looks like judgments, which are a gold set"):
+        read_run("run")
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "expected"),
+    [
+        ("search,sku,stars\nred,d,2\n", {"query_id": "Search", "chunk_id": "sku", "gain": "stars"}, {"red": {"d": 2}}),
+        ("search,sku\nred,d\n", {"query_id": "search", "chunk_id": "sku"}, {"red": {"d": 1}}),
+        (
+            lines({"q": {"id": 1}, "docs": '[{"d": "a", "g": 2}]'}),
+            {"query_id": "q.id", "items": "docs", "chunk_id": "d", "gain": "g"},
+            {"1": {"a": 2}},
+        ),
+        (
+            json.dumps({"a": {"b": {"q": ["d"]}}}),
+            {"records": "a.b", "query_id": "key", "items": "value"},
+            {"q": {"d": 1}},
+        ),
+    ],
+)
+def test_a_map(content: str, fields: dict[str, Any], expected: Gains) -> None:
+    assert gains(content, FieldMap(**fields)) == expected
+
+
+def test_a_map_that_names_what_is_not_there() -> None:
+    fields = FieldMap(query_id="search", chunk_id="sku", gain="star")
+    assert refusal("search,sku,stars\nred,d,2\n", fields) == [
+        "gold:1: map.gain: the table has no 'star'; did you mean 'stars'? (found: 'search', 'sku', 'stars')"
+    ]
+
+
+def test_a_folder_of_beir() -> None:
+    Path("nfcorpus/qrels").mkdir(parents=True)
+    header = "query-id\tcorpus-id\tscore\n"
+    for split, doc in (("dev", "d0"), ("test", "d1"), ("train", "d2")):
+        Path(f"nfcorpus/qrels/{split}.tsv").write_text(f"{header}q1\t{doc}\t1\n")
+    Path("nfcorpus/queries.jsonl").write_text(lines({"_id": "q1", "text": "Why?", "metadata": {}}))
+    read = read_gold("nfcorpus/")
+    assert read.samples["q1"] == Sample(query_id="q1", gains={"d1": 1.0}, question="Why?", line=2)
+    assert (read.name, read.format) == ("nfcorpus", "beir")
+    Path("nfcorpus/qrels/test.tsv").unlink()
+    with pytest.raises(RankgateError, match=r"found dev.tsv, train.tsv; name one of these files"):
+        read_gold("nfcorpus")
+
+
+def test_parquet_of_a_fork_is_not_read() -> None:
+    Path("gold").write_bytes(b"PAR1")
+    with pytest.raises(RankgateError, match="gold: is Parquet, which --untrusted-run does not read; write it as CSV"):
+        refuse_large_gold("gold")
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=4).filter(str.strip)
+JUDGED = st.dictionaries(
+    NAMES, st.dictionaries(NAMES, st.integers(-2, 4), min_size=1, max_size=4), min_size=1, max_size=4
+)
+
+
+@settings(max_examples=60)
+@given(judged=JUDGED)
+def test_every_container_gives_the_same(judged: Gains) -> None:
+    """A table in each form, beside the judgments by themselves."""
+    rows = [{"qid": q, "docid": d, "rating": gain} for q, docs in judged.items() for d, gain in docs.items()]
+    table = io.StringIO()
+    writer = csv.DictWriter(table, list(rows[0]), delimiter="\t", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    forms = [table.getvalue(), lines(*rows), json.dumps(rows, ensure_ascii=False), json.dumps(judged)]
+    if not any(gain > 0 for docs in judged.values() for gain in docs.values()):
+        return
+    for content in forms[:3]:
+        assert gains(content) == judged
+    fields = FieldMap(records="", query_id="key", items="value")
+    assert gains(forms[3], fields) == judged
+
+
+def test_parquet_gives_the_same_as_csv() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    content = "query_id,query,doc_id,rating\n1,red,7,2.0\n1,red,8,\n2,blue,7,0\n"
+    Path("gold.csv").write_text(content)
+    with duckdb.connect() as connection:
+        connection.execute("COPY (FROM read_csv('gold.csv')) TO 'gold.parquet' (FORMAT parquet)")
+    read = read_gold("gold.parquet").samples
+    assert {q: (s.gains, s.question) for q, s in read.items()} == {"1": ({"7": 2.0}, "red"), "2": ({"7": 0.0}, "blue")}
+
+
+def test_values_are_those_of_pytrec_eval() -> None:
+    """From a table of ratings, text for ids and blanks for what nobody judged, per query."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    judged = {f"query {q}": {f"d{d}": (q * d + 1) % 4 for d in range(1, 9)} for q in range(1, 6)}
+    ranked = {q: {f"d{d}": 1 / (1 + (d * 5) % 11) for d in range(1, 11)} for q in judged}
+    rows = [f"{q},{d},{gain}" for q, docs in judged.items() for d, gain in docs.items()]
+    Path("gold.csv").write_text("\n".join(["query,docid,rating", *rows, "query 1,d99,"]))
+    Path("run.json").write_text(json.dumps(ranked))
+    scored = rankgate.score("gold.csv", "run.json", metrics=["ndcg@5", "map", "mrr"])
+    by_tool = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut.5", "map", "recip_rank"}).evaluate(ranked)
+    for ours, theirs in (("ndcg@5", "ndcg_cut_5"), ("map", "map"), ("mrr", "recip_rank")):
+        found = {q: values[ours] for q, values in scored.per_query.items()}
+        assert found == pytest.approx({q: values[theirs] for q, values in by_tool.items()}, abs=1e-6)
+
+
+WEIGHTED = "query,traffic,docid,rating\na,30,d1,1\na,30,d2,0\nb,0.5,d1,1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "fields"),
+    [
+        pytest.param(WEIGHTED, None, id="a column"),
+        pytest.param(
+            WEIGHTED.replace("traffic", "asked"), FieldMap(query_id="query", chunk_id="docid", weight="asked"), id="map"
+        ),
+        pytest.param(
+            lines({"query": "a", "weight": 30, "ratings": ["d1"]}, {"query": "b", "weight": "0.5", "ratings": ["d1"]}),
+            None,
+            id="lists",
+        ),
+    ],
+)
+def test_traffic_beside_judgments_is_the_querys_weight(content: str, fields: FieldMap | None) -> None:
+    found = samples(content, fields)
+    assert {query: sample.weight for query, sample in found.items()} == {"a": 30.0, "b": 0.5}
+    assert {query: sample.tags for query, sample in found.items()} == {"a": ("traffic:head",), "b": ("traffic:tail",)}
+
+
+@pytest.mark.parametrize("weight", ["-1", "0", "often", "nan", "31", ""])
+def test_a_weight_that_is_none_or_another_one_is_named(weight: str) -> None:
+    [problem] = refusal(WEIGHTED.replace("a,30,d2", f"a,{weight},d2"))
+    assert problem.startswith("gold:3: a: ")
+    assert "weight" in problem
