@@ -79,8 +79,8 @@ def _of_file(text: str, name: str) -> Document:
         page.close()
         title = " ".join("".join(page.title).split())
         return Document(name, "\n\n".join(page.blocks) + "\n", title=title or None)
-    heading = re.search(r"^# +(.*?)[ #]*$", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
-    return Document(name, text, title=(heading and heading[1]) or None)
+    heading = re.search(r"^# +(.*)", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
+    return Document(name, text, title=(heading and heading[1].rstrip(" #")) or None)
 
 
 class _Page(HTMLParser):
