@@ -97,7 +97,7 @@ def test_drafts_are_spans_of_the_files_and_the_same_every_time(capsys: Capture) 
         pytest.param(["--dry-run"], "are about a judge; add --judge", id="dry run without a judge"),
         pytest.param(["--judge", "--overlap", "2"], "--overlap: expected a share from 0 to 1", id="no share"),
         pytest.param(["--judge"], "no ship criteria found", id="no criteria"),
-        pytest.param(["--n", "0"], "docs: gives no question", id="none asked for"),
+        pytest.param(["--n", "0"], "--n: 0 asks for no question", id="none asked for"),
         pytest.param(
             ["-o", "x.csv"],
             "x.csv: a gold set is written as .jsonl or .yaml or .yml or .json",
@@ -376,6 +376,9 @@ def test_a_sheet_goes_out_and_comes_back(capsys: Capture) -> None:
     Path("s.csv").write_text(sheet, encoding="utf-8")
     review("--import", "s.csv", code=2)
     assert "question: is changed, and the row not accepted" in capsys.readouterr().err
+    Path("s.csv").write_text(text.replace(",maybe,", ",,").replace("'+ What now?", ""), encoding="utf-8")
+    review("--import", "s.csv", code=2)
+    assert "question: is empty, and the row accepted; write a question, or reject it" in capsys.readouterr().err
 
 
 MARK = {"by": "ana", "on": "2026-01-01"}

@@ -68,9 +68,9 @@ def _spans(
             raise ValueError(f"{name} is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
         return [span if span.text else replace(span, text=text)]
     if chunk and chunk.text:
-        return _once([chunk.text], document_of(each, chunk.doc_id), corpus, what=name, borders=False)
+        return _once([chunk.text], document_of(each, chunk.doc_id), corpus, name)
     if passages and each:
-        return _once([each], "", corpus, what=name)
+        return _once([each], "", corpus)
     if sample.answers and (each in corpus or not each):
         return _once(sample.answers, each, corpus)
     if each in corpus:
@@ -80,25 +80,18 @@ def _spans(
     )
 
 
-def _once(
-    texts: Sequence[str], doc: str, corpus: Mapping[str, str], *, what: str = "", borders: bool = True
-) -> list[Span]:
-    """Where these texts stand, of which some may be nowhere: in this document, if the corpus has it, else anywhere.
-
-    They are answers, unless it is said what they are.
-    """
+def _once(texts: Sequence[str], doc: str, corpus: Mapping[str, str], chunk: str = "") -> list[Span]:
+    """Where these texts stand, of which some may be nowhere: in this document, if the corpus has it, else anywhere."""
     within = {doc: corpus[doc]} if doc in corpus else corpus
     spans: list[Span] = []
     for quoted in texts:
-        everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=borders))
+        everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=not chunk))
         found = [Span(name, start, end, corpus[name][start:end]) for name, start, end in everywhere]
         if found[1:]:
             where = ", ".join(shown(each.id) for each in found[:3])
-            quote = what or f"the answer {shown(quoted)}"
-            raise ValueError(f"{quote} stands more than once ({where}); quote more of it, {_BY_HAND}")
+            raise ValueError(f"{chunk or shown(quoted)} stands more than once ({where}); quote more of it, {_BY_HAND}")
         spans += found
     if not spans:
-        quote = what or f"the answer {' or '.join(map(shown, texts[:3]))}"
-        where = shown(doc) if doc in corpus else "the corpus"
-        raise ValueError(f"{quote} stands nowhere in {where}; quote it exactly, {_BY_HAND}")
+        what, where = chunk or " or ".join(map(shown, texts[:3])), shown(doc) if doc in corpus else "the corpus"
+        raise ValueError(f"{what} stands nowhere in {where}; quote it exactly, {_BY_HAND}")
     return spans

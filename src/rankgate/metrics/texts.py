@@ -119,7 +119,7 @@ def _flat(text: str) -> tuple[str, Sequence[int]]:
     """
     normal = partial(unicodedata.normalize, "NFKC")
     parts, begins, part, begin = list[str](), array("L"), "", 0
-    for at, sign in enumerate(text):
+    for at, sign in enumerate(f"{text}\n"):  # which ends the last part, and stands apart from it
         plain = _FOLDED.get(ord(sign), sign)
         joined = plain and part and not plain.isascii()
         if joined and (unicodedata.combining(plain) or normal(part + plain) != normal(part) + normal(plain)):
@@ -128,9 +128,7 @@ def _flat(text: str) -> tuple[str, Sequence[int]]:
             parts.append(normal(part))
             begins.extend([begin] * len(parts[-1]))
             part, begin = plain, at
-    parts.append(normal(part))
-    begins.extend([begin] * len(parts[-1]))
-    begins.append(len(text))
+    begins.append(begin)
     return "".join(parts), begins
 
 

@@ -169,6 +169,10 @@ def _checked_item(entry: Mapping[str, Any], position: int, name: str) -> dict[st
     for key in ("chunk_id", "id"):
         if item.get(key) is not None:
             item[key] = _id(item[key], f"{name}: {key}")
+    for first, last in (("start", "end"), ("start_char_idx", "end_char_idx")):
+        start, end = item.get(first), item.get(last)
+        if isinstance(start, numbers.Integral) and isinstance(end, numbers.Integral) and not 0 <= start <= end:
+            raise ResultError(f"{name} has {first} {shown(start)} and {last} {shown(end)}; an end is exclusive")
     if item.get("score") is not None:
         item["score"] = _score(item["score"], name)
     return item
