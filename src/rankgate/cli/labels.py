@@ -111,12 +111,10 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str, 
             label = label_files.label_of(item, n, words["a" if edited else key], by, on, edited)
             label_files.add_labels(path, [label])
             labels[label.place] = label
-            back.append(at)
-            at = 0  # what was undone may stand below others that are due
+            back, at = [*back, at], 0  # what was undone may stand below others that are due
         elif key == "k":
             skipped.add(at)
-            back.append(at)
-            at = 0
+            back, at = [*back, at], 0
         elif key == "u" and back:
             at = back.pop()
             skipped.discard(at)

@@ -57,13 +57,12 @@ def _spans(
     if chunk and chunk.start is not None and chunk.end is not None:
         span = Span(document_of(each, chunk.doc_id), chunk.start, chunk.end)
     if span:
-        if span.doc not in corpus:
+        whole = corpus.get(span.doc)
+        if whole is None:
             raise ValueError(f"{name} is of {shown(span.doc)}, which is no document of the corpus")
-        if span.end > len(corpus[span.doc]):
-            raise ValueError(
-                f"{name} ends at {span.end}, beyond its document, which has {len(corpus[span.doc])} code points"
-            )
-        text = corpus[span.doc][span.start : span.end]
+        if span.end > len(whole):
+            raise ValueError(f"{name} ends at {span.end}, beyond its document, which has {len(whole)} code points")
+        text = whole[span.start : span.end]
         if span.text and folded(span.text.rstrip("….")) not in folded(text):
             raise ValueError(f"{name} is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
         return [span if span.text else replace(span, text=text)]
@@ -75,9 +74,7 @@ def _spans(
         return _once(sample.answers, each, corpus)
     if each in corpus:
         raise ValueError(f"{name} is a whole document; quote the answer in metadata.answer, {_BY_HAND}")
-    raise ValueError(
-        f"{name} is no chunk of --run or --chunks that has a text or offsets, and no document of the corpus"
-    )
+    raise ValueError(f"{name} is no chunk of --run or --chunks that has a text or offsets, nor a whole document")
 
 
 def _once(texts: Sequence[str], doc: str, corpus: Mapping[str, str], chunk: str = "") -> list[Span]:

@@ -208,10 +208,7 @@ def _heading(line: str, before: str, following: str) -> tuple[int, str, str] | N
 
 
 def _plain(heading: str) -> str:
-    """A heading without markup, an anchor or its number; empty where it is too long to be one.
-
-    No pattern looks beyond the next sign of the kind that it begins with, so that the time is linear in the length.
-    """
+    """A heading without markup, an anchor or its number; empty where it is too long. Linear in its length."""
     if len(heading) > _LONGEST:
         return ""
     text = re.sub(r"!?\[([^\[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])", r"\1", heading)

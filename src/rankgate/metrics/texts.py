@@ -58,11 +58,12 @@ def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int
     found = [*_found(_alike(words), _alike(text), borders=borders)]
     wanted, flat, begins = _flat(words)[0], *_flat(text)
     if (wanted, flat) != (_alike(words), _alike(text)):
+        taken = {at for span in found for at in range(*span)}
         for start, end in _found(wanted, flat, borders=borders):
             first, last = begins[start], begins[end]
             last = first + len(text[first:last].rstrip(_NO_WIDTH))
             parted = (start and begins[start - 1] == first) or begins[end - 1] == begins[end]
-            if not parted and not any(first < to and at < last for at, to in found):
+            if not parted and taken.isdisjoint(range(first, last)):
                 found.append((first, last))
     yield from sorted(found)
 
