@@ -170,9 +170,9 @@ def _checked_item(entry: Mapping[str, Any], position: int, name: str) -> dict[st
         if item.get(key) is not None:
             item[key] = _id(item[key], f"{name}: {key}")
     for first, last in (("start", "end"), ("start_char_idx", "end_char_idx")):
-        start, end = item.get(first), item.get(last)
-        if isinstance(start, numbers.Integral) and isinstance(end, numbers.Integral) and not 0 <= int(start) <= int(end):
-            raise ResultError(f"{name} has {first} {shown(start)} and {last} {shown(end)}; an end is exclusive")
+        at, to = item.get(first), item.get(last)
+        if isinstance(at, numbers.Integral) and isinstance(to, numbers.Integral) and not 0 <= int(at) <= int(to):
+            raise ResultError(f"{name} has {first} {shown(at)} and {last} {shown(to)}; an end is exclusive")
     if item.get("score") is not None:
         item["score"] = _score(item["score"], name)
     return item
