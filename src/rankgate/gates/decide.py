@@ -294,6 +294,7 @@ def _drop(
 ) -> Ruled:
     """The ruling on the pairs; in doubt where they hold, but not with the worst for what only the run leaves open.
 
+    What must be proven safe is violated by that doubt.
     Queries that only the run has a value for decide nothing: whoever writes the answers could make any drop small.
     """
     metric, values = gate.metric, candidate.values[gate.metric.name]
@@ -307,8 +308,10 @@ def _drop(
     worst = _in_units(gate, others, people) if others else pairs
     if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is Ruling.HOLDS:
         return found, reason
-    doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
-    return doubtful, replace(reason, count=len(lost), at_worst=worst.delta, need=None)
+    ruling = Ruling.VIOLATED if gate.evidence is Evidence.PROVEN_SAFE else Ruling.INCONCLUSIVE
+    doubtful = found._replace(ruling=ruling, state=EvidenceState.INCONCLUSIVE)
+    doubt = {"ruling": doubtful.ruling, "state": doubtful.state}
+    return doubtful, replace(reason, **doubt, count=len(lost), at_worst=worst.delta, need=None)
 
 
 def _on_pairs(
