@@ -164,7 +164,7 @@ def _seen(gate: Gate, candidate: Scores, baseline: Scores | None, people: People
         return _Seen(None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
     ends = attainable(metric, candidate, values)
     draws = candidate.clusters, candidate.weights
-    raw = own = counted = estimate(values, metric, *draws, confidence=gate.confidence, ends=ends)
+    raw = own = counted = estimate(values, metric, *draws, confidence=gate.confidence, ends=ends, before=old_values)
     both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
     raw_pairs = pairs = both.compared(gate.confidence) if both else None
     if people and raw:
