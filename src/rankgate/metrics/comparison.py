@@ -324,10 +324,11 @@ def compare(
     *,
     with_interval: bool = True,
     clusters: Sequence[str] = (),
+    weights: Sequence[float] = (),
     same: Callable[[], bool] = bool,
 ) -> Comparison | None:
     """Compare two columns query by query; None where no query has a value on both sides."""
-    pairs = paired(metric, candidate, baseline, clusters=clusters, same=same)
+    pairs = paired(metric, candidate, baseline, clusters=clusters, weights=weights, same=same)
     return pairs.compared(CONFIDENCE if with_interval else None) if pairs else None
 
 

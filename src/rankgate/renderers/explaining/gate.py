@@ -171,13 +171,14 @@ def _below_lines(row: Row) -> list[str]:
 
 def _tagged_lines(metric: str, report: Report) -> list[str]:
     values = [(each.tag, each.metrics[metric]) for each in report.segments if metric in each.metrics]
-    lines: list[str] = []
+    weighted = bool(values) and metric in report.metrics and report.metrics[metric].weighted
+    lines = ["By traffic, within each tag:"] if weighted else []
     for tag, value in values[:MAX_SEGMENTS]:
         bounds = interval_text(value.ci, value.unit)
         parts = [f"{safe(tag)}  {value_or_dash(value.value, value.unit)}", f"95% interval {bounds}" if bounds else ""]
         parts += [] if value.delta is None else [f"{delta_text(value.delta, value.unit)} since the baseline"]
         lines.append(", ".join(filter(None, [*parts, count_text(value.n, "question")])))
-    more = len(values) - len(lines)
+    more = len(values[MAX_SEGMENTS:])
     return [*lines, *([f"and {count_text(more, 'more tag')}."] if more else [])]
 
 
