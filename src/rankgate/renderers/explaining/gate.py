@@ -235,6 +235,7 @@ def _sight_lines(gate: GateResult) -> list[str]:
         return []
     limit, margin, caught = (size_text(size, gate.unit) for size in (gate.regression_max, seen.margin, seen.detectable))
     spread = f"{seen.spread:.3g}, {'assumed' if seen.assumed else 'measured'}"
+    spread += f", by traffic: the effective number of questions is {seen.effective:,.1f}" if seen.effective else ""
     power = (
         f"With {count_text(seen.queries, 'question')} a true {harm_word(gate.direction)} of {caught} or more violates "
         "this gate in four runs of five, and a change without effect is proven safe within "
