@@ -275,3 +275,13 @@ def test_what_was_recorded_by_traffic_says_so() -> None:
     (line,) = Path("store/history.jsonl").read_text().splitlines()
     record = json.loads(line)
     assert (record["scores"], record["weighted"]) == ({"recall@5": pytest.approx(0.75)}, ["recall@5"])
+
+
+def test_explain_names_no_drop_beyond_the_range(capsys: pytest.CaptureFixture[str]) -> None:
+    write([1000.0, *[1.0] * 119], 1, gate_of(evidence="proven_safe"))
+    checked()
+    capsys.readouterr()
+    main(["explain", "recall@5", "--date", "2026-01-31"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "a change without effect is proven safe within no limit as often" in told
+    assert "by traffic: the effective number of questions is 1.3" in told
