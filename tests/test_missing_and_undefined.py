@@ -200,6 +200,11 @@ ONLY_BASE = "; only the baseline has a value for {} questions, and with the wors
             id="the bad ones became undefined",
         ),
         pytest.param(
+            *(first(40, lambda _: scored(None)), first(0, nothing)),
+            *({"threshold": None, "evidence": "proven_safe"}, "fail", ONLY_BASE.format(40, "−0.267")),
+            id="what must be proven safe is not",
+        ),
+        pytest.param(
             *(first(40, lambda _: scored(None)), first(0, nothing), {"regression_max": 0.4}, "warn"),
             None,
             id="even at the worst it holds: counted, and no more said",
@@ -237,6 +242,8 @@ def test_what_is_undefined_on_one_side_must_not_decide(
     assert found["verdict"] == verdict
     assert (found["evidence_state"] == "inconclusive") == (doubt is not None)
     assert any(reason["text"].endswith(doubt or "") for reason in found["reasons"])
+    ruling = "violated" if gate.get("evidence") == "proven_safe" else "inconclusive"
+    assert doubt is None or [each["ruling"] for each in found["reasons"] if each.get("at_worst")] == [ruling]
     assert doubt is not None or not any("worst value" in reason["text"] for reason in found["reasons"])
 
 

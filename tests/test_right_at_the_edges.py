@@ -320,6 +320,35 @@ def test_a_few_equal_values_without_a_range_prove_nothing(check: Check, count: i
     )
 
 
+@pytest.mark.parametrize(
+    ("now", "before", "direction", "moved", "verdict", "ci"),
+    [
+        pytest.param(3, 3, "higher", False, "fail", (None, 3), id="equal values say nothing of a worse one"),
+        pytest.param(-3, -3, "lower", False, "fail", (-3, None), id="nor of a larger one"),
+        pytest.param(1, 1, "higher", False, "pass", (0.9119, 1), id="hits are counted"),
+        pytest.param(0, 0, "lower", False, "pass", (0, 0.0881), id="and misses"),
+        pytest.param(1, 5, "lower", False, "fail", (1, None), id="no hits: the baseline has other values"),
+        pytest.param(0, 0, "lower", True, "fail", (0, 0.0881), id="of other lists a hit could be a miss"),
+    ],
+)
+def test_what_is_all_alike_proves_no_safety_without_a_range(
+    check: Check, now: float, before: float, direction: str, *, moved: bool, verdict: str, ci: tuple[float | None, ...]
+) -> None:
+    limit = now - 0.1 if direction == "higher" else now + 0.1
+    gate = f"  - {{name: score(f), direction: {direction}, threshold: {limit}, regression_max: 0.05"
+    lists = (["a"], ["b", "a"] if moved else ["a"])
+    sides = ([{"topk": docs, "scores": {"f": each}}] * 40 for docs, each in zip(lists, (before, now), strict=True))
+    [found] = check(gate + ", evidence: proven_safe}\n", [{}] * 40, *sides)["gates"]
+    assert (found["verdict"], found["ci"]) == (verdict, pytest.approx(ci, abs=1e-4))
+
+
+def test_an_unchanged_score_under_other_lists_is_not_proven_safe(check: Check) -> None:
+    gate = "  - {name: score(f), direction: higher, regression_max: 0.05, evidence: proven_safe}\n"
+    sides = ([{"topk": docs, "scores": {"f": row}} for row in range(40)] for docs in (["a"], ["b", "a"]))
+    [found] = check(gate, [{}] * 40, *sides)["gates"]
+    assert (found["verdict"], found["evidence_state"], found["delta_ci"]) == ("fail", "no_interval", None)
+
+
 def test_a_run_of_empty_lists_does_not_pass_in_silence(check: Check) -> None:
     gate = "  - {name: false_evidence_rate, threshold: 0.5}\n"
     gold = [{"expected_output": [], "metadata": {"no_answer": True}}] * 20 + [{}] * 40

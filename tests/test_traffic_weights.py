@@ -90,6 +90,28 @@ def test_a_gate_by_traffic(
         assert gate["weighting"] is None
 
 
+@pytest.mark.parametrize("weight", ["traffic", "none"])
+def test_tables_by_tag_count_as_the_gate_does(weight: str, capsys: pytest.CaptureFixture[str]) -> None:
+    segments = ", segments: {by: lang, regression_max: 0.05}"
+    write(HEAD, 1, gate_of(weight, more=segments) + "- {name: mrr, threshold: 0}\n")
+    report = checked("-o", "page.html")
+    [gate] = [each for each in report["gates"] if each["metric"] == "recall@5" and each["segment"]]
+    [shown] = [each["metrics"] for each in report["segments"] if each["value"] == "en"]
+    by_traffic = weight == "traffic"
+    value = 0.75 if by_traffic else 0.99
+    for metric in ("recall@5", "mrr"):
+        row = shown[metric]
+        assert (row["value"], row["delta"], row["baseline"]) == pytest.approx((value, value - 1, 1))
+    row = shown["recall@5"]
+    assert all(row[key] == gate[key] for key in ("value", "ci", "baseline", "delta"))
+    assert ("| recall@5 by traffic |" in Path("comment.md").read_text()) == by_traffic
+    assert ("</abbr> by traffic</th>" in Path("page.html").read_text()) == by_traffic
+    main(["explain", "recall@5", "--date", "2026-01-31"])
+    told = capsys.readouterr().out.partition("By tag, judged or not")[2]
+    assert ("By traffic, within each tag:" in told) == by_traffic
+    assert f"lang:en  {value:.1%}" in told
+
+
 def test_both_values_stand_in_every_report(capsys: pytest.CaptureFixture[str]) -> None:
     write(HEAD, 1, gate_of(more="}\n- {name: mrr, weight: none, threshold: 0"))
     checked("-o", "page.html")
@@ -253,3 +275,13 @@ def test_what_was_recorded_by_traffic_says_so() -> None:
     (line,) = Path("store/history.jsonl").read_text().splitlines()
     record = json.loads(line)
     assert (record["scores"], record["weighted"]) == ({"recall@5": pytest.approx(0.75)}, ["recall@5"])
+
+
+def test_explain_names_no_drop_beyond_the_range(capsys: pytest.CaptureFixture[str]) -> None:
+    write([1000.0, *[1.0] * 119], 1, gate_of(evidence="proven_safe"))
+    checked()
+    capsys.readouterr()
+    main(["explain", "recall@5", "--date", "2026-01-31"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "a change without effect is proven safe within no limit as often" in told
+    assert "by traffic: the effective number of questions is 1.3" in told

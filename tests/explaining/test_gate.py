@@ -414,7 +414,9 @@ DROP = Reason(ReasonKind.REGRESSION, ruling=Ruling.HOLDS, state=EvidenceState.CL
     [
         pytest.param({"reasons": [LIMIT]}, "threshold", Ruling.VIOLATED, id="what a judge left open breaks the floor"),
         pytest.param(
-            {"reasons": [replace(DROP, count=9, at_worst=-0.2)]}, "regression_max", Ruling.INCONCLUSIVE, id="in doubt"
+            {"reasons": [replace(DROP, ruling=Ruling.INCONCLUSIVE, count=9, at_worst=-0.2)]},
+            *("regression_max", Ruling.INCONCLUSIVE),
+            id="in doubt",
         ),
         pytest.param({"counted": Counted(0.1, (0.0, 0.2)), "reasons": []}, "threshold", Ruling.VIOLATED, id="a gain"),
     ],

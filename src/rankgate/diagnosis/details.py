@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -66,11 +67,12 @@ def details_of(
     baseline: Scores | None,
     *,
     depth: int,
+    weighted: Collection[str] = (),
 ) -> ReportDetails:
     """Put the details together; both runs are matched with `SHOWN`, and `depth` items of each ranking are kept.
 
     The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed. Of the report's
-    segments the largest are shown.
+    segments the largest are shown. In the panel queries count by their traffic in the `weighted` metrics, else alike.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)
@@ -91,7 +93,13 @@ def details_of(
             PanelRow(
                 tag=tag,
                 queries=len(rows),
-                values={each.name: _panel_value(each, rows, columns, candidate.clusters) for each in columns.metrics},
+                values={
+                    each.name: _panel_value(
+                        *(each, rows, columns, candidate.clusters),
+                        candidate.weights if each.name in weighted else (),
+                    )
+                    for each in columns.metrics
+                },
             )
             for tag, rows in scopes
         ),
@@ -157,13 +165,16 @@ def _largest_tags(gold: Gold, segments: Sequence[Segment]) -> list[tuple[str, li
     return list(scopes.values())
 
 
-def _panel_value(metric: Metric, rows: Sequence[int], columns: Columns, clusters: Sequence[str]) -> PanelValue:
-    labels = [clusters[row] for row in rows] if clusters else []
+def _panel_value(
+    metric: Metric, rows: Sequence[int], columns: Columns, clusters: Sequence[str], weights: Sequence[float]
+) -> PanelValue:
+    labels, weights = ([clusters[row] for row in rows] if clusters else []), [weights[row] for row in rows if weights]
     column, old = columns.now[metric.name], columns.before[metric.name] if columns.before else None
     now = [column[row] for row in rows]
-    own = estimate(now, metric, clusters=labels)
+    own = estimate(now, metric, labels, weights)
     before = [old[row] for row in rows] if old is not None else None
-    pairs = compare(metric, now, before, clusters=labels, same=lambda: columns.same(metric, rows)) if before else None
+    same = partial(columns.same, metric, rows)
+    pairs = compare(metric, now, before, clusters=labels, weights=weights, same=same) if before else None
     return PanelValue(
         value=own.value if own else None,
         ci=own.ci if own else None,

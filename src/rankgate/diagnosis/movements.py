@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, estimate
@@ -98,12 +100,24 @@ def document_moves(sample: Sample, old: Outline | None, new: Outline | None) -> 
     return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
 
 
+def by_traffic(name: str, results: Sequence[GateResult]) -> bool:
+    """Whether queries count by their traffic in a metric's numbers: as in its first gate."""
+    whole = [gate for gate in results if gate.segment is None and gate.metric == name]
+    return bool(whole and whole[0].weighting)
+
+
 def by_tag(
-    gold: Gold, metrics: Sequence[Metric], candidate: Scores, baseline: Scores | None, leading: Metric | None = None
+    gold: Gold,
+    metrics: Sequence[Metric],
+    candidate: Scores,
+    baseline: Scores | None,
+    leading: Metric | None = None,
+    results: Sequence[GateResult] = (),
 ) -> list[Segment]:
     """One segment a tag, by dimension in the order of the gold and by value within it.
 
-    Each value has an interval, and in the largest segments the change of the `leading` metric.
+    Each value has an interval, and in the largest segments the change of the `leading` metric. Value, baseline and
+    change count queries as the metric's first gate of the `results` does.
     """
     members: dict[tuple[str, str], list[int]] = {}
     for index, sample in enumerate(gold.samples.values()):
@@ -117,21 +131,21 @@ def by_tag(
     parts = {key: on_rows(candidate, rows) for key, rows in members.items()}
 
     def value_of(metric: Metric, rows: Sequence[int], key: tuple[str, str]) -> SegmentValue:
-        part = parts[key]
+        part = parts[key] if by_traffic(metric.name, results) else replace(parts[key], weights=())
         values = part.values[metric.name]
+        old = [before[metric.name][row] for row in rows] if baseline else []
         ends = attainable(metric, part, values)
-        own = estimate(values, metric, clusters=part.clusters, ends=ends)
-        defined = [value for value in values if value is not None]
+        own = estimate(values, metric, part.clusters, part.weights, ends=ends, before=old)
         pairs: Comparison | None = None
         if baseline and metric is leading and key in largest:
             bounded = paired_scores(metric, part, on_rows(baseline, rows))
             pairs = bounded.compared() if bounded else None
         elif baseline:
-            pairs = compare(metric, values, [before[metric.name][row] for row in rows], with_interval=False)
+            pairs = compare(metric, values, old, weights=part.weights, with_interval=False)
         return SegmentValue(
-            value=metric.aggregate(defined) if defined else None,
+            value=own.value if own else None,
             ci=own.ci if own else None,
-            n=len(defined),
+            n=own.n if own else 0,
             baseline=pairs.baseline if pairs else None,
             delta=pairs.delta if pairs else None,
             delta_ci=pairs.ci if pairs else None,

@@ -13,7 +13,7 @@ from rankgate import __version__
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
-from rankgate.diagnosis.movements import most_telling
+from rankgate.diagnosis.movements import by_traffic, most_telling
 from rankgate.diagnosis.notes import (
     draft_facts,
     judged_value,
@@ -178,7 +178,10 @@ def with_details(
         return report
     from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
 
-    details = details_of(gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth)
+    weighted = [name for name, each in report.metrics.items() if each.weighted]
+    details = details_of(
+        gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth, weighted=weighted
+    )
     return replace(report, details=details)
 
 
@@ -229,7 +232,7 @@ def _value(
     If the gates are of the column's own run, as one of them has it: its interval would come out the same again.
     """
     whole = [gate for gate in results if gate.segment is None and gate.metric == metric.name]
-    weighted = bool(whole and whole[0].weighting)
+    weighted = by_traffic(metric.name, whole)
     alike = (gate for gate in whole if own and gate.confidence == CONFIDENCE and bool(gate.weighting) is weighted)
     gate = next(alike, None)
     if gate is None:

@@ -164,7 +164,7 @@ def _seen(gate: Gate, candidate: Scores, baseline: Scores | None, people: People
         return _Seen(None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
     ends = attainable(metric, candidate, values)
     draws = candidate.clusters, candidate.weights
-    raw = own = counted = estimate(values, metric, *draws, confidence=gate.confidence, ends=ends)
+    raw = own = counted = estimate(values, metric, *draws, confidence=gate.confidence, ends=ends, before=old_values)
     both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
     raw_pairs = pairs = both.compared(gate.confidence) if both else None
     if people and raw:
@@ -294,6 +294,7 @@ def _drop(
 ) -> Ruled:
     """The ruling on the pairs; in doubt where they hold, but not with the worst for what only the run leaves open.
 
+    What must be proven safe is violated by that doubt.
     Queries that only the run has a value for decide nothing: whoever writes the answers could make any drop small.
     """
     metric, values = gate.metric, candidate.values[gate.metric.name]
@@ -307,8 +308,10 @@ def _drop(
     worst = _in_units(gate, others, people) if others else pairs
     if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is Ruling.HOLDS:
         return found, reason
-    doubtful = found._replace(ruling=Ruling.INCONCLUSIVE, state=EvidenceState.INCONCLUSIVE)
-    return doubtful, replace(reason, count=len(lost), at_worst=worst.delta, need=None)
+    ruling = Ruling.VIOLATED if gate.evidence is Evidence.PROVEN_SAFE else Ruling.INCONCLUSIVE
+    doubtful = found._replace(ruling=ruling, state=EvidenceState.INCONCLUSIVE)
+    doubt = {"ruling": doubtful.ruling, "state": doubtful.state}
+    return doubtful, replace(reason, **doubt, count=len(lost), at_worst=worst.delta, need=None)
 
 
 def _on_pairs(

@@ -134,8 +134,7 @@ def checks_of(gate: GateResult) -> list[LimitCheck]:
         reason = next((each for each in gate.reasons if each.kind is kind and each.ruling), None)
         if reason is None or reason.ruling is None:
             return found.beyond, found.ruling, found.state
-        doubtful = reason.ruling is Ruling.HOLDS and reason.at_worst is not None
-        return found.beyond, Ruling.INCONCLUSIVE if doubtful else reason.ruling, reason.state or found.state
+        return found.beyond, reason.ruling, reason.state or found.state
 
     change = (gate.regression_max, gate.delta, gate.paired_value, gate.baseline)
     if None not in change:

@@ -68,6 +68,7 @@ def detectable(
         queries_needed=sight.needed(evidence, limit),
         spread=spread.value,
         assumed=spread.assumed,
+        effective=queries / spread.cluster if weights else None,
         sees=sight.sees(evidence, queries, limit),
     )
 
@@ -86,17 +87,22 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
     limit = size_text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
     asked, margin = count_text(seen.queries, "question"), size_text(seen.margin, unit)
-    assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
+    uneven, widest = seen.effective, widest_change(gate.metric)
+    spread = seen.spread * math.sqrt(uneven / seen.queries) if uneven else seen.spread  # as if all counted alike
+    number = f", effective number of questions {uneven:,.1f}" if uneven else ""
+    assumed = f" (spread of {spread:.2g} assumed{number})" if seen.assumed else ""
+    allowing = widest is None or seen.margin <= widest  # more than the range is no limit
     safe = gate.evidence is Evidence.PROVEN_SAFE
     if seen.queries_needed is None:
         why = "no number of questions proves that nothing at all was lost"
         moved = f"whole runs move by themselves (`noise: {gate.noise:g}`), so that no number of questions shows {limit}"
         why = moved if gate.noise and gate.regression_max else why
-        return f"{why}; allow a {harm} of {margin}{assumed}" if safe or (gate.noise and gate.regression_max) else None
+        advice = f"; allow a {harm} of {margin}{assumed}" if allowing else assumed
+        return f"{why}{advice}" if safe or (gate.noise and gate.regression_max) else None
     needed = f"about {rounded(seen.queries_needed)}"
     if safe:
         rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"
-        return f"{rarely}; {needed} questions would do, or allowing {margin}{assumed}"
+        return f"{rarely}; {needed} questions would do{f', or allowing {margin}' if allowing else ''}{assumed}"
     possible = not is_rate(gate.metric) or seen.detectable <= 1
     some = f"{harm}s of {size_text(seen.detectable, unit)} or more are" if possible else f"no {harm} is"
     caught = f"{some} detected 80 % of the time"

@@ -141,7 +141,8 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
         values = [value for value in column if value is not None]
         clusters, weights = defined_only(part.candidate.clusters, column), part.candidate.weights
         ends = attainable(metric, part.candidate, column)
-        found = level(values, metric, part.gate.threshold, side, clusters, ends, unequal_only(weights, column))
+        before = baseline_column(metric, part.baseline) if part.baseline else ()
+        found = level(values, metric, part.gate.threshold, side, clusters, ends, unequal_only(weights, column), before)
         yield 1.0 if found is None else found
     if part.gate.regression_max is not None and part.baseline is not None:
         pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from rankgate.metrics.base import Cutoff, Metric, widest_change
-from rankgate.metrics.estimates import attainable, beyond, defined_only, unequal_only
+from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of, unequal_only
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
 from rankgate.statistics.binomial import level_at, swap_p
@@ -162,8 +162,11 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         return list(map(operator.sub, self.new, self.old))
 
     def interval(self, confidence: float) -> Interval | None:
-        """Of the change. [0, 0] only where no value changed and the scored lists are equal too."""
-        q, widest = self.metric.at_quantile, widest_change(self.metric)
+        """Of the change. [0, 0] only where no value changed and the scored lists are equal too.
+
+        None where none changed although the lists did, and no range tells how far one could have.
+        """
+        q, widest = self.metric.at_quantile, self._widest
         if not self._finite:
             return None
         unchanged = self.new == self.old
@@ -176,7 +179,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if unchanged:
             count, fewest = self._effective, MIN_CLUSTERS if self.clusters or self.weights else 2
             bound = unchanged_bound(count, reach, confidence)
-            found = (0.0 - bound, bound) if count >= fewest else None
+            found = (0.0 - bound, bound) if count >= fewest and widest else None
         elif self.clusters or self.weights:
             draws, weights = (changes, self.clusters), self.weights
             found = clustered_mean_interval(*draws, low=-reach, high=reach, confidence=confidence, weights=weights)
@@ -249,7 +252,13 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _reach(self) -> float:
         """How far a query can move, as far as the metric says, or else the farthest that one did."""
-        return max(widest_change(self.metric) or 0.0, *map(abs, self.changes))
+        return max(self._widest or 0.0, *map(abs, self.changes))
+
+    @property
+    def _widest(self) -> float | None:
+        """How far a query can move by the range; None where that is open."""
+        low, high = range_of(self.metric, self.new, self.old)
+        return None if low is None or high is None else high - low
 
     @property
     def _harm(self) -> Side:
@@ -315,10 +324,11 @@ def compare(
     *,
     with_interval: bool = True,
     clusters: Sequence[str] = (),
+    weights: Sequence[float] = (),
     same: Callable[[], bool] = bool,
 ) -> Comparison | None:
     """Compare two columns query by query; None where no query has a value on both sides."""
-    pairs = paired(metric, candidate, baseline, clusters=clusters, same=same)
+    pairs = paired(metric, candidate, baseline, clusters=clusters, weights=weights, same=same)
     return pairs.compared(CONFIDENCE if with_interval else None) if pairs else None
 
 

@@ -46,11 +46,12 @@ def estimate(
     *,
     confidence: float = CONFIDENCE,
     ends: Sequence[float] = (),
+    before: Sequence[float | None] = (),
 ) -> Estimate | None:
     """The run's value over the queries where the metric is defined; None where it is defined nowhere.
 
     With `clusters`, each query's label, the interval of a mean is over clusters. With `weights`, one a query, the mean
-    is a weighted one. `ends` are those of `attainable`.
+    is a weighted one. `ends` are those of `attainable`, `before` the baseline's values, for `range_of`.
     """
     defined = [value for value in values if value is not None]
     if not defined:
@@ -60,7 +61,7 @@ def estimate(
         value=weighted_mean(defined, weights) if weights else metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=interval(defined, metric, confidence=confidence, clusters=labels, weights=weights, ends=ends),
+        ci=interval(defined, metric, confidence=confidence, clusters=labels, weights=weights, ends=ends, before=before),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
 
@@ -79,6 +80,12 @@ def unequal_only(weights: Sequence[float], values: Sequence[float | None]) -> li
 def is_rate(metric: Metric) -> bool:
     """Whether a metric's values lie between 0 and 1, so that shares of queries at the ends say something."""
     return (metric.low, metric.high) == (0.0, 1.0)
+
+
+def range_of(metric: Metric, *columns: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """The ends of the metric's values; 0 and 1 where it names none and all that any run has are 0 or 1."""
+    binary = metric.low is metric.high is None and all(value in (0, 1, None) for each in columns for value in each)
+    return (0.0, 1.0) if binary else (metric.low, metric.high)
 
 
 def distribution(defined: Sequence[float]) -> Distribution:
@@ -123,25 +130,31 @@ def interval(
     clusters: Sequence[str] = (),
     weights: Sequence[float] = (),
     ends: Sequence[float] = (),
+    before: Sequence[float | None] = (),
 ) -> Interval | None:
     """The interval of a metric's value: of the mean, of a share where all are 0 or 1, or of the quantile that it takes.
 
-    With `weights`, not all the same, and with clusters the metric's range counts and not `ends`. None where a value is
-    not finite, as a faulty metric of a package could make it, and where a few values without a range are all the same,
-    which says nothing of any other.
+    With `weights`, not all the same, and with clusters the range counts and not `ends`. None where a value is not
+    finite, as a faulty metric of a package could make it. Where the values of a mean without a range are all the same,
+    nothing tells how bad another could be: no bound on that side, and of a few of them none.
     """
     if not all(map(math.isfinite, defined)):
         return None
-    if None in (metric.low, metric.high) and len(defined) < MIN_ALIKE and min(defined) == max(defined):
-        return None
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)
+    low, high = range_of(metric, defined, before)
     if clusters or weights:
-        low, high = metric.low, metric.high
-        return clustered_mean_interval(defined, clusters, low=low, high=high, confidence=confidence, weights=weights)
-    if _counts(defined, metric, ends):
-        return share_interval(int(sum(defined)), len(defined), confidence=confidence)
-    return mean_interval(defined, low=metric.low, high=ends or metric.high, confidence=confidence)
+        draws = (defined, clusters)
+        found = clustered_mean_interval(*draws, low=low, high=high, confidence=confidence, weights=weights)
+    elif _counts(defined, low, high, ends):
+        found = share_interval(int(sum(defined)), len(defined), confidence=confidence)
+    else:
+        found = mean_interval(defined, low=low, high=ends or high, confidence=confidence)
+    if found is None or None not in (low, high) or min(defined) < max(defined):
+        return found
+    if len(defined) < MIN_ALIKE:
+        return None
+    return (None, found[1]) if metric.direction is Direction.HIGHER else (found[0], None)
 
 
 def level(
@@ -152,16 +165,17 @@ def level(
     clusters: Sequence[str],
     ends: Floats,
     weights: Floats = (),
+    before: Sequence[float | None] = (),
 ) -> float | None:
     """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
     if metric.at_quantile is not None:
         return level_at(lambda each: beyond(interval(values, metric, confidence=1 - 2 * each), value, side))
+    low, high = range_of(metric, values, before)
     if clusters or weights:
-        low, high = metric.low, metric.high
         return clustered_mean_level(values, clusters, value, side=side, low=low, high=high, weights=weights)
-    if _counts(values, metric, ends):
+    if _counts(values, low, high, ends):
         return share_level(int(sum(values)), len(values), value, side=side)
-    return mean_level(values, value, side=side, low=metric.low, high=ends or metric.high)
+    return mean_level(values, value, side=side, low=low, high=ends or high)
 
 
 def beyond(ci: Interval | None, value: float, side: Side) -> bool:
@@ -170,6 +184,6 @@ def beyond(ci: Interval | None, value: float, side: Side) -> bool:
     return high is not None and high < value if side == "below" else low is not None and low > value
 
 
-def _counts(defined: Sequence[float], metric: Metric, ends: Sequence[float]) -> bool:
+def _counts(defined: Sequence[float], low: float | None, high: float | None, ends: Sequence[float]) -> bool:
     """Whether the values are hits and misses, so that their mean is a share to be counted."""
-    return is_rate(metric) and not ends and len(defined) > 1 and all(value in (0.0, 1.0) for value in defined)
+    return (low, high) == (0, 1) and not ends and len(defined) > 1 and all(value in (0.0, 1.0) for value in defined)

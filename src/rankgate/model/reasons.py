@@ -230,7 +230,7 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
         counts = f"{counts}: so" if reason.ruling is Ruling.VIOLATED else "and with the worst verdict there"
         return f"{doubt}; {answers} could not be judged, {counts} {'it' if is_value else 'the change'} is {worst}"
     lacking = f"only the baseline has a value for {count_text(reason.count, 'question')}"
-    return f"{doubt}; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
+    return f"; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
 
 
 def _points(delta: float, gate: GateResult, decimals: int | None = None) -> str:

@@ -34,14 +34,14 @@ BARE_TAG = "tag"  # the dimension of tags without a key
 NAMED = 3  # ids beside a count, or in place of what a question lost
 
 
-class Detectable(msgspec.Struct, frozen=True, kw_only=True):
+class Detectable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the gold set can see of the change that a gate forbids.
 
     A true change of `detectable` violates the gate in 80 % of the runs. `margin` is the smallest true change that
     `queries` queries tell from none as often, and the smallest `regression_max` within which a change without effect is
     proven safe as often; it `sees` if that is within `regression_max`, for which `queries_needed` would be enough
     (None: no number is). `spread` is the standard deviation of the paired differences, `assumed` where too few queries
-    moved.
+    moved. By traffic it is as much larger as the `effective` number of queries is smaller.
     """
 
     detectable: float
@@ -51,6 +51,7 @@ class Detectable(msgspec.Struct, frozen=True, kw_only=True):
     spread: float
     assumed: bool
     sees: bool
+    effective: float | None = None
 
 
 class Counted(msgspec.Struct, frozen=True):

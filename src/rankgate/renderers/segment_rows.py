@@ -17,9 +17,10 @@ WIDTH = 10  # characters on each side of no change
 
 def segment_head(report: Report) -> str:
     """The head of the table by tag: a column a metric, as many as fit, and one for the drawn change."""
-    names = [named(name, report) for name in _columns(report)]
-    drawn, line = (f" Change of {named(_drawn(report) or '', report)} |", ":--|") if _drawn(report) else ("", "")
-    return f"| Tag | Questions | {' | '.join(names)} |{drawn}\n|:--|--:|{'--:|' * len(names)}{line}"
+    names = [f"{named(name, report)}{_counted(name, report)}" for name in _columns(report)]
+    drawn = _drawn(report)
+    change, line = (f" Change of {named(drawn, report)}{_counted(drawn, report)} |", ":--|") if drawn else ("", "")
+    return f"| Tag | Questions | {' | '.join(names)} |{change}\n|:--|--:|{'--:|' * len(names)}{line}"
 
 
 def segment_row(segment: Segment, report: Report) -> str:
@@ -67,6 +68,11 @@ def change_word(value: SegmentValue) -> str:
     if (low is None or low <= 0) and (high is None or high >= 0):
         return "may be noise"
     return "better" if (value.delta > 0) == (value.direction is Direction.HIGHER) else "worse"
+
+
+def _counted(name: str, report: Report) -> str:
+    """Where queries count by their traffic, that they do."""
+    return " by traffic" if name in report.metrics and report.metrics[name].weighted else ""
 
 
 def _place(value: float, scale: float) -> int:

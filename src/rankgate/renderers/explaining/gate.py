@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,7 +10,7 @@ from rankgate.gates.explain import GateExplained, Row
 from rankgate.model.details import Cause
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import Evidence, ReasonKind, Verdict
+from rankgate.model.values import Evidence, ReasonKind, Unit, Verdict
 from rankgate.model.waiver_use import WaiverState, WaiverUse
 from rankgate.model.wording import (
     VERDICT_WORDS,
@@ -171,13 +172,14 @@ def _below_lines(row: Row) -> list[str]:
 
 def _tagged_lines(metric: str, report: Report) -> list[str]:
     values = [(each.tag, each.metrics[metric]) for each in report.segments if metric in each.metrics]
-    lines: list[str] = []
+    weighted = bool(values) and metric in report.metrics and report.metrics[metric].weighted
+    lines = ["By traffic, within each tag:"] if weighted else []
     for tag, value in values[:MAX_SEGMENTS]:
         bounds = interval_text(value.ci, value.unit)
         parts = [f"{safe(tag)}  {value_or_dash(value.value, value.unit)}", f"95% interval {bounds}" if bounds else ""]
         parts += [] if value.delta is None else [f"{delta_text(value.delta, value.unit)} since the baseline"]
         lines.append(", ".join(filter(None, [*parts, count_text(value.n, "question")])))
-    more = len(values) - len(lines)
+    more = len(values[MAX_SEGMENTS:])
     return [*lines, *([f"and {count_text(more, 'more tag')}."] if more else [])]
 
 
@@ -234,10 +236,14 @@ def _sight_lines(gate: GateResult) -> list[str]:
         return []
     limit, margin, caught = (size_text(size, gate.unit) for size in (gate.regression_max, seen.margin, seen.detectable))
     spread = f"{seen.spread:.3g}, {'assumed' if seen.assumed else 'measured'}"
+    spread += f", by traffic: the effective number of questions is {seen.effective:,.1f}" if seen.effective else ""
+    most = 1.0 if gate.unit is Unit.SHARE else math.inf  # no share moves by more
+    harm = harm_word(gate.direction)
+    true = f"a true {harm} of {caught} or more" if seen.detectable <= most else f"no true {harm}"
+    safe_at = f"is proven safe within {margin}" if seen.margin <= most else "is proven safe within no limit"
     power = (
-        f"With {count_text(seen.queries, 'question')} a true {harm_word(gate.direction)} of {caught} or more violates "
-        "this gate in four runs of five, and a change without effect is proven safe within "
-        f"{margin} as often. (Spread of the changes: {spread}.)"
+        f"With {count_text(seen.queries, 'question')} {true} violates this gate in four runs of five, and a change "
+        f"without effect {safe_at} as often. (Spread of the changes: {spread}.)"
     )
     if seen.sees or seen.queries_needed is None:
         return [power]
