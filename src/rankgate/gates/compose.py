@@ -169,16 +169,18 @@ def with_details(
     candidate: Scores,
     baseline: Scores | None,
     leading: Metric | None,
+    *,
+    named: bool = False,
 ) -> Report:
     """The report with what pages show beyond it, `depth` items of each ranking; as it is where `depth` is None.
 
-    The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed.
+    The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed, maybe `named`.
     """
     if depth is None:
         return report
     from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
 
-    details = details_of(gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth)
+    details = details_of(gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth, named=named)
     return replace(report, details=details)
 
 
