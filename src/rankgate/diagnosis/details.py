@@ -70,9 +70,8 @@ def details_of(
 ) -> ReportDetails:
     """Put the details together; both runs are matched with `SHOWN`, and `depth` items of each ranking are kept.
 
-    The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed. Where it was
-    `named` for that and its cut-off is no number, causes speak of the ranks that it looks at: of whole lists, or of as
-    many as a question has its own. Of the report's segments the largest are shown.
+    The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed; if it was
+    `named`, causes speak of the ranks that it looks at. Of the report's segments the largest are shown.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)

@@ -98,17 +98,16 @@ class RPrecision(RelevanceMetric, frozen=True, kw_only=True):
         return len(self.ranks(query)) / relevant if relevant else None
 
 
-class BinaryPreference(RelevanceMetric, frozen=True, kw_only=True):
+class BinaryPreference(RPrecision, frozen=True, kw_only=True):
     """How seldom documents judged not relevant stand above relevant ones; what nobody judged is passed over.
 
     J = what the gold judges and does not count as relevant, hard negatives too; without any it is recall@all. Range 0
     to 1; undefined where the gold names no relevant document. Source: Buckley & Voorhees (2004); trec_eval, bpref.
     """
 
-    cutoff: int | Cutoff = Cutoff.NONE
-
     key: ClassVar[str] = "bpref"
-    default_cutoff: ClassVar[Cutoff] = Cutoff.NONE
+    aliases: ClassVar[tuple[str, ...]] = ()
+    limit = RelevanceMetric.limit
     formula: ClassVar[str] = "(1/n) Σ_{r ∈ R ∩ G} (1 − min(|J above r|, m) / m), m = min(|J|, n)"
     unit: ClassVar[Unit] = Unit.SCORE
     reads: ClassVar[frozenset[Need]] = frozenset({Need.JUDGED})

@@ -38,8 +38,9 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, _Row]:
             for name in (name for name, number in rows[query_id].items() if number is ...):
                 texts.add(name)
                 if name in wanted and name not in (key, "judge"):
-                    advice = "write a number, or leave the cell empty where there is none"
-                    log.note(place, f"column {shown(name)} has {shown(record[name])}, which is no number; {advice}")
+                    log.note(
+                        place, f"column {shown(name)} has {shown(record[name])}, which is no number; or leave it empty"
+                    )
     log.raise_if_any()
     texts |= {key, "judge"}
     return {
@@ -77,9 +78,10 @@ def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
             joined = replace(details, scores={**numbers, **own}, judges=judges)
             yield replace(ranking, details=joined) if numbers else ranking
         if stray and scores and not joins:
-            ids = f"it has {shown(next(iter(scores)))}, the run has {shown(stray)}"
-            message = f"none of its {count_text(len(scores), 'query', 'queries')} is in the run: {ids}"
-            log.add(Problem(f"{message}; do both use the same query ids?", shown_path(path)))
+            none = f"none of its {count_text(len(scores), 'query', 'queries')} is in the run"
+            log.add(
+                Problem(f"{none}: it has {shown(next(iter(scores)))}, the run has {shown(stray)}", shown_path(path))
+            )
         log.raise_if_any()
 
     return replace(run, rankings=rankings(), file=None, scored=frozenset(scores))
