@@ -134,6 +134,16 @@ def test_other_names_of_documents_are_stale_gold(work: Path) -> None:
         pytest.param(
             "expected_output:\n      - {", "expected_output: [d#1]\n    x:\n      - {", "gold.yaml", "by id", id="mixed"
         ),
+        pytest.param(
+            *("expected_output:", "negatives: [d#1]\n    expected_output:", "gold.yaml"),
+            "negatives are ids ('d#1'), which `match: span` does not read; remove negatives of the sample",
+            id="negatives",
+        ),
+        pytest.param(
+            *("expected_output:", "judge_labels: {d#1: 1}\n    expected_output:", "gold.yaml"),
+            "judge_labels are ids ('d#1'), which `match: span` does not read; remove judge_labels of the sample",
+            id="labels of a judge",
+        ),
     ],
 )
 def test_ids_and_spans_do_not_mix(work: Path, old: str, new: str, place: str, message: str) -> None:

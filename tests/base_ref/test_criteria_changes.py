@@ -240,8 +240,32 @@ ANCHORED = "baseline: {anchor: launch}\n"
         pytest.param(
             "match: {by: doc, separator: '-'}\n",
             "match: doc\n",
-            [(WEAKER, "changes match from 'doc, separator -' to 'doc'")],
+            [(WEAKER, "changes match from 'doc, separator -' to 'doc, separator #'")],
             id="where a document's name ends",
+        ),
+        pytest.param(
+            "match: {by: span, coverage: 0.5}\n",
+            "match: {by: span, coverage: 0.01}\n",
+            [(WEAKER, "changes match from 'span, coverage 0.5' to 'span, coverage 0.01'")],
+            id="how much of a passage suffices",
+        ),
+        pytest.param(
+            "match: {by: span, coverage: 0.5, separator: '-'}\n",
+            "match: {by: span, coverage: 0.50000001, separator: '-'}\n",
+            [(WEAKER, "changes match from 'span, coverage 0.5' to 'span, coverage 0.50000001'")],
+            id="only what differs, however little",
+        ),
+        pytest.param(
+            "match: {by: span, coverage: 0.1, separator: '-'}\n",
+            "match: doc\n",
+            [(WEAKER, "changes match from 'span, separator -, coverage 0.1' to 'doc'")],
+            id="another kind of match, from what is no default",
+        ),
+        pytest.param(
+            "",
+            "match: {by: chunk, separator: /}\n",
+            [(WEAKER, "changes match from 'chunk, separator #' to 'chunk, separator /'")],
+            id="what documents are for metrics that count them",
         ),
         pytest.param(
             "match: {by: text, similarity: 0.9}\n",

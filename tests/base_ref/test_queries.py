@@ -9,7 +9,7 @@ from rankgate.base_ref.changes import common, fitting, query_changes
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.metrics.names import parse_metric
 from rankgate.model.base_ref import BaseSide, Commit, GateChange, KeyChange, QueryChanges
-from rankgate.model.values import Gold, Sample, Verdict
+from rankgate.model.values import Gold, Sample, Span, Verdict
 
 Q1 = Sample(query_id="q1", gains={"a": 1.0}, question="which?", tags=("lang:en", "urgent"))
 Q2 = Sample(query_id="q2", gains={"b": 1.0})
@@ -18,6 +18,16 @@ UNANSWERABLE = Sample(query_id="q3", gains={}, no_answer=True)
 
 def gold(*samples: Sample) -> Gold:
     return Gold(samples={sample.query_id: sample for sample in samples}, name="gold.yaml", format="yaml")
+
+
+def spans(written: str, text: str | None = None) -> Sample:
+    """Q1 by spans such as `d:0-5`, which all quote this text."""
+    found = []
+    for each in written.split():
+        doc, _, place = each.partition(":")
+        start, end = map(int, place.split("-"))
+        found.append(Span(doc, start, end, text))
+    return replace(Q1, gains={span.id: 1.0 for span in found}, spans={span.id: span for span in found})
 
 
 def changed(before: Gold, after: Gold) -> dict[str, list[str]] | None:
@@ -54,12 +64,35 @@ def changed(before: Gold, after: Gold) -> dict[str, list[str]] | None:
         pytest.param(replace(Q1, gains={"a": 2.0}), {"relabelled": ["q1"]}, id="another gain"),
         pytest.param(replace(Q1, gains={"a": 1.0, "b": 0.0}), {"relabelled": ["q1"]}, id="looked at and not right"),
         pytest.param(replace(Q1, gains={"b": 1.0}, question="what?"), {"relabelled": ["q1"]}, id="label and question"),
+        pytest.param(spans("d:0-5 e:2-4", text="was"), {"relabelled": ["q1"]}, id="spans in place of ids"),
         pytest.param(replace(Q1, query_id="q9"), {"added": ["q9"], "removed": ["q1"]}, id="another id"),
     ],
 )
 def test_what_counts_as_a_change(now: Sample, expected: dict[str, list[str]] | None) -> None:
     assert changed(gold(Q1, Q2), gold(now, Q2)) == expected
     assert changed(gold(Q1, Q2), gold(Q2, now)) == expected, "the order is none"
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        pytest.param(spans("e:2-4 d:0-5", text="was"), {}, id="another order"),
+        pytest.param(spans("d:0-5 e:2-4", text="is"), {"relabelled": ["q1"]}, id="another text"),
+        pytest.param(spans("d:0-5 e:2-4"), {"relabelled": ["q1"]}, id="no text"),
+        pytest.param(spans("d:0-5", text="was"), {"relabelled": ["q1"]}, id="a span less"),
+        pytest.param(spans("d:0-6 e:2-4", text="was"), {"relabelled": ["q1"]}, id="another end"),
+        pytest.param(
+            replace(spans("d:0-5 e:2-4", text="is"), question="what?"), {"relabelled": ["q1"]}, id="text and question"
+        ),
+        pytest.param(
+            replace(spans("d:0-5 e:2-4", text="was"), question="what?"), {"edited": ["q1"]}, id="the question alone"
+        ),
+    ],
+)
+def test_changed_spans_are_relabelled_as_the_baseline_counts_them(now: Sample, expected: dict[str, list[str]]) -> None:
+    was = spans("d:0-5 e:2-4", text="was")
+    assert (changed(gold(was), gold(now)) or {}) == expected
+    assert (now.judgments() != was.judgments()) is ("relabelled" in expected)
 
 
 def test_the_common_queries_have_the_labels_of_the_base() -> None:

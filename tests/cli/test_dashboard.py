@@ -81,7 +81,7 @@ def test_one_run_is_no_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_first_sentence_says_how_it_stands_and_how_it_was_a_month_ago() -> None:
     pages = written()
-    sentence = "The last run, of 2026-01-30, passed. Compared with 30 days ago it is worse in recall@1 (−10.0 pp)."
+    sentence = "The last run, of 2026-01-30, passed. Compared with 30 days ago it is about the same in recall@1."
     for name in ("index.html", "ship-criteria.html"):
         assert sentence in text(pages[name])
 
@@ -89,9 +89,34 @@ def test_the_first_sentence_says_how_it_stands_and_how_it_was_a_month_ago() -> N
 def test_the_page_tells_what_was_accepted_and_why_and_the_largest_steps() -> None:
     page = text(written()["ship-criteria.html"])
     assert re.search(r"2026-01-05 \w{7} FAIL smaller index, #12 ana 60\.0%", page)
-    assert "Largest step for the worse: −30.0 pp worse; was 90.0% , with the run of 2026-01-05" in page
-    assert "Largest step for the better: +10.0 pp better; was 70.0% , with the run of 2026-01-30" in page
-    assert "80.0% −10.0 pp worse; was 90.0% +20.0 pp better; was 60.0%" in page, "last, a month ago, accepted"
+    assert "Largest step" not in page, "ten questions prove nothing"
+    month, accepted = "95%: −43.4 to +25.6 pp; was 90.0%", "95%: −21.1 to +55.3 pp; was 60.0%"
+    assert f"80.0% about the same (−10.0 pp) {month} about the same (+20.0 pp) {accepted}" in page
+
+
+def test_what_the_stored_rankings_prove_is_a_change_and_the_rest_is_folded() -> None:
+    Path("gold.yaml").write_text("".join(f"- {{id: q{n}, expected_output: [d{n}]}}\n" for n in range(100)), "utf-8")
+    memory = memory_at((Path.cwd() / "large").as_uri())
+    days = [("2025-12-20", 90), ("2025-12-21", 90), ("2026-01-05", 89), ("2026-01-20", 72), ("2026-01-30", 80)]
+    for day, right in days:
+        memory.add("history", *made(day, right, of=100))
+    page = text(written("--baseline", (Path.cwd() / "large").as_uri())["ship-criteria.html"])
+    assert "it is worse in recall@1 (−10.0 pp)." in page
+    assert re.search(
+        r"Largest step for the worse: −17\.0 pp worse 95%: .* was 89\.0% , with the run of 2026-01-20", page
+    )
+    assert re.search(
+        r"Largest step for the better: \+8\.0 pp better 95%: .* was 72\.0% , with the run of 2026-01-30", page
+    )
+    assert "2 further runs without a change, an event or another verdict" in page
+    assert "rankgate baseline diff" in page
+
+
+def test_a_gold_set_that_cannot_be_read_costs_the_comparisons_alone() -> None:
+    Path("gold.yaml").unlink()
+    page = text(written()["ship-criteria.html"])
+    assert "Runs could not be compared: gold.yaml: " in page
+    assert "80.0% not compared (−10.0 pp) was 90.0% not compared (+20.0 pp) was 60.0%" in page
 
 
 def test_a_second_run_of_the_command_writes_the_same_bytes() -> None:
@@ -157,7 +182,7 @@ def test_in_a_repository_releases_and_waivers_of_the_time_are_told(monkeypatch: 
 
 def test_further_metrics_are_scored_from_the_stored_rankings_and_the_page_says_so() -> None:
     page = text(written("--metrics", "recall@1,recall@5,ndcg@10")["ship-criteria.html"])
-    assert "metrics without a gate were rescored from the stored rankings, with today's gold set" in page
+    assert "what was not recorded was rescored from the stored rankings, with today's gold set" in page
     assert re.search(r"2026-01-30 \w{7} PASS 80\.0% 100\.0% 0\.926", page)
     assert "rescored" not in text(written()["ship-criteria.html"])
 
@@ -169,8 +194,8 @@ def test_what_cannot_be_scored_is_said() -> None:
     memory.add("accepted", *made("2026-01-20", 8))
     page = text(written("--baseline", "baseline", "--metrics", "recall@5,recall@500")["ship-criteria.html"])
     assert (
-        "1 run could not be rescored: this store keeps the rankings of what is accepted now and of anchors, and of "
-        "all others the numbers alone."
+        "1 run could not be rescored or compared: this store keeps the rankings of what is accepted now and of "
+        "anchors, and of all others the numbers alone."
     ) in page
     assert "1 value could not be rescored: baseline: the gates read ranks down to 500" in page
 

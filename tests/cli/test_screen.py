@@ -30,7 +30,15 @@ from rankgate.renderers.terminal import terminal_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"
-NAMING = {"metric", "interval", "gate"}  # headings of what names a paragraph, which stands there without one
+NAMING = {
+    "metric",
+    "interval",
+    "gate",
+    "of",
+    "the",
+    "value",
+    "–",
+}  # headings of what names a paragraph, which stands there without one
 WIDTHS = (40, 60, 80, 120)
 GATES = Table(
     rows=[
@@ -294,6 +302,7 @@ def test_other_commands_fit_too_and_say_the_same_as_without_a_terminal(bakery: P
         pytest.param({"NO_COLOR": "1"}, False, id="NO_COLOR"),
         pytest.param({"TERM": "dumb"}, False, id="a dumb terminal"),
         pytest.param({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, id="NO_COLOR wins"),
+        pytest.param({"TERM": "dumb", "FORCE_COLOR": "1"}, True, id="FORCE_COLOR wins over a dumb terminal"),
     ],
 )
 def test_colours_are_a_choice_and_the_layout_is_not(
@@ -303,6 +312,72 @@ def test_colours_are_a_choice_and_the_layout_is_not(
     assert ("\x1b[1;31mFAIL\x1b[0m" in found) is coloured
     assert ("\x1b" in found) is coloured
     assert "\n      " in found, "wrapped beneath the sentence"
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        pytest.param({}, False, id="a pipe"),
+        pytest.param({"FORCE_COLOR": "1"}, True, id="FORCE_COLOR"),
+        pytest.param({"FORCE_COLOR": "0"}, True, id="FORCE_COLOR whatever its value"),
+        pytest.param({"FORCE_COLOR": ""}, False, id="FORCE_COLOR that is empty"),
+        pytest.param({"CLICOLOR_FORCE": "1", "TERM": "dumb"}, True, id="CLICOLOR_FORCE"),
+        pytest.param({"CLICOLOR_FORCE": "0"}, False, id="CLICOLOR_FORCE=0"),
+        pytest.param({"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False, id="NO_COLOR wins"),
+        pytest.param({"FORCE_COLOR": "1", "NO_COLOR": ""}, True, id="NO_COLOR that is empty"),
+    ],
+)
+def test_in_a_pipe_there_is_colour_only_where_it_is_forced(
+    bakery: Path, environment: dict[str, str], *, coloured: bool
+) -> None:
+    found = piped(bakery, "utf-8", **environment)
+    assert ("\x1b[1;31mFAIL\x1b[0m" in found) is coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", found) == piped(bakery, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "change", "move"),
+    [
+        pytest.param("utf-8", "−21.4 pp", "rank 1 → gone", id="utf-8"),
+        pytest.param("cp1252", "-21.4 pp", "rank 1 -> gone", id="cp1252"),
+        pytest.param("latin-1", "-21.4 pp", "rank 1 -> gone", id="latin-1"),
+        pytest.param("ascii", "-21.4 pp", "rank 1 -> gone", id="ascii"),
+    ],
+)
+def test_signs_that_an_encoding_lacks_are_written_in_ascii(bakery: Path, encoding: str, change: str, move: str) -> None:
+    found = piped(bakery, encoding)
+    assert change in found
+    assert move in found
+    assert ("¿tienen pan sin azúcar?" if encoding != "ascii" else "\\xbftienen pan sin az\\xfacar?") in found
+    assert found.count("?") == piped(bakery, "utf-8").count("?")
+
+
+@pytest.mark.parametrize(("encoding", "sign"), [("cp1252", "±0.0"), ("latin-1", "±0.0"), ("ascii", "+/-0.0")])
+def test_a_plus_or_minus_stays_where_the_encoding_has_it(bakery: Path, encoding: str, sign: str) -> None:
+    shutil.copy(bakery / "accepted.jsonl", bakery / "run.jsonl")
+    assert sign in piped(bakery, encoding)
+
+
+def piped(directory: Path, encoding: str, **environment: str) -> str:
+    """What `rankgate check` writes into a pipe of that encoding."""
+    own = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": encoding, **environment}
+    command = [sys.executable, "-m", "rankgate", *CHECK]
+    found = subprocess.run(command, cwd=directory, env=own, capture_output=True, check=False)
+    return found.stdout.decode(encoding)
+
+
+def test_intervals_stand_beside_their_values_where_there_is_room_else_below_them(bakery: Path) -> None:
+    wide = printed(CHECK, 130, bakery, NO_COLOR="1")
+    assert re.search(
+        r"recall@5 +100\.0% +78\.6% +95%: 37\.3 to 100\.0% +−21\.4 pp +95%: −62\.7 to \+31\.2 pp +at least", wide
+    )
+    assert "of the change" not in wide
+    below = printed(CHECK, 80, bakery, NO_COLOR="1")
+    assert re.search(r"recall@5 +95%: 37\.3 to 100\.0% +95%: −62\.7 to \+31\.2 pp\s", below)
+    stacked = printed(CHECK, 40, bakery, NO_COLOR="1")
+    assert (
+        "    now       78.6%\n    interval  95%: 37.3 to 100.0%\n    change    −21.4 pp\n    interval  95%" in stacked
+    )
 
 
 def test_columns_of_the_environment_win_over_the_terminals_own(bakery: Path) -> None:

@@ -260,7 +260,7 @@ def test_a_folder_is_copied_with_the_files_in_it(repository: Path) -> None:
     commit()
     with files_at("main") as files:
         found = files.find("baseline/")
-        assert sorted(path.name for path in Path(str(found)).iterdir()) == ["manifest.json", "run.gz"]
+        assert sorted(path.name for path in Path(str(found)).rglob("*")) == ["deep", "manifest.json", "run.gz", "x"]
         assert (Path(str(found)) / "run.gz").read_text() == "baseline/run.gz"
 
 

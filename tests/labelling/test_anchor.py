@@ -92,7 +92,12 @@ def test_what_stands_once(
         pytest.param({"expected_output": ["x1"]}, "'x1' is no chunk of --run or --chunks that", id="unknown"),
         pytest.param({"expected_output": ["ship.txt"]}, "'ship.txt' is a whole document; quote the answer", id="whole"),
         pytest.param({"expected_output": ["c1", "c5"]}, "'c5' stands nowhere", id="one of two"),
-        pytest.param({"expected_output": ["c1"], "judge_labels": {"c9": 1}}, "has judge_labels or", id="labels"),
+        pytest.param(
+            {"expected_output": ["c1"], "judge_labels": {"c9": 1}},
+            "judge_labels are ids ('c9'), which `match: span` does not read; remove judge_labels of the sample",
+            id="labels",
+        ),
+        pytest.param({"expected_output": ["c1"], "negatives": ["c9"]}, "negatives are ids ('c9')", id="negatives"),
         pytest.param(
             {"expected_output": [], "metadata": {"answer": "contact us"}}, "the answer stands more than", id="two docs"
         ),

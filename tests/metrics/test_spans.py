@@ -18,12 +18,14 @@ Placed = tuple[str, int, int]
 SPAN = Matching(by=By.SPAN)
 
 
-def matched(spans: Sequence[tuple[Span, float]], items: Sequence[Item], how: Matching = SPAN) -> MatchedQuery:
+def matched(
+    spans: Sequence[tuple[Span, float]], items: Sequence[Item], how: Matching = SPAN, ids: Sequence[str] = ()
+) -> MatchedQuery:
     sample = Sample(
         query_id="q", gains={span.id: gain for span, gain in spans}, spans={span.id: span for span, _ in spans}
     )
-    ids = [f"c{rank}" for rank in range(1, len(items) + 1)]
-    return match(sample, Ranking("q", ids, 0, Details(items=items)), how=how, needs=frozenset(Need))
+    ids = ids or [f"c{rank}" for rank in range(1, len(items) + 1)]
+    return match(sample, Ranking("q", [*ids], 0, Details(items=items)), how=how, needs=frozenset(Need))
 
 
 def at(*places: Placed) -> list[Item]:
@@ -65,6 +67,56 @@ def test_what_covers_a_passage(items: list[Item], hits: list[tuple[int, str]], r
     assert [(rank, doc) for (rank, _), doc in zip(query.hits, query.found, strict=True)] == hits
     assert [rank for rank, _ in query.repeats] == repeats
     assert query.judged == tuple(sorted({*repeats, *(rank for rank, _ in hits)}))
+
+
+@pytest.mark.parametrize(
+    ("item_id", "doc_id", "separator", "found"),
+    [
+        ("other#1", None, "#", False),
+        ("d#1", None, "#", True),
+        ("other#1", "d", "#", True),
+        ("d#1", "other", "#", False),
+        ("other#1", "", "#", False),
+        ("d", "other", "#", False),
+        ("9f1c6a30-2d4e", None, "#", True),  # names no document
+        ("#1", None, "#", True),
+        ("other::1", None, "::", False),
+        ("::1", None, "::", True),
+        ("other#1", None, "::", True),
+    ],
+)
+def test_a_text_counts_for_the_document_that_the_item_names(
+    item_id: str, doc_id: str | None, separator: str, *, found: bool
+) -> None:
+    items = [Item(doc_id=doc_id, text="Old rules: refunds are paid within 30 days.")]
+    query = matched([(A, 1)], items, Matching(by=By.SPAN, separator=separator), [item_id])
+    assert query.found == ((A.id,) if found else ())
+
+
+@pytest.mark.parametrize(
+    ("passage", "items", "covered"),
+    [
+        ("startart art", ["art"], {*range(9, 12)}),  # not within a word
+        ("art, party, art", ["art"], {*range(3)}),
+        ("art, party, art", ["art", "art"], {*range(3), *range(12, 15)}),  # the second one goes to what is left
+        ("art, party, art", ["art"] * 3, {*range(3), *range(12, 15)}),
+        ("art, party, art", ["art,", "art"], {*range(4), *range(12, 15)}),  # what another one covers already
+        ("a a a", ["a a", "a a"], {*range(5)}),  # places that overlap
+        ("日本日本", ["日本", "日本"], {*range(4)}),
+        ("1.5 and 5", ["5"], {8}),
+    ],
+)
+def test_an_excerpt_stands_at_whole_words_that_nothing_covers_yet(
+    passage: str, items: list[str], covered: set[int]
+) -> None:
+    """Just what is expected suffices, and one code point more does not."""
+    span = Span("d", 0, len(passage), passage)
+    texts = [Item(text=text) for text in items]
+    for share, found in ((len(covered) / len(passage), True), ((len(covered) + 1) / len(passage), False)):
+        assert bool(matched([(span, 1)], texts, Matching(by=By.SPAN, coverage=share)).hits) is found
+    # Where it lies: with the rest of the passage stated by offsets, the whole is covered.
+    rest = [*texts, *at(*(("d", point, point + 1) for point in {*range(len(passage))} - covered))]
+    assert matched([(span, 1)], rest, Matching(by=By.SPAN, coverage=1.0)).hits
 
 
 def test_several_passages_in_one_item() -> None:

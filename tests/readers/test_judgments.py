@@ -336,7 +336,7 @@ def test_two_texts_of_one_question_are_named() -> None:
     same = samples(f"{head}a,Why?,d1,1\na,,d2,1\na,Why?,d3,1\n")
     assert same["a"].question == "Why?"
     [problem] = refusal(f"{head}a,Why?,d1,1\na,How?,d2,1\n")
-    said = "conflicting text of the query: 'Why?' above and 'How?' here"
+    said = "conflicting text: 'Why?' above and 'How?' here"
     assert problem == f"gold:3: a: {said}"
 
 

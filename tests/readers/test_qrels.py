@@ -141,7 +141,7 @@ def test_bad_beir(rows: str, expected: list[str]) -> None:
         ),
         pytest.param(
             HEADER + 'q\t"d" x\t1\n',
-            "gold:2: broken CSV: '\t' expected after '\"'; a cell with quotes is quoted, and its quotes doubled",
+            "gold:2: broken CSV: '\\t' expected after '\"'; a cell with quotes is quoted, and its quotes doubled",
             id="half a quote",
         ),
     ],

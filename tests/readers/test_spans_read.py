@@ -149,9 +149,9 @@ def test_offsets_of_tables_and_maps(tmp_path: Path) -> None:
 
 
 def test_offsets_of_what_a_retriever_returns(tmp_path: Path) -> None:
-    document = SimpleNamespace(id="a", page_content="abc", metadata={"start_index": 4, "source": object()})
+    document = SimpleNamespace(id="a", page_content="abc", metadata={"start_index": 4, "doc_id": "f.md"})
     node = SimpleNamespace(node_id="b", start_char_idx=7, end_char_idx=9, ref_doc_id="d", metadata={"page": 1})
     for name, result in (("langchain", document), ("llama", SimpleNamespace(node=node, node_id="b", score=0.5))):
         (tmp_path / name).write_text(json.dumps(written_line("q1", [result])))
-    assert items_of(tmp_path / "langchain") == [(None, 4, 7, None)]
+    assert items_of(tmp_path / "langchain") == [("f.md", 4, 7, None)]
     assert items_of(tmp_path / "llama") == [("d", 7, 9, None)]

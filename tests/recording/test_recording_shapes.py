@@ -94,6 +94,19 @@ SCORED = [{"rank": 1, "chunk_id": "a", "score": 2.5}, {"rank": 2, "chunk_id": "b
             id="LangChain documents with scores, as similarity_search_with_score gives them",
         ),
         pytest.param(
+            [document("a", "A", doc_id="d", start_index=4, source=object()), document("b", "B", doc_id=7)],
+            [{**TEXTS[0], "doc_id": "d", "metadata": {"start_index": 4}}, {**TEXTS[1], "doc_id": 7}],
+            id="LangChain documents whose metadata name what they are of",
+        ),
+        pytest.param(
+            [document("a", "A", doc_id=None), document("b", "B", doc_id=["d"])], TEXTS, id="metadata that name nothing"
+        ),
+        pytest.param(
+            [LlamaTextNode("A", "a", {"doc_id": "x"}, "d"), LlamaTextNode("B", "b", {"doc_id": True}, "d")],
+            [{**TEXTS[0], "doc_id": "d"}, {**TEXTS[1], "doc_id": "d"}],
+            id="an own field goes before metadata",
+        ),
+        pytest.param(
             [node("a", "A", 2.5, "file-1"), node("b", "B", 1)],
             [{**TEXTS[0], "score": 2.5, "doc_id": "file-1"}, {**TEXTS[1], "score": 1}],
             id="LlamaIndex nodes",

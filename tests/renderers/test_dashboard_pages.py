@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.criteria.waivers import Waiver
-from rankgate.metrics.names import parse_metrics
-from rankgate.model.values import Unit, Verdict
+from rankgate.metrics.names import parse_metric, parse_metrics
+from rankgate.model.values import Verdict
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.collect import page_names
@@ -49,7 +49,7 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
         Remembered(history=history, accepted=accepted, anchors=anchors),
         Shown(metrics=parse_metrics("recall@1,ndcg@10"), limits={"recall@1": [0.7]}, date=TODAY, limit=500),
         tags=[Tag(text, sha("2"), TODAY), Tag(f"v1{text}", sha("none"), TODAY)],
-        spans=spans_of([Version(day=days_after(TODAY, -2), waivers=(waiver,))], {text: Unit.SHARE}),
+        spans=spans_of([Version(day=days_after(TODAY, -2), waivers=(waiver,))], {text: parse_metric("recall@1")}),
         unscored=[text],
     )
     return Dashboard(date=TODAY, repository="https://git.example/acme/search", sets=(found,))
@@ -94,7 +94,8 @@ def test_text_that_anyone_may_have_written_is_only_ever_text(
     seen = 0
     for page, events in opened(chromium, tmp_path, dashboard(6, HOSTILE), bypass_csp=bypass):
         assert page.evaluate("typeof hacked") == "undefined"
-        assert page.locator("script, img, iframe, [onload], [onerror]").count() == 0
+        assert page.locator("img, iframe, [onload], [onerror]").count() == 0
+        assert page.locator("script").count() == (not page.url.endswith("index.html")), "ours alone"
         links = page.evaluate("[...document.links].map(link => link.protocol)")
         assert set(links) <= {"file:", "https:"}
         shown = page.inner_text("body")
@@ -160,6 +161,43 @@ def test_a_link_to_a_run_marks_its_row_and_the_keyboard_reaches_everything(chrom
             ".map(each => each.outerHTML.slice(0, 80))"
         )
         assert set(focusable) <= reached
+
+
+@pytest.mark.parametrize("way", ["mouse", "keyboard"])
+def test_a_point_names_its_run_and_two_that_are_chosen_say_how_to_compare_them(
+    chromium: Browser, tmp_path: Path, way: str
+) -> None:
+    shown = dashboard(3)
+    [gate_set_] = shown.sets
+    first, second, third = (run.record for run in gate_set_.runs)
+
+    def choose(curve: Locator, run: str) -> None:
+        if way == "mouse":
+            curve.locator(f'.drawn-wide g[data-run="{run}"] path').click()
+        else:
+            curve.locator(f'button[data-run="{run}"]').press("Enter")
+
+    for page, events in opened(chromium, tmp_path, shown):
+        if not page.url.endswith(gate_set_.page):
+            continue
+        curve = page.locator(".curve").first
+        panel = curve.locator(".picked")
+        assert panel.inner_text().startswith("Point at a run")
+        curve.locator(f'.drawn-wide g[data-run="{third.id}"] path').hover()
+        assert panel.inner_text() == f"{third.date}, run {third.id}, commit {str(third.commit)[:7]}: 80.0%"
+        curve.locator("summary").click()
+        choose(curve, third.id)
+        choose(curve, second.id)
+        command = f"rankgate baseline diff {second.id} {third.id} --baseline main --criteria main --metric recall@1"
+        lines = panel.inner_text().splitlines()
+        assert [line.split(",")[0] for line in lines[:2]] == [second.date, third.date]
+        assert (lines[2].split(" was ")[0], lines[-1]) == ("not compared (+10.0 pp)", command)
+        choose(curve, first.id)
+        choose(curve, third.id)
+        assert "Not neighbours" in panel.inner_text()
+        assert f"diff {first.id} {third.id} " in panel.inner_text()
+        assert curve.locator(".drawn-wide g.chosen").count() == 2
+        assert events == []
 
 
 def test_a_set_without_runs_is_two_readable_pages() -> None:

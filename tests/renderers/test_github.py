@@ -95,6 +95,13 @@ def test_a_gate_has_one_annotation_with_all_its_reasons() -> None:
     assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == ["one; two."]
 
 
+def test_a_gate_and_its_drift_have_one_annotation() -> None:
+    drift = replace(GATE, name="retrieval_mrr since launch", since="launch", reasons=texts("since launch it fell"))
+    lines = lines_of(replace(REPORT, gates=[GATE, drift, replace(drift, segment="lang:es")]))
+    assert len(lines) == 2
+    assert "mrr is 0.500, below the floor of 0.600; since launch it fell" in lines[0]
+
+
 def names(gate: GateResult, message: str) -> bool:
     """Whether an annotation is of this gate, or of the gate of which this is a segment."""
     return gate.reasons[0].text in message or (gate.segment is not None and gate.segment in message)

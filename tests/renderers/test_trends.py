@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -11,26 +12,33 @@ from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
-from rankgate.metrics.names import parse_metrics
-from rankgate.model.values import Direction, Unit, Verdict
+from rankgate.metrics.names import parse_metric, parse_metrics
+from rankgate.model.values import Verdict
 from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
-from rankgate.renderers.dashboards.values import Dashboard, GateSet, Tag, place_of
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Step, Tag, place_of
 from rankgate.renderers.pages.charts import chart
-from rankgate.renderers.pages.dashboard import Change, change, events_of, outlook, site_of
+from rankgate.renderers.pages.dashboard import change, events_of, notable, outlook, site_of
 from rankgate.renderers.pages.trend_chart import DAY, SIZES, Size, described, domain, spec_of
 
 TODAY = "2026-03-01"
 
 
-def shown(*history: Record, waived: tuple[str, str] | None = None, tags: tuple[Tag, ...] = (), **logs: Any) -> GateSet:
+def shown(
+    *history: Record,
+    waived: tuple[str, str] | None = None,
+    tags: tuple[Tag, ...] = (),
+    paired: Callable[[Record, Record], Mapping[str, Known]] | None = None,
+    **logs: Any,
+) -> GateSet:
     first, last = waived or (TODAY, TODAY)
     waiver = Waiver(gate="g", segment=None, up_to=0.1, expires=last, issue="https://e.example", reason="r", by="b")
-    spans = spans_of([Version(day=first, waivers=(waiver,))], {}) if waived else ()
+    spans = spans_of([Version(day=first, waivers=(waiver,))], {"g": parse_metric("recall@1")}) if waived else ()
     asked = Shown(
         metrics=parse_metrics("recall@1,mrr,latency"),
         limits={"recall@1": [0.7], "mrr": [], "latency": []},
         date=TODAY,
         limit=500,
+        paired=paired,
     )
     return gate_set("c", "c.html", "s", Remembered(history=history, **logs), asked, tags=tags, spans=spans)
 
@@ -40,25 +48,34 @@ def run(day: str, recall: float, mrr: float = 0.5, latency: float = 20, **said: 
 
 
 @pytest.mark.parametrize(
-    ("now", "before", "unit", "direction", "expected"),
+    ("name", "paired", "said"),
     [
         pytest.param(
-            0.9, 0.8, Unit.SHARE, Direction.HIGHER, Change("+10.0 pp", "better", "80.0%"), id="more of a good"
+            "recall@1", Known(0.1, (0.02, 0.18)), ("+10.0 pp better", "95%: +2.0 to +18.0 pp; was 80.0%"), id="up"
         ),
-        pytest.param(0.7, 0.8, Unit.SHARE, Direction.HIGHER, Change("−10.0 pp", "worse", "80.0%"), id="less of it"),
-        pytest.param(30, 20, Unit.MILLISECONDS, Direction.LOWER, Change("+10.0 ms", "worse", "20.0 ms"), id="slower"),
-        pytest.param(10, 20, Unit.MILLISECONDS, Direction.LOWER, Change("−10.0 ms", "better", "20.0 ms"), id="quicker"),
+        pytest.param("latency", Known(9, (1, 17)), ("+9.0 ms worse", "95%: +1.0 to +17.0 ms; was 0.8 ms"), id="slower"),
         pytest.param(
-            0.8004, 0.8, Unit.SHARE, Direction.HIGHER, Change("±0.0 pp", "same", "80.0%"), id="nothing to see"
+            "recall@1",
+            Known(0.1, (-0.02, 0.22)),
+            ("about the same (+10.0 pp)", "95%: −2.0 to +22.0 pp; was 80.0%"),
+            id="within noise",
         ),
-        pytest.param(None, 0.8, Unit.SHARE, Direction.HIGHER, None, id="no value"),
-        pytest.param(0.8, None, Unit.SHARE, Direction.HIGHER, None, id="nothing to compare with"),
+        pytest.param("recall@1", Known(0.0, (0.0, 0.0)), ("about the same (±0.0 pp)", "was 80.0%"), id="nothing moved"),
+        pytest.param("recall@1", Known(0.1, None), ("about the same (+10.0 pp)", "was 80.0%"), id="no interval"),
+        pytest.param("recall@1", None, ("not compared (+10.0 pp)", "was 80.0%"), id="rankings are not stored"),
     ],
 )
-def test_a_change_says_by_how_much_and_whether_that_is_good(
-    now: float | None, before: float | None, unit: Unit, direction: Direction, expected: Change | None
+def test_a_change_says_whether_it_is_one_and_by_how_much(
+    name: str, paired: Known | None, said: tuple[str, str]
 ) -> None:
-    assert change(now, before, unit, direction) == expected
+    metric = parse_metric(name)
+    assert (
+        change(
+            Step(before=0.8, size=paired.value if paired else 0.1, direction=metric.direction, paired=paired),
+            metric.unit,
+        )
+        == said
+    )
 
 
 OLD = run("2026-01-01", 0.8)
@@ -77,25 +94,39 @@ OLD = run("2026-01-01", 0.8)
         pytest.param(
             [OLD, run("2026-02-20", 0.7, 0.5, 15, verdict=Verdict.FAIL)],
             "The last run, of 2026-02-20, failed. Compared with 30 days ago it is worse in recall@1 (−10.0 pp); "
-            "better in latency (−5.0 ms); the same in mrr.",
+            "better in latency (−5.0 ms); about the same in mrr.",
             id="worse first",
         ),
         pytest.param(
             [OLD, run("2026-02-20", 0.8, verdict=Verdict.WARN)],
-            "The last run, of 2026-02-20, passed with a warning. Compared with 30 days ago it is the same in "
+            "The last run, of 2026-02-20, passed with a warning. Compared with 30 days ago it is about the same in "
             "recall@1, mrr, latency.",
             id="nothing moved",
         ),
         pytest.param(
             [OLD, run("2026-02-20", 0.9, 0.6, verdict=None)],
             "The last run, of 2026-02-20, was not checked. Compared with 30 days ago it is better in recall@1 "
-            "(+10.0 pp), mrr (+0.100); the same in latency.",
+            "(+10.0 pp); about the same in latency; not compared in mrr (+0.100).",
             id="not checked",
         ),
     ],
 )
 def test_the_first_sentence_alone_says_how_it_stands(history: list[Record], sentence: str) -> None:
-    assert outlook(shown(*history)) == sentence
+    def paired(before: Record, after: Record) -> dict[str, Known]:
+        names = [name for name in after.scores if name != "mrr" or after.verdict]
+        sizes = {name: (after.scores[name] or 0.0) - (before.scores[name] or 0.0) for name in names}
+        return {name: Known(size, (size * 0.9, size * 1.1)) for name, size in sizes.items()}
+
+    assert outlook(shown(*history, paired=paired)) == sentence
+
+
+def test_runs_about_which_there_is_nothing_to_say_are_told_from_the_others() -> None:
+    days = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04", "2026-01-05", "2026-01-06", "2026-01-07"]
+    runs = [run(day, 0.8, verdict=Verdict.FAIL if at == 2 else Verdict.PASS) for at, day in enumerate(days)]
+    found = shown(*runs, accepted=[runs[5]])
+    assert [each.record.date[-1] for each in notable(found)] == ["1", "3", "4", "6", "7"]
+    changed = lambda before, after: {"mrr": Known(-0.1, (-0.2, -0.05))} if after.date == days[4] else {}  # noqa: E731
+    assert [each.record.date[-1] for each in notable(shown(*runs, paired=changed))] == ["1", "3", "4", "5", "7"]
 
 
 def test_what_is_noted_of_a_run_is_in_words() -> None:
@@ -161,12 +192,21 @@ def test_a_waiver_is_a_band_as_far_as_the_axis_goes_and_a_line_at_its_end(
     assert [times(layer) for layer in ends] == ([[place_of(end)]] if end else [])
 
 
-def test_the_axis_covers_the_runs_and_today_and_of_a_long_waiver_a_quarter_more() -> None:
+@pytest.mark.parametrize("last", ["2026-03-03", "2030-01-01", "2026-02-10"])
+def test_the_axis_ends_today_however_long_a_waiver_counts(last: str) -> None:
     runs = (run("2026-02-01", 0.8), run("2026-02-25", 0.8))
-    start, today = place_of("2026-02-01"), place_of(TODAY) + 1
-    assert domain(shown(*runs)) == (start, today)
-    assert domain(shown(*runs, waived=("2026-02-05", "2026-03-03"))) == (start, place_of("2026-03-04"))
-    assert domain(shown(*runs, waived=("2026-02-05", "2030-01-01"))) == (start, today + (today - start) / 4)
+    assert domain(shown(*runs)) == (place_of("2026-02-01"), place_of(TODAY) + 1)
+    assert domain(shown(*runs, waived=("2026-02-05", last))) == (place_of("2026-02-01"), place_of(TODAY) + 1)
+
+
+def test_a_waiver_shades_the_metric_that_it_is_about() -> None:
+    found = shown(run("2026-02-01", 0.8), run("2026-02-25", 0.8), waived=("2026-02-05", "2026-02-10"))
+    shaded = ["rect" in marks(spec_of(curve, found, SIZES[0])) for curve in found.curves]
+    assert dict(zip((curve.metric for curve in found.curves), shaded, strict=True)) == {
+        "recall@1": True,
+        "mrr": False,
+        "latency": False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -211,7 +251,7 @@ def test_runs_that_are_too_old_to_be_listed_are_counted_by_verdict() -> None:
 
 def test_a_small_ceiling_of_a_waiver_is_no_ceiling_of_nothing() -> None:
     waiver = Waiver(gate="r", segment=None, up_to=0.0004, expires=TODAY, issue="https://e.example", reason="r", by="a")
-    spans = spans_of([Version(day="2026-02-01", waivers=(waiver,))], {"r": Unit.SHARE})
+    spans = spans_of([Version(day="2026-02-01", waivers=(waiver,))], {"r": parse_metric("recall@1")})
     pages = site_of(Dashboard(date=TODAY, repository=None, sets=(replace(shown(run("2026-02-20", 0.8)), spans=spans),)))
     assert "0.04 pp" in pages["c.html"]
 

@@ -13,7 +13,7 @@ from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import redacted
 from rankgate.metrics.lines import Score
-from rankgate.metrics.matching import By, Matching
+from rankgate.metrics.matching import Matching
 from rankgate.model.base_ref import GateChange, KeyChange, QueryChanges
 from rankgate.model.gold_changes import MAX_IDS
 from rankgate.model.tags import segments_of
@@ -71,7 +71,7 @@ def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
 
     Where the inputs lie does not: what stands in them is compared by itself.
     """
-    pairs = zip(_keys(before).items(), _keys(after).values(), strict=True)
+    pairs = zip(_keys(before, after).items(), _keys(after, before).values(), strict=True)
     return [each for (key, old), new in pairs for each in _changed(key, old, new, weakens=_weakens(key, old, new))]
 
 
@@ -80,11 +80,11 @@ def _changed(key: str, old: _Value, new: _Value, *, weakens: bool, unit: Unit | 
         yield KeyChange(key=key, before=old, after=new, weakens=weakens, unit=unit)
 
 
-def _keys(criteria: Criteria) -> dict[str, _Value]:
+def _keys(criteria: Criteria, other: Criteria) -> dict[str, _Value]:
     policy, age = criteria.baseline, criteria.baseline.max_age
     files = {"gold": criteria.inputs.gold, "run": criteria.inputs.run, "baseline": criteria.inputs.baseline}
     return {
-        "match": _match(criteria.match),
+        "match": _match(criteria.match, other.match),
         "default_k": criteria.default_k,
         # A smaller share shows what was private, a larger one leaves more unjudged.
         "holdout": criteria.holdout or None,
@@ -193,10 +193,11 @@ def _ceiling(
     yield from _changed(key, old, new, weakens=weakens, unit=unit)
 
 
-def _match(how: Matching) -> str:
-    by = {By.CHUNK: "", By.DOC: f", separator {how.separator}", By.TEXT: f", similarity {how.similarity:g}"}
-    by[By.SPAN] = f", coverage {how.coverage:g}{by[By.DOC]}"
-    return how.by.value + ("" if how == Matching(by=how.by) else by[how.by])
+def _match(how: Matching, other: Matching) -> str:
+    """What agrees, and each parameter that is another one there; beside another `by`, that is not the default."""
+    beside = other if other.by is how.by else Matching(by=how.by)
+    stated = ((key, getattr(how, key), getattr(beside, key)) for key in Matching.__struct_fields__ if key != "by")
+    return ", ".join([how.by.value, *(f"{key} {value}" for key, value, usual in stated if value != usual)])
 
 
 def _file(file: InputFile | None) -> dict[str, str | None]:
@@ -228,8 +229,8 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
 
 
 def _judged_alike(was: Sample, now: Sample) -> bool:
-    """Whether gains, a judge's too, weight and claims are the same, in any order."""
-    gains = (was.gains, was.judge_gains, was.weight) == (now.gains, now.judge_gains, now.weight)
+    """Whether gains, a judge's too, texts of spans, weight and claims are the same, in any order."""
+    gains = (was.gains, was.judge_gains, was.spans, was.weight) == (now.gains, now.judge_gains, now.spans, now.weight)
     return gains and (was.claims == now.claims or set(was.claims) == set(now.claims))
 
 
@@ -237,7 +238,7 @@ def _other(sample: Sample, was: Sample | None = None) -> Sample:
     """What a verdict can depend on beside the judgments; of the tags those that the query had before, by hand."""
     by_weight = f"{TRAFFIC}:" if sample.weight is not None else ()
     tags = [tag for tag in sample.tags if (was is None or tag in was.tags) and not tag.startswith(by_weight)]
-    return replace(sample, gains={}, judge_gains={}, weight=None, line=None, tags=tuple(sorted(tags)))
+    return replace(sample, gains={}, judge_gains={}, spans={}, weight=None, line=None, tags=tuple(sorted(tags)))
 
 
 def common(before: Gold, after: Gold) -> Gold | None:

@@ -5,6 +5,7 @@ Exit codes: 0 done (check: pass or warn), 1 the gate failed or the judge drifted
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -70,6 +71,15 @@ def _flush(stream: TextIO) -> None:
         raise
 
 
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    """What an encoding lacks, in ASCII: our own signs as they are typed, other characters as their code points."""
+    signs = {"−": "-", "–": "-", "→": "->", "±": "+/-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "─": "-"}
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(signs.get(char) or char.encode("ascii", "backslashreplace").decode() for char in text), error.end
+
+
 def console() -> int:
     """The installed command: `main` in a process of its own.
 
@@ -82,7 +92,8 @@ def console() -> int:
             setattr(sys, name, None if name == "stdin" else open(number, "w", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a log that cannot show a minus sign of ours changes no verdict
+            codecs.register_error("rankgate", _spelled)
+            stream.reconfigure(errors="rankgate")  # a log that cannot show a minus sign of ours changes no verdict
     if sys.argv[1:2] != ["record"]:
         import gc
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from rankgate.cli.progress import forces_colour
+
 if TYPE_CHECKING:
     from rankgate.model.report import Report
     from rankgate.renderers.blocks import Block
@@ -26,7 +28,7 @@ def say(content: str | Sequence[Block]) -> None:
     else:
         from rankgate.renderers.blocks import plain_text
 
-        sys.stdout.write(plain_text(content))
+        say_lines(plain_text(content))
 
 
 def as_json(value: object) -> str:
@@ -35,8 +37,8 @@ def as_json(value: object) -> str:
 
 
 def say_lines(text: str) -> None:
-    """Print a text that is laid out already, with the words of verdicts in colour at a terminal."""
-    if sys.stdout.isatty():
+    """Print a text that is laid out already, with the words of verdicts in colour at a terminal or where forced."""
+    if sys.stdout.isatty() or forces_colour():
         from rankgate.cli.screen import show_lines
 
         show_lines(text)

@@ -45,3 +45,9 @@ def _show(share: Callable[[], float], what: str | Callable[[], str], done: Event
         while not done.wait(_LOOK):
             words = what if isinstance(what, str) else what()
             progress.update(task, description=words, completed=share(), refresh=True)
+
+
+def forces_colour() -> bool:
+    """Whether colour is asked for wherever the output goes; NO_COLOR wins over that, and that over TERM=dumb."""
+    asked = os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0").removeprefix("0")
+    return bool(asked) and not os.environ.get("NO_COLOR")

@@ -19,6 +19,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from rankgate.cli.progress import forces_colour
 from rankgate.renderers.blocks import Block, Pairs, Table, harmless
 
 STYLES = {
@@ -33,6 +34,7 @@ NARROWEST = 20  # columns, below which nothing is indented
 INDENT = 2
 GAP = 2  # between columns
 TALLEST = 2  # rows of a cell
+STACKED = 72  # columns, below which a table that is too wide becomes paragraphs rather than several tables
 
 # Between a number and its unit, and before an interval: a space at which no line breaks. No text of an input has this
 # character, which is private and hence not shown.
@@ -65,9 +67,10 @@ def show_lines(text: str) -> None:
 
 
 def _console() -> Console:
-    colourless = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    forced = forces_colour()
+    colourless = not forced and (bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
     size = shutil.get_terminal_size()
-    colours: Literal["auto"] | None = None if colourless else "auto"
+    colours: Literal["auto", "standard"] | None = None if colourless else "standard" if forced else "auto"
     # Said outright, for older versions of Rich take an empty NO_COLOR for a full one.
     return Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours, no_color=colourless)
 
@@ -121,7 +124,10 @@ def _print_table(table: Table, console: Console) -> None:
     room = console.width - INDENT - GAP * (len(kept) - 1) - sum(widths) + widths[wrapped]
     cells = [_wrapped(row[wrapped], max(1, room), console) for row in rows]
     if room < max(_longest_word(row[wrapped]) for row in rows) or any(len(cell) > TALLEST for cell in cells):
-        _print_paragraphs(rows, console)
+        if table.instead and console.width >= STACKED:
+            lay_out([block for each in table.instead for block in ("", each)][1:], console)
+        else:
+            _print_paragraphs(rows, console)
         return
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
     for place, heading in enumerate(rows[0]):

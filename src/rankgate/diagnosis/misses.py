@@ -159,13 +159,12 @@ def explain_misses(
         )
     by_words = [any(each.shown for each in miss.lexical.expected) for miss in listed if miss.lexical]
     counts = Counter(question.cause for question in misses)
+    ks = {details.first(each) for each in details.questions} or {details.k}
     compared = report.provenance.baseline is not None
     lost = [question for question in misses if question.cause in LOST] if compared and cause is None else misses
     return Misses(
         metric=details.leading,
-        k=next(iter(ks))
-        if len(ks := {details.first(each) for each in details.questions} or {details.k}) == 1
-        else None,
+        k=ks.pop() if len(ks) == 1 else None,
         compared=compared,
         questions=len(looked_at),
         causes={each.value: counts[each] for each in Cause if counts[each]},

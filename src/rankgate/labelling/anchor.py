@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rankgate.errors import Problem, shown
 from rankgate.labelling.gold_documents import GoldDocuments, written_span
 from rankgate.metrics.matching import document_of
+from rankgate.metrics.scoring import ids_beside_spans
 from rankgate.metrics.texts import folded, places
 from rankgate.model.values import Gold, Item, Sample, Span
 
@@ -26,9 +27,7 @@ def anchor(
     samples, lines, problems = dict(written.samples), dict(written.lines), list[Problem]()
     for query_id, sample in gold.samples.items():
         spans: dict[str, dict[str, object]] = {}
-        wrong = ["has judge_labels or negatives, which are ids; take them out"] * bool(
-            sample.judge_gains or sample.negatives
-        )
+        wrong, others = list[str](), [*ids_beside_spans(gold, sample)]
         quotes = [""] if sample.answers and not sample.gains and not sample.no_answer else []
         for each in (*sample.gains, *quotes):
             try:
@@ -40,7 +39,8 @@ def anchor(
                 wrong.append(f"{shown(each) if each else 'the answer'} {error}")
         name = f"sample {shown(query_id)}"
         problems += [Problem(f"{name}: {each}", gold.name, sample.line, "expected_output") for each in wrong]
-        if spans and not wrong:
+        problems += others
+        if spans and not wrong and not others:
             old, new = samples[query_id].get("expected_output"), [*spans.values()]
             nested = isinstance(old, Mapping) and isinstance(old.get("ids"), list | dict)
             samples[query_id] = {**samples[query_id], "expected_output": {**old, "ids": new} if old and nested else new}

@@ -173,7 +173,7 @@ def _covering(sample: Sample, ids: Sequence[str], details: Details | None, how: 
         wanted = how.coverage * (span.end - span.start) - TOLERANCE
         union: list[tuple[int, int]] = []  # apart from each other
         for rank, (item_id, item) in enumerate(items, start=1):
-            part = _part(span, item_id, item, how.separator)
+            part = _part(span, item_id, item, how.separator, union)
             if part is None:
                 continue
             apart = [each for each in union if each[1] < part[0] or part[1] < each[0]]
@@ -184,23 +184,32 @@ def _covering(sample: Sample, ids: Sequence[str], details: Details | None, how: 
     return found
 
 
-def _part(span: Span, item_id: str, item: Item, separator: str) -> tuple[int, int] | None:
-    """What an item covers of a span, by its offsets or else in proportion to its text; None where that is nothing."""
+def _part(
+    span: Span, item_id: str, item: Item, separator: str, union: Sequence[tuple[int, int]]
+) -> tuple[int, int] | None:
+    """What an item covers of a span, by its offsets or else in proportion to its text; None where that is nothing.
+
+    A text that stands at several places covers the first that is not within the `union` of the items above it.
+    """
     if item.start is not None and item.end is not None:
         start, end = max(span.start, item.start), min(span.end, item.end)
         return (start, end) if start < end and document_of(item_id, item.doc_id, separator) == span.doc else None
-    if not item.text or not span.text or item.doc_id not in (None, span.doc):
+    document = document_of(item_id, item.doc_id, separator)
+    named = item.doc_id or document != item_id  # else, as with a UUID, it may be any: the text alone decides
+    if not item.text or not span.text or (named and document != span.doc):
         return None
-    from rankgate.metrics.texts import folded, stands_in  # noqa: PLC0415 -- as above
+    from rankgate.metrics.texts import folded, standing, stands_in  # noqa: PLC0415 -- as above
 
     passage, text = folded(span.text.rstrip("….")), folded(item.text)
     if stands_in(passage, text):
         return span.start, span.end
-    if not stands_in(text, passage):
-        return None
-    at, length = passage.index(text), span.end - span.start
-    start, end = (span.start + place * length // len(passage) for place in (at, at + len(text)))
-    return (start, end) if start < end else None
+    length, first = span.end - span.start, None
+    for at in standing(text, passage):
+        start, end = (span.start + place * length // len(passage) for place in (at, at + len(text)))
+        first = first or ((start, end) if start < end else None)
+        if start < end and not any(each[0] <= start and end <= each[1] for each in union):
+            return start, end
+    return first
 
 
 def _parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -263,12 +263,21 @@ def _require_kind(gold: Gold, how: Matching) -> None:
     wrong = "as a span; write `match: span`"
     wrong = "by id, and `match: span` reads spans; `rankgate gold anchor` turns ids into them" if by_span else wrong
     for sample in gold.samples.values():
-        ids = (each for each in (*sample.gains, *sample.judge_gains, *sample.negatives) if each not in sample.spans)
+        ids = (each for each in sample.gains if each not in sample.spans)
         if (stray := next(ids if by_span else iter(sample.spans), None)) is not None:
             message = f"sample {shown(sample.query_id)} names {shown(stray)} {wrong}"
             problems.append(Problem(message, gold.name, sample.line))
+        problems += ids_beside_spans(gold, sample) if by_span else ()
     if problems:
         raise RankgateError(problems[:20])
+
+
+def ids_beside_spans(gold: Gold, sample: Sample) -> Iterator[Problem]:
+    """The keys of a sample beside `expected_output` that name ids, each with what to do where spans are read."""
+    for key, ids in (("judge_labels", sample.judge_gains), ("negatives", sample.negatives)):
+        if (stray := next((each for each in ids if each not in sample.spans), None)) is not None:
+            message = f"{key} are ids ({shown(stray)}), which `match: span` does not read; remove {key} of the sample"
+            yield Problem(f"sample {shown(sample.query_id)}: {message}", gold.name, sample.line, key)
 
 
 def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:

@@ -37,7 +37,17 @@ def stands_in(words: str, text: str) -> bool:
 
     Where a script does not part words by blanks, or attaches particles to them, any place counts.
     """
-    return bool(words) and words in text and re.search(_apart(words, re.escape(words)), text) is not None
+    return next(standing(words, text), None) is not None
+
+
+def standing(words: str, text: str) -> Iterator[int]:
+    """Where these words begin in a text as in `stands_in`, in order; places may overlap."""
+    at = text.find(words) if words else -1
+    whole = re.compile(_apart(words, re.escape(words)) if at >= 0 else "")
+    while at >= 0:
+        if whole.match(text, at):
+            yield at
+        at = text.find(words, at + 1)
 
 
 def _apart(words: str, pattern: str) -> str:

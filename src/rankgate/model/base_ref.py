@@ -67,9 +67,9 @@ class GateChange(msgspec.Struct, frozen=True, kw_only=True):
 class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
     """How the pull request's gold set differs from the base's, which has `queries`; the ids are the first of each.
 
-    `relabelled` have other judgments; `edited` have the same and something else that counts: another question, fewer
-    tags, another k. `verdict_with_removed` is what the removed queries would have made of the verdict, None where there
-    are none or nobody can tell, and `judged_with_removed` the first reason where it is a worse one;
+    `relabelled` have other judgments, also other texts of spans; `edited` have the same and something else that counts:
+    another question, fewer tags, another k. `verdict_with_removed` is what the removed queries would have made of the
+    verdict, None where there are none or nobody can tell, and `judged_with_removed` the first reason where it is worse;
     `removed_unanswered` says how many of them the run lacks. Private queries are counted, their ids left out.
     """
 

@@ -65,7 +65,8 @@ class Table:
             try:
                 cells = next(self._reader, None)
             except self._broken as error:
-                message = f"broken CSV: {on_one_line(str(error))}; a cell with quotes is quoted, and its quotes doubled"
+                what = str(error).replace("\t", "\\t")  # one line, as all errors are
+                message = f"broken CSV: {what}; a cell with quotes is quoted, and its quotes doubled"
                 raise bad_input(message, file=self.name, line=begins) from error
             if cells is None:
                 return

@@ -99,9 +99,7 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
                 now = "none" if weight is None else f"{weight:g}"
                 raise ValueError(f"conflicting weight of the query: {before} above and {now} here")
             elif question and sample.question and question != sample.question:
-                raise ValueError(
-                    f"conflicting text of the query: {shown(sample.question)} above and {shown(question)} here"
-                )
+                raise ValueError(f"conflicting text: {shown(sample.question)} above and {shown(question)} here")
         except ValueError as error:
             log.note(where, error)
             continue

@@ -144,8 +144,11 @@ def _opened(entry: Any, name: str) -> Any:
     item = {key: value for key, names in _ATTRIBUTES.items() if (value := _stated(entry, names)) is not None}
     if "chunk_id" not in item:
         raise ResultError(f"{name} is a {type(entry).__name__} whose id is None; set it, or give an id in its place")
-    if isinstance(metadata := _stated(entry, ["metadata"]), Mapping) and "start_index" in metadata:  # LangChain's
-        item["metadata"] = {"start_index": metadata["start_index"]}
+    if isinstance(metadata := _stated(entry, ["metadata"]), Mapping):
+        if "start_index" in metadata:  # LangChain's
+            item["metadata"] = {"start_index": metadata["start_index"]}
+        if "doc_id" not in item and _is_id(metadata.get("doc_id")):  # its documents have no field for it
+            item["doc_id"] = _id(metadata["doc_id"], name)
     return item
 
 

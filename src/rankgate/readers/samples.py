@@ -80,6 +80,7 @@ class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     input: Input | str | None = None
 
 
+_NOTHING: dict[str, Any] = {}  # shared: a default of each sample's own would take 64 bytes
 _plain_line = msgspec.json.Decoder(_PlainLine).decode
 
 
@@ -97,7 +98,10 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
         return None  # a quote within a text, or a key that stands twice
     if isinstance(gains, list):
         gains = dict.fromkeys(gains, 1.0)
-    return Sample(query_id=written.id, gains=gains, question=_question(written.input), line=number)
+    question = _question(written.input)
+    return Sample(
+        query_id=written.id, gains=gains, judge_gains=_NOTHING, spans=_NOTHING, question=question, line=number
+    )
 
 
 def _question(written: Input | str | None) -> str | None:

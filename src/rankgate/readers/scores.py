@@ -38,9 +38,8 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, _Row]:
             for name in (name for name, number in rows[query_id].items() if number is ...):
                 texts.add(name)
                 if name in wanted and name not in (key, "judge"):
-                    log.note(
-                        place, f"column {shown(name)} has {shown(record[name])}, which is no number; or leave it empty"
-                    )
+                    what = f"column {shown(name)} has {shown(record[name])}, which is no number"
+                    log.note(place, f"{what}; leave the cell empty where there is none")
     log.raise_if_any()
     texts |= {key, "judge"}
     return {
@@ -79,9 +78,8 @@ def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
             yield replace(ranking, details=joined) if numbers else ranking
         if stray and scores and not joins:
             none = f"none of its {count_text(len(scores), 'query', 'queries')} is in the run"
-            log.add(
-                Problem(f"{none}: it has {shown(next(iter(scores)))}, the run has {shown(stray)}", shown_path(path))
-            )
+            ids = f"it has {shown(next(iter(scores)))}, the run has {shown(stray)}"
+            log.add(Problem(f"{none}: {ids}", shown_path(path)))
         log.raise_if_any()
 
     return replace(run, rankings=rankings(), file=None, scored=frozenset(scores))

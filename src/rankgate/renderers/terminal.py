@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from rankgate.model.details import sampled
@@ -58,17 +59,16 @@ def terminal_blocks(report: Report) -> list[Block]:
 
 
 def _gates(report: Report) -> list[Block]:
-    """The gates, and what the data say of each value and each change, where they say anything."""
-    rows, intervals = [HEADINGS], [("interval", "of the value", "of the change")]
+    """The gates, and what the data say of each value and each change beside these, or where that is too wide, below."""
+    rows: list[Sequence[str]] = [(*HEADINGS[:3], "interval", HEADINGS[3], "interval", *HEADINGS[4:])]
     for gate in phrases.shown_gates(report):
-        label, values = _label(gate, report), (phrases.gate_baseline(gate), phrases.gate_now(gate))
-        limit, status = phrases.gate_limit(gate), phrases.gate_status(gate).upper()
-        rows.append((label, *values, phrases.gate_change(gate), limit, status))
-        if gate.ci or gate.delta_ci:
-            now, change = phrases.gate_now_interval(gate), phrases.gate_change_interval(gate)
-            intervals.append((label, now or NOTHING, change or NOTHING))
-    tables: list[Block] = [Table(rows=rows, right=(1, 2, 3)), ""]
-    return [*tables, Table(rows=intervals), ""] if len(intervals) > 1 else tables
+        now = (phrases.gate_baseline(gate), phrases.gate_now(gate), phrases.gate_now_interval(gate))
+        change = (phrases.gate_change(gate), phrases.gate_change_interval(gate), phrases.gate_limit(gate))
+        rows.append((_label(gate, report), *now, *change, phrases.gate_status(gate).upper()))
+    values = Table(rows=[(*row[:3], row[4], *row[6:]) for row in rows], right=(1, 2, 3))
+    intervals = [(row[0], row[3] or NOTHING, row[5] or NOTHING) for row in rows[1:] if row[3] or row[5]]
+    below = Table(rows=[("interval", "of the value", "of the change"), *intervals])
+    return [Table(rows=rows, right=(1, 2, 4), instead=(values, below)) if intervals else values, ""]
 
 
 def _first_look(report: Report) -> str:

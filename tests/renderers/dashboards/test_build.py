@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,12 +15,12 @@ from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
-from rankgate.metrics.names import parse_metrics
+from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.answers import JudgeMark
-from rankgate.model.values import Unit
+from rankgate.model.values import Direction, Interval, Unit
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
-from rankgate.renderers.dashboards.values import GateSet, Tag, place_of, places_of
+from rankgate.renderers.dashboards.values import GateSet, Known, Step, Tag, Way, place_of, places_of
 from rankgate.renderers.pages.dashboard import events_of
 from rankgate.renderers.pages.trend_chart import SIZES, spec_of
 
@@ -31,10 +33,12 @@ def shown(
     accepted: tuple[Record, ...] = (),
     anchors: tuple[Record, ...] = (),
     limit: int = 500,
+    stored: Mapping[str, Any] = {},
     **more: object,
 ) -> GateSet:
     remembered = Remembered(history=history, accepted=accepted, anchors=anchors).until(TODAY)
     asked = Shown(metrics=parse_metrics("recall@1,latency"), limits={"recall@1": [0.7]}, date=TODAY, limit=limit)
+    asked = replace(asked, **stored)
     return gate_set("ship-criteria.yaml", "gates.html", "store", remembered, asked, **more)  # type: ignore[arg-type]
 
 
@@ -88,14 +92,43 @@ def test_runs_of_one_day_lie_one_after_the_other_within_it() -> None:
 # How it changed
 
 
+def certain(before: Record, after: Record) -> dict[str, Known]:
+    """What changed changed for certain."""
+    changes = {name: float(after.scores[name] or 0) - float(before.scores[name] or 0) for name in after.scores}
+    return {name: Known(change, (change * 0.9, change * 1.1)) for name, change in changes.items()}
+
+
 def values(*pairs: tuple[str, float]) -> GateSet:
-    return shown(
-        *(record(day, scores={"recall@1": value, "latency": 10 * value}, commit=sha(day)) for day, value in pairs)
-    )
+    runs = (record(day, scores={"recall@1": value, "latency": 10 * value}, commit=sha(day)) for day, value in pairs)
+    return shown(*runs, stored={"paired": certain})
+
+
+def before(step: Step | None) -> float | None:
+    return step.before if step else None
 
 
 @pytest.mark.parametrize(
-    ("days_ago", "before"),
+    ("direction", "ci", "way"),
+    [
+        pytest.param(Direction.HIGHER, (0.01, 0.2), "better", id="more of a good"),
+        pytest.param(Direction.HIGHER, (-0.2, -0.01), "worse", id="less of it"),
+        pytest.param(Direction.LOWER, (0.01, 0.2), "worse", id="slower"),
+        pytest.param(Direction.LOWER, (-0.2, -0.01), "better", id="quicker"),
+        pytest.param(Direction.HIGHER, (-0.01, 0.2), "same", id="zero is within"),
+        pytest.param(Direction.HIGHER, (0.0, 0.2), "same", id="zero is a bound"),
+        pytest.param(Direction.HIGHER, (None, -0.01), "worse", id="bounded on the side that tells"),
+        pytest.param(Direction.HIGHER, (-0.01, None), "same", id="not bounded on the side that would"),
+        pytest.param(Direction.HIGHER, None, "same", id="no interval"),
+    ],
+)
+def test_a_change_is_one_where_its_interval_excludes_zero(direction: Direction, ci: Interval | None, way: Way) -> None:
+    size = sum(bound or 0 for bound in ci or ())
+    step = Step(before=0.5, size=size, direction=direction, paired=Known(size, ci))
+    assert (step.way, replace(step, paired=None).way) == (way, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("days_ago", "value"),
     [
         pytest.param((40, 30, 29, 0), 0.3, id="thirty days ago to the day"),
         pytest.param((40, 31, 29, 0), 0.3, id="else the last run before"),
@@ -103,9 +136,9 @@ def values(*pairs: tuple[str, float]) -> GateSet:
         pytest.param((70, 60, 50, 45), 0.9, id="all of them: the last has not changed since"),
     ],
 )
-def test_a_month_ago_is_the_last_run_that_was_there_then(days_ago: tuple[int, ...], before: float | None) -> None:
+def test_a_month_ago_is_the_last_run_that_was_there_then(days_ago: tuple[int, ...], value: float | None) -> None:
     found = values(*zip((days_after(TODAY, -ago) for ago in days_ago), (0.5, 0.3, 0.7, 0.9), strict=True))
-    assert found.curves[0].month == before
+    assert before(found.curves[0].month) == value
     assert found.curves[0].last == 0.9
 
 
@@ -117,7 +150,7 @@ def test_the_largest_steps_are_worse_and_better_as_the_metric_has_it() -> None:
     rising = values(("2026-01-01", 0.5), ("2026-01-02", 0.5), ("2026-01-03", 0.6)).curves[0]
     assert rising.worse is None
     assert rising.better is not None
-    assert (rising.better.before, rising.better.value) == (0.5, 0.6)
+    assert (before(rising.better.step), rising.better.value) == (0.5, 0.6)
 
 
 def test_a_run_without_a_value_is_no_point_and_is_counted() -> None:
@@ -126,12 +159,12 @@ def test_a_run_without_a_value_is_no_point_and_is_counted() -> None:
         record("2026-01-02", scores={"recall@1": None}),
         record("2026-01-03", scores={}),
         record("2026-01-04", scores={"recall@1": 0.6}),
-        rescored={record("2026-01-03", scores={}).id: {"recall@1": 0.9}},
+        stored={"estimates": {record("2026-01-03", scores={}).id: {"recall@1": Known(0.9, None)}}},
     )
     curve = found.curves[0]
     assert [(point.value, point.rescored) for point in curve.points] == [(0.5, False), (0.9, True), (0.6, False)]
     assert curve.missing == 1
-    assert [point.before for point in curve.points] == [None, 0.5, 0.9]
+    assert [before(point.step) for point in curve.points] == [None, 0.5, 0.9]
 
 
 def test_thresholds_are_those_of_gates_and_a_metric_without_one_says_so() -> None:
@@ -152,7 +185,7 @@ def test_acceptances_carry_who_and_why_and_the_one_before_the_first_run_counts_t
         ("2026-02-01", None, None),
     ]
     assert [each.shown for each in found.acceptances] == [False, True]
-    assert found.curves[0].accepted == 0.8
+    assert before(found.curves[0].accepted) == 0.8
     assert [value for _, value in found.curves[0].steps] == [0.5, 0.8]
 
 
@@ -210,9 +243,9 @@ def test_numbers_of_two_judges_are_two_curves_of_a_judged_metric_and_nothing_els
     found = gate_set("x.yaml", "x.html", "store", Remembered(history=runs, accepted=(runs[0],)), asked)
     assert [run.new_judge for run in found.runs] == [False, False, True, False]
     judged, ranked = found.curves
-    assert [(point.span, point.before) for point in judged.points] == [(0, None), (0, 0.9), (1, None), (1, 0.9)]
-    assert (judged.accepted, ranked.accepted) == (None, 0.8)
-    assert [point.before for point in ranked.points] == [None, 0.8, 0.8, 0.8]
+    assert [(point.span, before(point.step)) for point in judged.points] == [(0, None), (0, 0.9), (1, None), (1, 0.9)]
+    assert (judged.accepted, before(ranked.accepted)) == (None, 0.8)
+    assert [before(point.step) for point in ranked.points] == [None, 0.8, 0.8, 0.8]
     lines = [each for each in spec_of(judged, found, SIZES[0])["layer"] if each["mark"]["type"] == "line"]
     assert "detail" in lines[-1]["encoding"]
     assert events_of(found.runs[2]) == ["new judge"]
@@ -227,9 +260,9 @@ def test_numbers_that_count_by_traffic_and_those_that_do_not_are_two_curves() ->
     asked = Shown(metrics=parse_metrics("recall@5,mrr"), limits={}, date=TODAY, limit=9)
     found = gate_set("x.yaml", "x.html", "store", Remembered(history=runs, accepted=(runs[0],)), asked)
     recall, mrr = found.curves
-    assert [(point.span, point.before) for point in recall.points] == [(0, None), (0, 0.9), (1, None), (1, 0.9)]
+    assert [(point.span, before(point.step)) for point in recall.points] == [(0, None), (0, 0.9), (1, None), (1, 0.9)]
     assert [point.span for point in mrr.points] == [0, 0, 0, 0]
-    assert (recall.accepted, mrr.accepted) == (None, 0.8), "what is accepted now counted otherwise"
+    assert (recall.accepted, before(mrr.accepted)) == (None, 0.8), "what is accepted now counted otherwise"
 
 
 # On which days a waiver was in force, by the versions of its file
@@ -241,7 +274,9 @@ def waiver(expires: str = "2026-02-28", *, gate: str = "recall@5", line: int | N
 
 
 def spans(*versions: tuple[str | None, tuple[Waiver, ...]]) -> list[tuple[str | None, str]]:
-    found = spans_of([Version(day=day, waivers=waivers) for day, waivers in versions], {"recall@5": Unit.SHARE})
+    found = spans_of(
+        [Version(day=day, waivers=waivers) for day, waivers in versions], {"recall@5": parse_metric("recall@5")}
+    )
     return [(span.since, span.until) for span in found]
 
 
@@ -280,11 +315,11 @@ def test_a_waiver_counts(
 
 
 def test_a_span_lies_from_the_begin_of_its_first_day_to_the_end_of_its_last() -> None:
-    [span] = spans_of([Version(day="2026-01-05", waivers=(waiver(),))], {"recall@5": Unit.SHARE})
+    [span] = spans_of([Version(day="2026-01-05", waivers=(waiver(),))], {"recall@5": parse_metric("recall@5")})
     assert (span.first, span.last) == (place_of("2026-01-05"), place_of("2026-03-01"))
     assert span.unit is Unit.SHARE
 
 
 def test_of_a_gate_that_is_no_more_the_unit_is_unknown() -> None:
-    [span] = spans_of([Version(day=None, waivers=(waiver(gate="gone"),))], {"recall@5": Unit.SHARE})
+    [span] = spans_of([Version(day=None, waivers=(waiver(gate="gone"),))], {"recall@5": parse_metric("recall@5")})
     assert (span.unit, span.first) == (Unit.NUMBER, None)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.renderers.dashboards.memories import GOLD, made
 
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.object_memory import memory_at
 from rankgate.baselines.records import Record
+from rankgate.cli import main
+from rankgate.criteria import Gate, load_criteria
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
-from rankgate.renderers.dashboards.collect import rescore
+from rankgate.renderers.dashboards.collect import Rankings
+from rankgate.renderers.dashboards.values import Known
 
 
 @pytest.fixture
-def gold(tmp_path: Path) -> Gold:
+def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gold:
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "gold.yaml"
     file.write_text(GOLD, encoding="utf-8")
     return read_gold(str(file))
@@ -35,13 +42,18 @@ def memory(tmp_path: Path) -> Memory:
 
 def rescored(memory: Memory, gold: Gold, metrics: str) -> tuple[list[dict[str, float | None]], list[str]]:
     records = list(memory.read("history"))
-    found, said = rescore(memory, records, parse_metrics(metrics), gold, Plan(metrics=[]))
-    return [dict(found.get(record.id, {})) for record in records], said
+    stored = Rankings(memory, gold, Plan(metrics=parse_metrics(metrics)))
+    stored.read(records)
+    known = [stored.estimates[record.id] for record in records]
+    return [{name: each.value for name, each in values.items()} for values in known], stored.reasons()
 
 
-def test_what_was_not_recorded_is_scored_and_what_was_stays(memory: Memory, gold: Gold) -> None:
+def test_all_that_is_stored_is_scored(memory: Memory, gold: Gold) -> None:
     values, said = rescored(memory, gold, "recall@1,recall@2,mrr")
-    assert values == [{"recall@2": 1.0, "mrr": pytest.approx(0.9)}, {"recall@2": 1.0, "mrr": pytest.approx(0.8)}]
+    assert values == [
+        {"recall@1": 0.8, "recall@2": 1.0, "mrr": pytest.approx(0.9)},
+        {"recall@1": 0.6, "recall@2": 1.0, "mrr": pytest.approx(0.8)},
+    ]
     assert said == []
 
 
@@ -90,7 +102,62 @@ def test_a_directory_keeps_the_rankings_of_what_is_accepted_and_says_so_of_the_r
     values, said = rescored(memory, gold, "recall@2")
     assert values == [{}, {"recall@2": 1.0}]
     expected = (
-        "1 run could not be rescored: this store keeps the rankings of what is accepted now and of anchors, and of "
-        "all others the numbers alone."
+        "1 run could not be rescored or compared: this store keeps the rankings of what is accepted now and of "
+        "anchors, and of all others the numbers alone."
     )
     assert said == [expected]
+
+
+@pytest.mark.parametrize("depths", [(100, 100), (1, 100)], ids=["as stored", "one was stored less deep"])
+def test_changes_are_what_compare_says_of_the_same_two_runs(
+    memory: Memory, gold: Gold, tmp_path: Path, capsys: pytest.CaptureFixture[str], depths: tuple[int, int]
+) -> None:
+    records = [replace(each, depth=depth) for each, depth in zip(memory.read("history"), depths, strict=True)]
+    stored = Rankings(memory, gold, Plan(metrics=parse_metrics("recall@1,mrr")))
+    stored.read(records)
+    for record in records:
+        ids = {n: [f"d{n}", "x"] if n < 10 * record.scores["recall@1"] else ["x", f"d{n}"] for n in range(10)}  # type: ignore[operator]
+        lists = {f"q{n}": each[: min(depths)] for n, each in ids.items()}
+        (tmp_path / f"{record.id}.json").write_text(json.dumps(lists), encoding="utf-8")
+    files = [str(tmp_path / f"{record.id}.json") for record in records]
+    words = ["--gold", str(tmp_path / "gold.yaml"), "--metrics", "recall@1,mrr", "--format", "json"]
+    assert main(["compare", *files, *words]) == 0
+    said = json.loads(capsys.readouterr().out)["metrics"]
+    found = stored.paired(*records)
+    assert {name: each.value for name, each in found.items()} == {name: said[name]["delta"] for name in found}
+    assert {name: list(each.ci or ()) for name, each in found.items()} == {name: said[name]["ci"] for name in found}
+
+
+def test_rankings_that_are_equal_did_not_change_and_verdicts_do_not_compare(memory: Memory, gold: Gold) -> None:
+    one, two = memory.read("history")
+    stored = Rankings(memory, gold, Plan(metrics=parse_metrics("recall@1,faithfulness")))
+    assert stored.paired(one, replace(one, commit=None)) == {"recall@1": Known(0.0, (0.0, 0.0))}
+    assert set(stored.paired(one, two)) == {"recall@1"}
+
+
+def gates(**said: object) -> Sequence[Gate]:
+    """One gate of recall@1 that says this."""
+    Path("criteria.yaml").write_text(json.dumps({"gates": [{"name": "recall@1", "threshold": 0.5, **said}]}), "utf-8")
+    return load_criteria("criteria.yaml").gates
+
+
+def test_noise_that_the_criteria_name_widens_the_interval(memory: Memory, gold: Gold) -> None:
+    one, two = memory.read("history")
+    plan = Plan(metrics=parse_metrics("recall@1"))
+    bounds = [Rankings(memory, gold, plan, gates(noise=noise)).paired(one, two)["recall@1"].ci for noise in (0.0, 0.1)]
+    (low, high), (lower, higher) = ((ci or (None, None)) for ci in bounds)
+    assert low is not None and high is not None and lower is not None and higher is not None  # noqa: PT018
+    assert lower < low < high < higher
+
+
+def test_queries_count_by_their_traffic_where_the_gates_say_so(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = GOLD.replace("]}", "], metadata: {weight: 1}}").replace("weight: 1", "weight: 91", 1)
+    (tmp_path / "weighted.yaml").write_text(lines, encoding="utf-8")
+    gold, plan = read_gold(str(tmp_path / "weighted.yaml")), Plan(metrics=parse_metrics("recall@1"))
+    one, two = memory.read("history")
+    found = [Rankings(memory, gold, plan, gates(weight=weight)) for weight in ("none", "traffic")]
+    assert [each.paired(one, two)["recall@1"].value for each in found] == pytest.approx([-0.2, -0.02])
+    assert [each.estimates[two.id]["recall@1"].value for each in found] == pytest.approx([0.6, 0.96])

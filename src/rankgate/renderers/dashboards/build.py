@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -12,7 +12,7 @@ from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
 from rankgate.model.answers import JudgeMark
-from rankgate.model.values import Direction, Need, Unit
+from rankgate.model.values import Need
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.values import (
     MONTH,
@@ -20,17 +20,18 @@ from rankgate.renderers.dashboards.values import (
     Acceptance,
     Curve,
     GateSet,
+    Known,
     Point,
     Release,
     ShownRun,
     Span,
+    Step,
     Tag,
     Value,
     place_of,
     places_of,
 )
 
-Rescored = Mapping[str, Mapping[str, float | None]]  # by the id of a record and the name of a metric
 Placed = Sequence[tuple[Record, float]]  # records with their places on the axis of time
 
 
@@ -61,6 +62,9 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     limits: Mapping[str, Sequence[float]]
     date: str
     limit: int
+    weighted: Collection[str] = ()  # metrics of which queries count by traffic today
+    estimates: Mapping[str, Mapping[str, Known]] = {}  # by record, of its stored rankings; for what was not recorded
+    paired: Callable[[Record, Record], Mapping[str, Known]] | None = None  # the changes between two of them
 
 
 def gate_set(
@@ -72,13 +76,12 @@ def gate_set(
     *,
     tags: Sequence[Tag] = (),
     spans: Sequence[Span] = (),
-    rescored: Mapping[str, Mapping[str, float | None]] = {},
     unscored: Sequence[str] = (),
 ) -> GateSet:
     """The values of one page: its criteria's name, the file that it is written to, and its store without secrets.
 
-    `remembered` is what the store holds up to today. `tags` are the repository's releases, `rescored` values that were
-    not recorded, `unscored` says what could not be rescored.
+    `remembered` is what the store holds up to today. `tags` are the repository's releases, `unscored` says what could
+    not be rescored.
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
@@ -86,8 +89,8 @@ def gate_set(
     first = place_of(listed[0].date if listed else shown.date)
     releases = [_release(tag, placed) for tag in tags]
     releases = [each for each in releases if first <= each.at and each.tag.date <= shown.date]
-    runs = _runs(placed, remembered, releases, shown, rescored)
-    acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, shown, rescored)
+    runs = _runs(placed, remembered, releases, shown)
+    acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, shown)
     return GateSet(
         name=name,
         page=page,
@@ -103,9 +106,7 @@ def gate_set(
     )
 
 
-def _runs(
-    placed: Placed, remembered: Remembered, releases: Sequence[Release], shown: Shown, rescored: Rescored
-) -> tuple[ShownRun, ...]:
+def _runs(placed: Placed, remembered: Remembered, releases: Sequence[Release], shown: Shown) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
     golds = [record.gold.fingerprint if record.gold else None for record, _ in placed]
     judges: list[JudgeMark | None] = []
@@ -126,7 +127,7 @@ def _runs(
             new_gold=None not in (gold, before) and gold != before,
             judges=judges_so_far,
             new_judge=new_judge,
-            values=_values(record, shown, rescored),
+            values=_values(record, shown),
         )
         for (record, at), gold, before, judges_so_far, new_judge in zip(
             placed, golds, [None, *golds], accumulate(changed), changed, strict=False
@@ -134,15 +135,14 @@ def _runs(
     )
 
 
-def _values(record: Record, shown: Shown, rescored: Rescored) -> dict[str, Value]:
-    values = {name: Value(value=value, rescored=True) for name, value in rescored.get(record.id, {}).items()}
+def _values(record: Record, shown: Shown) -> dict[str, Value]:
+    stored = shown.estimates.get(record.id, {})
+    values = {name: Value(value=known.value, rescored=True) for name, known in stored.items()}
     values |= {name: Value(value=value) for name, value in record.scores.items()}
     return {metric.name: values[metric.name] for metric in shown.metrics if metric.name in values}
 
 
-def _acceptances(
-    accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown: Shown, rescored: Rescored
-) -> tuple[Acceptance, ...]:
+def _acceptances(accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown: Shown) -> tuple[Acceptance, ...]:
     """Those since the first run that is shown, and the one that was accepted when it came."""
     first = min((run.record.date for run in runs.values()), default="")
     before = [record for record in accepted if record.date < first][-1:]
@@ -150,7 +150,7 @@ def _acceptances(
     # What the log has later lies no earlier: who goes back to a run of the same day does so after it.
     places = accumulate((_accepted_at(record, runs.get(record.id)) for record in listed), max)
     return tuple(
-        Acceptance(record=record, at=at, shown=record.id in runs, values=_values(record, shown, rescored))
+        Acceptance(record=record, at=at, shown=record.id in runs, values=_values(record, shown))
         for record, at in zip(listed, places, strict=True)
     )
 
@@ -167,28 +167,37 @@ def _release(tag: Tag, placed: Placed) -> Release:
 
 
 def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Acceptance], shown: Shown) -> Curve:
+    def step(since: Record, before: float | None, run: ShownRun | None) -> Step | None:
+        now = run.values[metric.name].value if run else None
+        if run is None or now is None or before is None:
+            return None
+        known = shown.paired(since, run.record).get(metric.name) if shown.paired else None
+        size = known.value if known else now - before
+        return Step(before=before, size=size, direction=metric.direction, paired=known)
+
     judged, points, turns, before_by = Need.VERDICTS in metric.needs, list[Point](), 0, None
     for run in runs:
         value = run.values.get(metric.name)
         if value is not None and value.value is not None:
-            by = _weighted(metric, run.record)
+            by = _weighted(metric, run.record, value, shown)
             turns, before_by = turns + (before_by not in (None, by)), by
             span = turns + (run.judges if judged else 0)
-            before = points[-1].value if points and points[-1].span == span else None
-            points.append(Point(run=run, value=value.value, rescored=value.rescored, before=before, span=span))
-    month = days_after(shown.date, -MONTH)
-    old = [point.value for point in points if point.run.record.date <= month and point.span == points[-1].span]
+            old = points[-1] if points and points[-1].span == span else None
+            came = step(old.run.record, old.value, run) if old else None
+            today = shown.estimates.get(run.record.id, {}).get(metric.name)
+            points.append(Point(run=run, value=value.value, rescored=value.rescored, step=came, today=today, span=span))
+    last, day = (points[-1].run if points else None), days_after(shown.date, -MONTH)
+    month = [point for point in points if point.run.record.date <= day and point.span == points[-1].span]
     values = [(each.at, each.values[metric.name].value) for each in acceptances if metric.name in each.values]
     # What is accepted now is the last acceptance, whether or not it has a value.
     accepted = acceptances[-1].values.get(metric.name) if acceptances else None
     newest = next((run.record.judge for run in reversed(runs) if run.record.judge), None)
     if judged and newest and acceptances and acceptances[-1].record.judge not in (newest, UNSET):
         accepted = None  # what another judge gave
-    if points and acceptances and _weighted(metric, acceptances[-1].record) != before_by:
+    if accepted and _weighted(metric, acceptances[-1].record, accepted, shown) != before_by:
         accepted = None  # what counts queries otherwise
-    sign = 1 if metric.direction is Direction.HIGHER else -1
-    jumps = [(sign * (point.value - point.before), point) for point in points if point.before is not None]
-    jumps.sort(key=lambda jump: jump[0])
+    sizes = sorted((abs(point.step.size), at) for at, point in enumerate(points) if point.step)
+    largest = {came.way: points[at] for _, at in sizes if (came := points[at].step)}
     return Curve(
         metric=metric.name,
         meaning=metric.meaning,
@@ -198,16 +207,16 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         limits=tuple(sorted(set(shown.limits.get(metric.name, ())))),
         points=tuple(points),
         steps=tuple((at, value) for at, value in values if value is not None),
-        month=old[-1] if old else None,
-        accepted=accepted.value if accepted else None,
-        worse=jumps[0][1] if jumps and jumps[0][0] < 0 else None,
-        better=jumps[-1][1] if jumps and jumps[-1][0] > 0 else None,
+        month=step(month[-1].run.record, month[-1].value, last) if month else None,
+        accepted=step(acceptances[-1].record, accepted.value, last) if accepted else None,
+        worse=largest.get("worse"),
+        better=largest.get("better"),
         missing=len(runs) - len(points),
     )
 
 
-def _weighted(metric: Metric, record: Record) -> bool:
-    return metric.name in (record.weighted or ())
+def _weighted(metric: Metric, record: Record, value: Value, shown: Shown) -> bool:
+    return metric.name in (shown.weighted if value.rescored else record.weighted or ())
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,10 +226,10 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     waivers: tuple[Waiver, ...]
 
 
-def spans_of(versions: Sequence[Version], units: Mapping[str, Unit]) -> tuple[Span, ...]:
+def spans_of(versions: Sequence[Version], metrics: Mapping[str, Metric]) -> tuple[Span, ...]:
     """The days on which each waiver was in force, by their begin; of a waiver that never counted there are none.
 
-    The versions of the waiver file come oldest first. A waiver of a gate that has no unit any more has a plain number.
+    The versions of the waiver file come oldest first. `metrics` are by gate.
     """
     closed: list[tuple[Waiver, str | None, str]] = []
     open_since: dict[Waiver, str | None] = {}
@@ -233,7 +242,7 @@ def spans_of(versions: Sequence[Version], units: Mapping[str, Unit]) -> tuple[Sp
         open_since = {**now, **open_since}
     closed += [(waiver, since, waiver.expires) for waiver, since in open_since.items()]
     spans = (
-        Span(waiver=waiver, unit=units.get(waiver.gate, Unit.NUMBER), since=since, until=until)
+        Span(waiver=waiver, metric=metrics.get(waiver.gate), since=since, until=until)
         for waiver, since, until in closed
         if since is None or since <= until
     )

@@ -1,13 +1,14 @@
 """Criteria files, their stores, waivers and releases are read, and become a dashboard.
 
-Metrics that no gate recorded are scored from the stored rankings with today's gold set, as far as these are kept.
+The stored rankings are scored with today's gold set as far as they are kept: for metrics that no gate recorded, for
+intervals, and to compare runs.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
 
 import msgspec
@@ -18,19 +19,19 @@ from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
 from rankgate.baselines.tree import NotKeptError
-from rankgate.criteria import Criteria, load_criteria
+from rankgate.criteria import Criteria, Gate, load_criteria
 from rankgate.criteria.inputs import deepest_cutoff, gold_of
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import paired_scores
+from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
-from rankgate.model.values import Gold, Need
+from rankgate.model.values import Gold, Need, Scores
 from rankgate.model.wording import count_text
-from rankgate.renderers.dashboards.build import Remembered, Rescored, Shown, gate_set, spans_of
+from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set, spans_of
 from rankgate.renderers.dashboards.repository import releases, waiver_versions, web_address
-from rankgate.renderers.dashboards.values import Dashboard, GateSet, Tag
-
-_Values = dict[str, float | None]
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Tag
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,20 +77,26 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
     for gate in criteria.gates:
         limits[gate.metric.name] += [] if gate.threshold is None else [gate.threshold]
     metrics = list({metric.name: metric for metric in (*criteria.metrics(), *request.metrics)}.values())
-    rescored: Rescored = {}
-    unscored: list[str] = []
     records = remembered.runs()[-request.limit :]
-    if any(metric.name not in record.scores for metric in request.metrics for record in records):
-        rescored, unscored = rescore(memory, records, request.metrics, gold_of(None, criteria), criteria.plan())
+    plan = replace(criteria.plan(), metrics=[metric for metric in metrics if Need.BASELINE not in metric.needs])
+    shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=request.limit)
+    try:
+        stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False), criteria.gates)
+        stored.read(records)
+        shown = replace(shown, estimates=stored.estimates, paired=stored.paired, weighted=stored.weighted)
+        unscored = stored.reasons()
+    except RankgateError as error:
+        if request.metrics:
+            raise
+        unscored = [f"Runs could not be compared: {error}"]
     return gate_set(
         criteria.name,
         page,
         redacted(place),
         remembered,
-        Shown(metrics=metrics, limits=limits, date=request.date, limit=request.limit),
+        shown,
         tags=tags,
-        spans=spans_of(waiver_versions(criteria), {gate.name: gate.metric.unit for gate in criteria.gates}),
-        rescored=rescored,
+        spans=spans_of(waiver_versions(criteria), {gate.name: gate.metric for gate in criteria.gates}),
         unscored=unscored,
     )
 
@@ -104,50 +111,89 @@ def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:
     return place, memory
 
 
-def rescore(
-    memory: Memory, records: Sequence[Record], metrics: Sequence[Metric], gold: Gold, plan: Plan
-) -> tuple[Rescored, list[str]]:
-    """The values that the records lack, by record and metric, and sentences on what could not be scored."""
-    values: dict[str, _Values] = {}
-    others: Counter[str] = Counter()
-    not_kept = 0
-    for record in records:
-        wanted = [metric for metric in metrics if metric.name not in record.scores]
+class Rankings:
+    """The stored rankings of a memory, scored with today's gold set; one that is read in order is read once.
+
+    `estimates` are the values by record and metric, by the noise and the weights of the gates. Two runs end where the
+    shorter does.
+    """
+
+    def __init__(self, memory: Memory, gold: Gold, plan: Plan, gates: Sequence[Gate] = ()) -> None:
+        self.memory, self.gold, self.plan = memory, gold, plan
+        self.noise = {gate.metric.name: gate.noise for gate in sorted(gates, key=lambda gate: gate.noise)}
+        self.weighted = {gate.metric.name for gate in gates if gate.weight == "traffic"}
+        self.estimates: dict[str, dict[str, Known]] = {}
+        self._held: dict[tuple[str, int], dict[str, Scores]] = {}
+        self._pairs: dict[tuple[str, str], dict[str, Known]] = {}
+        self._others: Counter[str] = Counter()
+        self._not_kept: set[str] = set()
+
+    def read(self, records: Sequence[Record]) -> None:
+        """Score all of them, and compare each with the one before."""
+        for before, record in zip([None, *records], records, strict=False):
+            self._scores(record, record.depth)
+            if before:
+                self.paired(before, record)
+
+    def paired(self, before: Record, after: Record) -> Mapping[str, Known]:
+        """By metric the change from the first to the second. A judge's verdicts do not compare: gates correct them."""
+        if (names := (before.sha256, after.sha256)) not in self._pairs:
+            changes = ((metric.name, self._change(metric, before, after)) for metric in self.plan.metrics)
+            self._pairs[names] = {name: change for name, change in changes if change}
+        return self._pairs[names]
+
+    def reasons(self) -> list[str]:
+        """Sentences on what could not be scored."""
+        kept = (
+            "this store keeps the rankings of what is accepted now and of anchors, and of all others the numbers alone"
+        )
+        lead = f"{count_text(len(self._not_kept), 'run')} could not be rescored or compared: {kept}."
+        counts = sorted(self._others.items())
+        reasons = [f"{count_text(count, 'value')} could not be rescored: {why}" for why, count in counts]
+        return [lead, *reasons] if self._not_kept else reasons
+
+    def _change(self, metric: Metric, before: Record, after: Record) -> Known | None:
+        if Need.VERDICTS in metric.needs or before.sha256 == after.sha256:
+            return None if Need.VERDICTS in metric.needs else Known(0.0, (0.0, 0.0))
+        depth, name = min(before.depth, after.depth), metric.name
+        old, new = (self._scores(each, depth).get(name) for each in (before, after))
+        pairs = paired_scores(metric, new, old, noise=self.noise.get(name, 0.0)) if new and old else None
+        return Known((found := pairs.compared()).delta, found.ci) if pairs else None
+
+    def _scores(self, record: Record, depth: int) -> Mapping[str, Scores]:
+        """By metric the scores with its column; none where the rankings are not kept or cannot be scored."""
+        place = (record.sha256, depth)
+        if place not in self._held:
+            self._held = dict([*self._held.items()][-3:])  # neighbours, a month ago, what is accepted
+            others = Counter[str]() if record.id in self.estimates else self._others
+            self._held[place] = {}
+            try:
+                self._held[place] = self._as_far_as_possible(record, replace(self.plan, depth=depth), others)
+            except NotKeptError:
+                self._not_kept.add(record.id)
+        if depth == record.depth and record.id not in self.estimates:
+            self.estimates[record.id] = values = dict[str, Known]()
+            for metric in (each for each in self.plan.metrics if each.name in self._held[place]):
+                scores, column = (found := self._held[place][metric.name]), found.values[metric.name]
+                ends = attainable(metric, scores, column)
+                if value := estimate(column, metric, scores.clusters, scores.weights, ends=ends):
+                    values[metric.name] = Known(value.value, value.ci)
+        return self._held[place]
+
+    def _as_far_as_possible(self, record: Record, plan: Plan, others: Counter[str]) -> dict[str, Scores]:
+        """All metrics at once; where one of them cannot be scored, each by itself. `others` counts why some cannot."""
         try:
-            values[record.id] = _as_far_as_possible(memory, record, wanted, gold, plan, others) if wanted else {}
+            run = open_record(self.memory, record, plan.needs, deepest=deepest_cutoff(plan, self.gold))
+            scores = score(self.gold, run.rankings, plan)
+            require_gold_queries(scores, run.name, self.gold)
+            require_fields(scores, plan, run.name)
+            alike = replace(scores, weights=())
+            return {each.name: scores if each.name in self.weighted else alike for each in plan.metrics}
         except NotKeptError:
-            not_kept += 1
-    reasons = [f"{count_text(count, 'value')} could not be rescored: {why}" for why, count in sorted(others.items())]
-    if not_kept:
-        kept = "the rankings of what is accepted now and of anchors, and of all others the numbers alone"
-        reasons.insert(0, f"{count_text(not_kept, 'run')} could not be rescored: this store keeps {kept}.")
-    return values, reasons
-
-
-def _as_far_as_possible(
-    memory: Memory, record: Record, wanted: Sequence[Metric], gold: Gold, plan: Plan, others: Counter[str]
-) -> _Values:
-    """All metrics at once; where one of them cannot be scored, each by itself. `others` counts why some cannot."""
-    try:
-        return _values(memory, record, wanted, gold, plan)
-    except NotKeptError:
-        raise
-    except RankgateError as error:
-        if len(wanted) == 1:
-            others[str(error)] += 1
-            return {}
-    parts = (_as_far_as_possible(memory, record, [metric], gold, plan, others) for metric in wanted)
-    return {name: value for part in parts for name, value in part.items()}
-
-
-def _values(memory: Memory, record: Record, metrics: Sequence[Metric], gold: Gold, plan: Plan) -> _Values:
-    own_plan = replace(plan, metrics=metrics, keep_matched=False, depth=record.depth)
-    run = open_record(memory, record, own_plan.needs, deepest=deepest_cutoff(own_plan, gold))
-    scores = score(gold, run.rankings, own_plan)
-    require_gold_queries(scores, run.name, gold)
-    require_fields(scores, own_plan, run.name)
-    values: _Values = {}
-    for metric in metrics:
-        defined = [value for value in scores.values[metric.name] if value is not None]
-        values[metric.name] = metric.aggregate(defined) if defined else None
-    return values
+            raise
+        except RankgateError as error:
+            if len(plan.metrics) == 1:
+                others[str(error)] += 1
+                return {}
+        parts = (self._as_far_as_possible(record, replace(plan, metrics=[each]), others) for each in plan.metrics)
+        return {name: value for part in parts for name, value in part.items()}

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
-from rankgate.model.values import Direction, Unit
+from rankgate.metrics.base import Metric
+from rankgate.metrics.estimates import beyond
+from rankgate.model.values import Direction, Interval, Unit
 from rankgate.readers.dates import days_between
 
 INDEX = "index.html"  # the page that links to all others
 MONTH = 30  # days
+Way = Literal["better", "worse", "same", "unknown"]
 NOON = 0.5
 
 
@@ -85,9 +89,14 @@ class Span(_Part, frozen=True, kw_only=True):
     """How long a waiver was in force."""
 
     waiver: Waiver
-    unit: Unit  # of its gate's metric
+    metric: Metric | None  # of its gate; None where no gate has that name any more
     since: str | None  # its first day; None where nobody can tell
     until: str  # its last day: the one before it was taken out where that was earlier than the one on which it expires
+
+    @property
+    def unit(self) -> Unit:
+        """Of its ceiling."""
+        return self.metric.unit if self.metric else Unit.NUMBER
 
     @property
     def first(self) -> float | None:
@@ -100,22 +109,51 @@ class Span(_Part, frozen=True, kw_only=True):
         return place_of(self.until) + 1
 
 
+class Known(NamedTuple):
+    """What stored rankings say by today's gold set: a value or a change, and its 95 % interval where there is one."""
+
+    value: float
+    ci: Interval | None
+
+
+class Step(_Part, frozen=True, kw_only=True):
+    """From an earlier run's recorded value to a later one's; `paired` is None where their rankings do not compare."""
+
+    before: float
+    size: float  # on the questions of both, else the difference of the recorded values
+    direction: Direction
+    paired: Known | None
+
+    @property
+    def way(self) -> Way:
+        """A change is one only where its paired interval excludes zero."""
+        if self.paired is None:
+            return "unknown"
+        if not beyond(self.paired.ci, 0.0, "above") and not beyond(self.paired.ci, 0.0, "below"):
+            return "same"
+        return "better" if (self.size > 0) == (self.direction is Direction.HIGHER) else "worse"
+
+
 class Point(_Part, frozen=True, kw_only=True):
-    """A run's value on a curve, and that of the point before it in the same span: judge and weights are the same."""
+    """A run's value on a curve, and the step from the point before it in the same span: judge and weights are the same.
+
+    `today` is the value by today's gold set, where the rankings are stored.
+    """
 
     run: ShownRun
     value: float
     rescored: bool
-    before: float | None
+    step: Step | None
+    today: Known | None = None
     span: int = 0
 
 
 class Curve(_Part, frozen=True, kw_only=True):
     """A metric over time.
 
-    `limits` are the thresholds of today's gates, `steps` the accepted values with their beginning. `month` is the value
-    of the newest run that is at least a month old, `accepted` that of what is accepted now. `worse` and `better` are
-    the points with the largest steps. `missing` counts runs without a value.
+    `limits` are the thresholds of today's gates, `steps` the accepted values with their beginning. `month` is the step
+    from the newest run that is at least a month old to the last, `accepted` that from what is accepted now. `worse` and
+    `better` are the points with the largest steps that are changes. `missing` counts runs without a value.
     """
 
     metric: str
@@ -126,8 +164,8 @@ class Curve(_Part, frozen=True, kw_only=True):
     limits: tuple[float, ...]
     points: tuple[Point, ...]
     steps: tuple[tuple[float, float], ...]
-    month: float | None
-    accepted: float | None
+    month: Step | None
+    accepted: Step | None
     worse: Point | None
     better: Point | None
     missing: int

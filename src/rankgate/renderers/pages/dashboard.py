@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-import msgspec
-
 from rankgate.baselines.records import Record
 from rankgate.model import wording
-from rankgate.model.values import Direction, Unit, Verdict
-from rankgate.model.wording import VERDICT_WORDS, delta_text, value_text, vanishes
+from rankgate.model.values import Unit, Verdict
+from rankgate.model.wording import VERDICT_WORDS, delta_text, interval_text, value_text
 from rankgate.renderers import phrases
-from rankgate.renderers.dashboards.values import INDEX, MONTH, Dashboard, GateSet, ShownRun, Span
-from rankgate.renderers.escape import one_line
+from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Span, Step
+from rankgate.renderers.escape import command_line, one_line, visible
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import UNCHECKED, trend_charts
 
@@ -26,6 +24,8 @@ _SAYS = {
     Verdict.FAIL: "failed",
     Verdict.NOT_JUDGED: "could not be judged",
 }
+CHANGED = ("worse", "better")
+_UNCHANGED = {"same": "about the same", "unknown": "not compared"}
 
 
 def site_of(dashboard: Dashboard) -> dict[str, str]:
@@ -43,6 +43,7 @@ def site_of(dashboard: Dashboard) -> dict[str, str]:
         events_of=events_of,
         link=partial(_link, dashboard.repository),
         outlook=outlook,
+        notable=notable,
         span_text=partial(_span_text, dashboard.date),
         verdicts_text=_verdicts_text,
     )
@@ -52,6 +53,8 @@ def site_of(dashboard: Dashboard) -> dict[str, str]:
             title=f"{one_line(each.name, 300)}: retrieval over time",
             set=each,
             charts=trend_charts(each),
+            scripts=("dashboard.js",),
+            options_of=partial(_options, each),
         )
         for each in dashboard.sets
     }
@@ -80,21 +83,33 @@ def _span_text(today: str, span: Span) -> str:
     return f"ended on {span.until}" + (f", before its last day {expires}" if span.until < expires else "")
 
 
-class Change(msgspec.Struct, frozen=True):
-    """A difference, whether it is good, and what it is measured from."""
-
-    text: str
-    word: str  # better, worse or same
-    before: str
+def _options(shown: GateSet, curve: Curve) -> str:
+    """What `rankgate baseline diff A B` needs to compare two of these runs by this metric."""
+    return visible(command_line(["--baseline", shown.place, "--criteria", shown.name, "--metric", curve.metric]))
 
 
-def change(now: float | None, before: float | None, unit: Unit, direction: Direction) -> Change | None:
-    """How a value differs from an earlier one, if both are there; what rounds to nothing is the same."""
-    if now is None or before is None:
-        return None
-    better = (now > before) == (direction is Direction.HIGHER)
-    word = "same" if vanishes(now - before, unit) else "better" if better else "worse"
-    return Change(delta_text(now - before, unit), word, value_text(before, unit))
+def change(step: Step, unit: Unit) -> tuple[str, str]:
+    """A step in words: what it is called with its size, and beside that its interval and what it is measured from."""
+    size, known = delta_text(step.size, unit), step.paired
+    text = f"{size} {step.way}" if step.way in CHANGED else f"{_UNCHANGED[step.way]} ({size})"
+    bounds = interval_text(known.ci, unit, change=True) if known and known.ci != (0, 0) else ""
+    return text, f"{f'95%: {bounds}; ' if bounds else ''}was {value_text(step.before, unit)}"
+
+
+def notable(shown: GateSet) -> list[ShownRun]:
+    """The last run, and each that did not just pass as the one before did, changed a metric, or has an event."""
+    points = (point for curve in shown.curves for point in curve.points)
+    changed = {point.run.record.id for point in points if point.step and point.step.way in CHANGED}
+    verdicts = [None, *(run.record.verdict for run in shown.runs)]
+    return [
+        run
+        for run, before in zip(shown.runs, verdicts, strict=False)
+        if run.record.verdict not in (Verdict.PASS, None)
+        or run.record.verdict is not before
+        or run.record.id in changed
+        or events_of(run)
+        or run is shown.runs[-1]
+    ]
 
 
 def outlook(shown: GateSet) -> str:
@@ -103,13 +118,12 @@ def outlook(shown: GateSet) -> str:
         return "No run has been recorded yet."
     last = shown.runs[-1].record
     lead = f"The last run, of {last.date}, {_SAYS[last.verdict] if last.verdict else 'was not checked'}."
-    metrics: dict[str, list[str]] = {"worse": [], "better": [], "same": []}
+    metrics: dict[str, list[str]] = {way: [] for way in (*CHANGED, *_UNCHANGED)}
     for curve in shown.curves:
-        since = change(curve.last, curve.month, curve.unit, curve.direction)
-        if since and curve.gated:
-            metrics[since.word].append(curve.metric if since.word == "same" else f"{curve.metric} ({since.text})")
-    ways = (("worse", "worse"), ("better", "better"), ("the same", "same"))
-    parts = [f"{words} in {', '.join(metrics[word])}" for words, word in ways if metrics[word]]
+        if (step := curve.month) and curve.gated:
+            size = f" ({delta_text(step.size, curve.unit)})" * (step.way != "same")
+            metrics[step.way].append(f"{curve.metric}{size}")
+    parts = [f"{_UNCHANGED.get(way, way)} in {', '.join(names)}" for way, names in metrics.items() if names]
     if not parts:
         return f"{lead} No gated metric has a value from {MONTH} days ago, so that there is nothing to compare."
     return f"{lead} Compared with {MONTH} days ago it is {'; '.join(parts)}."
