@@ -97,7 +97,7 @@ def test_drafts_are_spans_of_the_files_and_the_same_every_time(capsys: Capture) 
         pytest.param(["--dry-run"], "are about a judge; add --judge", id="dry run without a judge"),
         pytest.param(["--judge", "--overlap", "2"], "--overlap: expected a share from 0 to 1", id="no share"),
         pytest.param(["--judge"], "no ship criteria found", id="no criteria"),
-        pytest.param(["--n", "0"], "docs: gives no question", id="none asked for"),
+        pytest.param(["--n", "0"], "--n: 0 asks for no question", id="none asked for"),
         pytest.param(
             ["-o", "x.csv"],
             "x.csv: a gold set is written as .jsonl or .yaml or .yml or .json",
@@ -284,6 +284,26 @@ def test_a_session_at_the_terminal() -> None:
     assert set(questions[2:3]) < set(gold().values())
 
 
+def test_undo_takes_back_the_last_word_of_this_person_in_time() -> None:
+    draft("--n", "5")
+    for by, keys in [("ben", "kaq"), ("ana", "kaq")]:  # ben accepts the second draft, ana the third
+        at = terminal(by)
+        at.until()
+        for key in keys[:-1]:
+            at.type(key)
+        at.end("q\n")
+    ben = terminal("ben")
+    assert "Draft 1 of 5" in ben.until()
+    assert "Draft 4 of 5" in ben.type("a")
+    assert "Draft 1 of 5" in ben.type("u"), "not that of ana"
+    assert "Draft 2 of 5" in ben.type("u"), "said in an earlier session, below what was just undone"
+    assert "u  undo the last one" in ben.type("u"), "nothing of ben's is left"
+    assert "Draft 1 of 5" in ben.type("r"), "what was undone above is due again"
+    ben.end("q\n")
+    said = [("ben", "accepted"), ("ana", "accepted"), ("ben", "accepted"), ("ben", None), ("ben", None)]
+    assert [row[:2] for row in reviews()] == [*said, ("ben", "rejected")]
+
+
 def test_any_gold_set_with_drafts_can_be_reviewed(capsys: Capture) -> None:
     lines = [ODD, DRAFT, {**DRAFT, "id": "r", "metadata": {"draft": "no"}}]
     Path("draft.yaml").write_text(json.dumps(lines), encoding="utf-8")
@@ -356,6 +376,9 @@ def test_a_sheet_goes_out_and_comes_back(capsys: Capture) -> None:
     Path("s.csv").write_text(sheet, encoding="utf-8")
     review("--import", "s.csv", code=2)
     assert "question: is changed, and the row not accepted" in capsys.readouterr().err
+    Path("s.csv").write_text(text.replace(",maybe,", ",,").replace("'+ What now?", ""), encoding="utf-8")
+    review("--import", "s.csv", code=2)
+    assert "question: is empty, and the row accepted; write a question, or reject it" in capsys.readouterr().err
 
 
 MARK = {"by": "ana", "on": "2026-01-01"}

@@ -56,6 +56,13 @@ NEED: dict[str, Any] = {"doc": "refund.md", "start": 57, "end": 80, "text": "Ref
         pytest.param(["refund.md"], ["never", "NEED a receipt"], [], [{**NEED, "start": 65, "end": 79}], id="answers"),
         pytest.param([], "refunds need a receipt.", [], [NEED], id="an answer alone"),
         pytest.param(["Refunds need a receipt."], None, ["--passages"], [NEED], id="a passage"),
+        pytest.param(
+            ["refund.md"],
+            "\uff2e\uff25\uff25\uff24 a re\u00adceipt",
+            [],
+            [{**NEED, "start": 65, "end": 79}],
+            id="full width",
+        ),
         pytest.param([PAID, "c2"], None, [], [PAID, {"doc": "refund.md", "start": 59, "end": 81}], id="some already"),
     ],
 )
@@ -99,7 +106,14 @@ def test_what_stands_once(
         ),
         pytest.param({"expected_output": ["c1"], "negatives": ["c9"]}, "negatives are ids ('c9')", id="negatives"),
         pytest.param(
-            {"expected_output": [], "metadata": {"answer": "contact us"}}, "the answer stands more than", id="two docs"
+            {"expected_output": [], "metadata": {"answer": "contact us"}},
+            "'contact us' stands more than",
+            id="two docs",
+        ),
+        pytest.param(
+            {"expected_output": ["ship.txt"], "metadata": {"answer": ["no", "x" * 99]}},
+            f"'no' or '{'x' * 58}… stands nowhere in 'ship.txt'; quote it exactly",
+            id="no answer stands there",
         ),
         pytest.param({"expected_output": [PAID, "c1"]}, "'c1' is the same passage as another", id="the same"),
         pytest.param({"expected_output": [{**PAID, "end": 900}]}, "ends at 900, beyond its document", id="beyond"),

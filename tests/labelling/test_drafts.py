@@ -67,6 +67,8 @@ CHINESE = "退款将在收到退货后的三十天内支付给客户。"
         pytest.param("[" * 500_000 + f"?\n{BODY}", None, "", None, id="a line without an end"),
         pytest.param("# Empty\n## Short\nYes.\n", None, "", None, id="nothing beneath"),
         pytest.param(f"# ***\n{BODY}", None, "", None, id="a heading without words"),
+        pytest.param(f"<summary>**</summary>\n{BODY}", None, "", None, id="a summary without words"),
+        pytest.param(f"# [a](b_(c)) [d][e] [[f](g)\n{BODY}", "a d [f", "heading", BODY, id="brackets within"),
         pytest.param("", None, "", None, id="nothing at all"),
     ],
 )
@@ -79,6 +81,13 @@ def test_a_heading_and_what_stands_under_it(text: str, question: str | None, by:
 def test_a_title_asks_for_what_stands_above_the_first_heading() -> None:
     drafts, _ = by_headings(list(passages_of("d", "Refunds *2*", f"{BODY}\n# Rest\nThe rest of the text.")))
     assert {(each.question, each.by) for each in drafts} == {("Refunds 2", "title"), ("Rest", "heading")}
+
+
+@pytest.mark.parametrize("sign", ["x ", "[", "[x](", "{#", "<"])
+def test_a_title_without_an_end_is_none(sign: str) -> None:
+    title = sign * (2001 if sign == "x " else 50_000)
+    assert [each.headings for each in passages_of("d", title, f"{BODY}\n# A\n{BODY}")] == [(), ("A",)]
+    assert not by_headings(list(passages_of("d", title, BODY)))[0]
 
 
 def test_a_heading_that_several_documents_have_takes_the_title() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.names import parse_metric
-from rankgate.metrics.texts import places
+from rankgate.metrics.texts import _flat, folded, places
 from rankgate.model.values import Details, Item, MatchedQuery, Need, Ranking, Sample, Span
 
 Placed = tuple[str, int, int]
@@ -195,6 +196,13 @@ def test_coverage_is_that_of_sets(gold: list[Placed], items: list[Placed], cover
         pytest.param("a “b” – c", "A 'b' - c, a \"b\" - c", ['a "b" - c'], id="quotes and dashes of a kind"),
         pytest.param("日本", "東日本と日本", ["日本", "日本"], id="no blanks in this script"),
         pytest.param(" \n", "a b", [], id="nothing to look for"),
+        pytest.param("cafe\u0301 au", "Caf\xe9 au lait", ["Caf\xe9 au"], id="composed in the text"),
+        pytest.param("caf\xe9 au", "x cafe\u0301 au, caf\xe9 au", ["cafe\u0301 au", "caf\xe9 au"], id="both ways"),
+        pytest.param("30 DAYS", "\uff13\uff10\u3000days\u200b.", ["\uff13\uff10\u3000days"], id="full width"),
+        pytest.param("\u30ac", "\uff76\uff9e\uff76", ["\uff76\uff9e"], id="a half-width sign and its mark"),
+        pytest.param("\uac01", "\u1100\u1161\u11a8", ["\u1100\u1161\u11a8"], id="a syllable in parts"),
+        pytest.param("refund", "re\xadfund re\u200bfunds", ["re\xadfund"], id="marks without width"),
+        pytest.param("end.", "the end\u2026", [], id="a part of a sign is none"),
         pytest.param("c++ (new)", "see C++ (New)!", ["C++ (New)"], id="signs of patterns"),
     ],
 )
@@ -207,3 +215,16 @@ def test_a_part_of_a_text_is_found_where_it_was_cut(text: str, start: int, lengt
     part = text[start : start + length]
     inner = (start + len(part) - len(part.lstrip()), start + len(part.rstrip()))
     assert not part.strip() or inner in [*places(part, text, borders=False)] or part.strip() in text[: inner[1] - 1]
+
+
+@given(
+    st.text(
+        st.sampled_from("ae\u0301\u0323\uff76\uff9e\u1100\u1161\u11a8\xad\u2026\ufb01\u2019 \xbd\u09c7\u09be")
+        | st.characters()
+    )
+)
+def test_texts_are_found_as_they_are_normalized(text: str) -> None:
+    flat, begins = _flat(text)
+    assert " ".join(normalize("NFKC", flat.casefold()).replace("i\u0307", "i").split()) == folded(text)
+    assert [*begins] == sorted(begins)
+    assert begins[-1] == len(text) == begins[len(flat)]

@@ -158,6 +158,22 @@ def test_no_document(name: str, message: str, tmp_path: Path) -> None:
             list(source_texts(path))
 
 
+def test_a_folder_of_empty_files(tmp_path: Path) -> None:
+    with pytest.raises(RankgateError, match="has only empty documents; they end in"):
+        list(source_texts(folder_of(tmp_path, {"a.md": b"", "b/c.txt": b" \n"})))
+
+
+def test_links_that_lead_out_of_the_folder_are_skipped(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"docs/a.md": b"a", "docs/b/c.md": b"c", "out/secret.md": b"s"})
+    links = {"out.md": "../out/secret.md", "up": "../out", "in.md": "b/c.md", "gone.md": "nowhere.md"}
+    for name, to in links.items():
+        (tmp_path / "docs" / name).symlink_to(to)
+    (tmp_path / "link").symlink_to("docs")
+    for root in ("docs", "link"):
+        assert [each.id for each in source_texts(str(tmp_path / root))] == ["a.md", "b/c.md", "in.md"]
+    assert [each.text for each in source_texts(str(tmp_path / "docs/out.md"))] == ["s"], "what is named is read"
+
+
 @given(st.text())
 def test_any_page_is_text(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -187,6 +187,14 @@ def test_results_become_ranked_items(result: Any, topk: list[Mapping[str, Any]])
         pytest.param([{"doc_id": "a"}], r"item 1 has neither chunk_id nor id \(keys: doc_id\)", id="item without id"),
         pytest.param([{"chunk_id": 0.5}], "item 1: chunk_id has 0.5", id="number as chunk_id"),
         pytest.param([{"chunk_id": "a", "id": [1]}], "item 1: id has", id="list as id"),
+        pytest.param(
+            [{"id": "a", "start": 9, "end": 3}], "item 1 has start 9 and end 3; an end is exclusive", id="end"
+        ),
+        pytest.param(
+            [{"id": "b", "start": 3, "end": 3}, {"id": "a", "start_char_idx": -1, "end_char_idx": np.int64(3)}],
+            "item 2 has start_char_idx -1 and end_char_idx",
+            id="start below 0",
+        ),
         pytest.param([{"id": "a", "score": "high"}], "item 1 has the score 'high'", id="text as an item's score"),
         pytest.param([{"id": "a", "rank": 0}], "item 1 says rank 0; return the items in order", id="ranks from 0"),
         pytest.param(

@@ -92,6 +92,8 @@ def draft(arguments: argparse.Namespace) -> tuple[GoldDocuments, str] | int:
             raise bad_input(f"expected {what}, found {getattr(arguments, name)!r}", key=f"--{name}")
     overlap = numbers.pop("overlap") or 0.0
     wanted = [int(number or 0) for number in numbers.values()]
+    if not any(wanted):
+        raise bad_input("0 asks for no question; write how many to draft", key="--n")
     changed = [name for name in [*_NUMBERS][1:] if getattr(arguments, name) != _NUMBERS[name][0]]
     if not arguments.judge and (arguments.dry_run or changed):
         raise bad_input("--multi, --unanswerable, --overlap and --dry-run are about a judge; add --judge")

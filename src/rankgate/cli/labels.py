@@ -53,7 +53,9 @@ def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str)
         known = f"{path} has labels by {like!r}" if like else "it is empty"
         raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
     on = today() if any(isinstance(item, Question) for item in items) else None
-    labels = {(by, label.key, label.n): label for label in labels.values()} if on else labels
+    if on:
+        last = {(label.key, label.n): label for label in labels.values()}
+        labels = {(by, *each): label for label in labels.values() if last[each := (label.key, label.n)] is label}
     if arguments.export:
         if not arguments.export.casefold().endswith((".csv", "/stdout")):
             raise bad_input("a sheet is .csv, which spreadsheets read", file=arguments.export)
@@ -82,8 +84,11 @@ def due(item: Item, labels: Labels, by: str) -> Sequence[int]:
 
 
 def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str, on: str | None) -> None:
-    """Ask until all is labelled or skipped, or the person quits."""
+    """Ask until all is labelled or skipped, or the person quits; only what this person said or skipped is undone."""
     places = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(1 + len(item.claims))]
+    index = {(item.key, n): at for at, (_, item, n) in enumerate(places)}
+    own = (index.get((label.key, label.n)) for label in labels.values() if label.by == by)
+    back = [at for at in own if at is not None]  # the last one in time comes last
     at, printed, skipped, explained = 0, (0, False), set[int](), set[bool]()
     while at < len(places):
         number, item, n = places[at]
@@ -102,15 +107,16 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str, 
         explained.add(n > 0)
         key = input(f"{'/'.join((*words, *keys))} > ").strip().casefold()
         edited = " ".join(input("the question, or nothing to leave it > ").split()) if key == "e" and on else None
-        back = [each for each in range(at) if each in skipped or (by, places[each][1].key, places[each][2]) in labels]
         if key in words or edited:
             label = label_files.label_of(item, n, words["a" if edited else key], by, on, edited)
             label_files.add_labels(path, [label])
             labels[label.place] = label
+            back, at = [*back, at], 0  # what was undone may stand below others that are due
         elif key == "k":
             skipped.add(at)
+            back, at = [*back, at], 0
         elif key == "u" and back:
-            at = back[-1]
+            at = back.pop()
             skipped.discard(at)
             undone = label_files.label_of(places[at][1], places[at][2], None, by, on)
             if labels.pop(undone.place, None):

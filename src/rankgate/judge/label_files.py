@@ -207,7 +207,9 @@ def read_sheet(path: str, items: Iterable[Item], by: str, on: str | None = None)
                 note("claim", "is not that of this key and n; was a column sorted alone?")
             elif word and word not in (*words, *words.values()):
                 note("verdict", f"expected {', '.join(words.values())} or nothing, found {shown(word)}")
-            elif edited is not None and (not edited or words.get(word, word) != "accepted"):
+            elif edited == "" and words.get(word, word) == "accepted":
+                note("question", "is empty, and the row accepted; write a question, or reject it")
+            elif edited is not None and words.get(word, word) != "accepted":
                 note("question", "is changed, and the row not accepted; write accepted, or the question as it was")
             elif word:
                 labels.append(label_of(item, n, words.get(word, word), by, on, edited))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -33,10 +33,11 @@ def anchor(
             try:
                 for span in _spans(sample, each, corpus, chunks, passages=passages):
                     if span.id in spans:
-                        raise ValueError(f"is the same passage as another, {shown(span.id)}; keep one")
+                        what = shown(each or span.text)
+                        raise ValueError(f"{what} is the same passage as another, {shown(span.id)}; keep one")
                     spans[span.id] = written_span(span, sample.gains.get(each, 1))
             except ValueError as error:
-                wrong.append(f"{shown(each) if each else 'the answer'} {error}")
+                wrong.append(str(error))
         name = f"sample {shown(query_id)}"
         problems += [Problem(f"{name}: {each}", gold.name, sample.line, "expected_output") for each in wrong]
         problems += others
@@ -51,43 +52,43 @@ def anchor(
 def _spans(
     sample: Sample, each: str, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool
 ) -> Sequence[Span]:
-    """The spans that a judged id stands for; else a ValueError says, of the id, what is wrong."""
-    chunk, span = chunks.get(each), sample.spans.get(each)
+    """The spans that a judged id stands for; else a ValueError says what is wrong."""
+    name, chunk, span = shown(each), chunks.get(each), sample.spans.get(each)
     if chunk and chunk.start is not None and chunk.end is not None:
         span = Span(document_of(each, chunk.doc_id), chunk.start, chunk.end)
     if span:
-        if span.doc not in corpus:
-            raise ValueError(f"is of {shown(span.doc)}, which is no document of the corpus")
-        if span.end > len(corpus[span.doc]):
-            raise ValueError(f"ends at {span.end}, beyond its document, which has {len(corpus[span.doc])} code points")
-        text = corpus[span.doc][span.start : span.end]
+        whole = corpus.get(span.doc)
+        if whole is None:
+            raise ValueError(f"{name} is of {shown(span.doc)}, which is no document of the corpus")
+        if span.end > len(whole):
+            raise ValueError(f"{name} ends at {span.end}, beyond its document, which has {len(whole)} code points")
+        text = whole[span.start : span.end]
         if span.text and folded(span.text.rstrip("….")) not in folded(text):
-            raise ValueError(f"is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
+            raise ValueError(f"{name} is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
         return [span if span.text else replace(span, text=text)]
     if chunk and chunk.text:
-        return _once([chunk.text], document_of(each, chunk.doc_id), corpus, borders=False)
+        return _once([chunk.text], document_of(each, chunk.doc_id), corpus, name)
     if passages and each:
         return _once([each], "", corpus)
     if sample.answers and (each in corpus or not each):
         return _once(sample.answers, each, corpus)
     if each in corpus:
-        raise ValueError(f"is a whole document; quote the answer in metadata.answer, {_BY_HAND}")
-    raise ValueError("is no chunk of --run or --chunks that has a text or offsets, and no document of the corpus")
+        raise ValueError(f"{name} is a whole document; quote the answer in metadata.answer, {_BY_HAND}")
+    raise ValueError(f"{name} is no chunk of --run or --chunks that has a text or offsets, nor a whole document")
 
 
-def _once(texts: Iterable[str], doc: str, corpus: Mapping[str, str], *, borders: bool = True) -> list[Span]:
+def _once(texts: Sequence[str], doc: str, corpus: Mapping[str, str], chunk: str = "") -> list[Span]:
     """Where these texts stand, of which some may be nowhere: in this document, if the corpus has it, else anywhere."""
     within = {doc: corpus[doc]} if doc in corpus else corpus
     spans: list[Span] = []
     for quoted in texts:
-        everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=borders))
+        everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=not chunk))
         found = [Span(name, start, end, corpus[name][start:end]) for name, start, end in everywhere]
         if found[1:]:
             where = ", ".join(shown(each.id) for each in found[:3])
-            raise ValueError(f"stands more than once ({where}); quote more of it, {_BY_HAND}")
+            raise ValueError(f"{chunk or shown(quoted)} stands more than once ({where}); quote more of it, {_BY_HAND}")
         spans += found
     if not spans:
-        raise ValueError(
-            f"stands nowhere in {shown(doc) if doc in corpus else 'the corpus'}; quote it exactly, {_BY_HAND}"
-        )
+        what, where = chunk or " or ".join(map(shown, texts[:3])), shown(doc) if doc in corpus else "the corpus"
+        raise ValueError(f"{what} stands nowhere in {where}; quote it exactly, {_BY_HAND}")
     return spans

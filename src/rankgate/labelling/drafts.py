@@ -19,17 +19,17 @@ from rankgate.metrics.texts import folded, words
 MAX_PASSAGE = 600  # code points, about 100 words of English: what a small chunk holds
 MIN_LETTERS = 12  # of a passage, letters and digits; less answers nothing
 MAX_QUESTION = 200
-_LONGEST = 2000  # characters of a line that may be a heading
+_LONGEST = 2000  # characters of a line or a title that may be a heading
 _LOWEST = 7  # the level of a question, beneath any heading
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HASHES = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_HASHES = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _RULE = re.compile(r"([=\-~^\"'+#*.:_])\1+[ \t]*$")  # beneath a line, in Markdown and reStructuredText
-_DETAILS = re.compile(r"\s*(?:</?details\b[^>]*>)?\s*(?:<summary\b[^>]*>(.+?)</summary\s*>.*)?$", re.IGNORECASE)
+_DETAILS = re.compile(r"(?:</?details\b[^>]*>\s*)?(?:<summary\b[^>]*>(.+?)</summary\s*>.*)?$", re.IGNORECASE)
 _LABEL = re.compile(r"\s*[*_]*(\w{1,12})\s?\d*[:\uff1a][*_]*\s*")  # "Q:", "Frage 3:", "**A:**"
 _CLOSING = r"[\"'\u201d\u2019\xbb)\]\u300d\u300f\uff09*_]*"
 # Signs of a question in any script: in Greek a semicolon, in Armenian within its last word, in Japanese a syllable.
-_SIGNS = r"[?\uff1f\u061f\u2047\u037e\u1367\ua60f]|[\u0370-\u03ff\u1f00-\u1fff];|\u055e\w*[.:\u0589]?|\u304b\u3002?"
+_SIGNS = r"[?\uff1f\u061f\u2047\u037e\u1367\ua60f]|[\u0370-\u03ff\u1f00-\u1fff];|\u055e\w*+[.:\u0589]?|\u304b\u3002?"
 _QUESTION = re.compile(f"(?:{_SIGNS}){_CLOSING}$")
 _STOPS = r"[.!?\u2026\u0964\u0965\u06d4\u061f\u1362]"
 _END = re.compile(rf"{_STOPS}{_CLOSING}(?=\s)|[\u3002\uff01\uff1f\uff61]{_CLOSING}|\n[ \t]*\n")
@@ -83,12 +83,13 @@ def passages_of(doc: str, title: str, text: str) -> Iterator[Passage]:
     question in any script; what stands above the first one stands under the title.
     """
     parents: list[tuple[int, str]] = []
+    title = _plain(title)
     for level, heading, by, start, end in _sections(title, text):
         parents = [*(each for each in parents if each[0] < level), (level, heading)]
-        headings = tuple(dict.fromkeys(filter(None, [*(name for _, name in reversed(parents)), _plain(title)])))
+        headings = tuple(dict.fromkeys(filter(None, [*(name for _, name in reversed(parents)), title])))
         for number, (at, to) in enumerate(_parts(text, start, end, answer=by == "faq")):
             if sum(map(str.isalnum, text[at:to])) >= MIN_LETTERS:
-                yield Passage(doc, at, to, text[at:to], headings, "" if number else by)
+                yield Passage(doc, at, to, text[at:to], headings, "" if number or not heading else by)
 
 
 def in_order(drafts: Iterable[Draft]) -> list[Draft]:
@@ -171,7 +172,7 @@ def _sections(title: str, text: str) -> Iterator[tuple[int, str, str, int, int]]
     """Level, heading, what kind of one, and the bounds of what stands under it, up to the next heading of any level."""
     front = _FRONT_MATTER.match(text)
     at = begin = front.end() if front else 0
-    level, heading, by, fence, before = 0, _plain(title), "title" if title else "", "", ""
+    level, heading, by, fence, before = 0, title, "title", "", ""
     lines = text[at:].splitlines(keepends=True)
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         mark = _FENCE.match(line)
@@ -193,9 +194,9 @@ def _heading(line: str, before: str, following: str) -> tuple[int, str, str] | N
     if len(line) > _LONGEST:
         return None
     if found := _HASHES.match(line):
-        return len(found[1]), _plain(found[2]), "heading" if _plain(found[2]) else ""
-    if line and (found := _DETAILS.match(line)):
-        return _LOWEST, _plain(found[1] or ""), "heading" if found[1] else ""
+        return len(found[1]), _plain(found[2].rstrip("# \t")), "heading"
+    if line and (found := _DETAILS.match(line.strip())):
+        return _LOWEST, _plain(found[1] or ""), "heading"
     bare, label = _OPENING.sub("", line.strip()), _LABEL.match(_OPENING.sub("", line.strip()))
     question = _plain(bare[label.end() :] if label else bare)
     prose = before or not question or line.startswith(("    ", "\t", "|", ">"))
@@ -207,10 +208,12 @@ def _heading(line: str, before: str, following: str) -> tuple[int, str, str] | N
 
 
 def _plain(heading: str) -> str:
-    """A heading without markup, an anchor or its number."""
-    text = re.sub(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", heading)
-    text = html.unescape(re.sub(r"<[^<>]+>|\s*\{[#.:][^}]*\}\s*$", "", text))
-    text = re.sub(r"\*+|`+|(?<!\w)_+|_+(?!\w)|\xb6|\u200b", "", text)
+    """A heading without markup, an anchor or its number; empty where it is too long. Linear in its length."""
+    if len(heading) > _LONGEST:
+        return ""
+    text = re.sub(r"!?\[([^\[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])", r"\1", heading)
+    text = html.unescape(re.sub(r"<[^<>]+>|\{[#.:][^{}]*\}\s*$", "", text))
+    text = re.sub(r"\*+|`+|(?<!\w)_+|(?<!_)_+(?!\w)|\xb6|\u200b", "", text)
     return " ".join(_OPENING.sub("", text.strip(), count=1).split()).strip("# ")
 
 

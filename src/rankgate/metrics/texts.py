@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from array import array
 from collections import Counter
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
 
 _DATE_LINE = r"\A\s*Date:[^\n]*\n?"
 _SPEAKER = r"(?m)^[ \t]*(?:user|assistant): "
@@ -15,8 +16,9 @@ _SPEAKER = r"(?m)^[ \t]*(?:user|assistant): "
 
 # Quotes and dashes of any kind are one; soft hyphens and marks without width are none.
 _SINGLE, _DOUBLE = "\u2018\u2019\u201a\u201b\u2032`\u00b4\u02bc", "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"
+_NO_WIDTH = "\xad\u200b\u200c\u200d\u2060\ufeff"
 _FOLDED = {ord(sign): "'" for sign in _SINGLE} | {ord(sign): '"' for sign in _DOUBLE} | {0x2212: "-"}
-_FOLDED |= dict.fromkeys(range(0x2010, 0x2016), "-") | dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF), "")
+_FOLDED |= dict.fromkeys(range(0x2010, 0x2016), "-") | dict.fromkeys(map(ord, _NO_WIDTH), "")
 # What words are made of where blanks part them and no particle is attached: Latin, Greek, Cyrillic, Armenian, the
 # scripts of India, Georgian, Ethiopic, and digits. Chinese, Japanese, Thai, Korean, Arabic and Hebrew are not so.
 _OF_WORDS = (
@@ -60,12 +62,27 @@ def _apart(words: str, pattern: str) -> str:
 def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int, int]]:
     """Where words stand in a text, as code points; neither white space nor the kind of quotes and dashes counts.
 
-    With `borders` not within a longer word, as in `stands_in`, and case does not count either.
+    With `borders` not within a longer word, as in `stands_in`, and case does not count either. Found are also words
+    that are the same under NFKC and without marks that have no width, where whole signs of the text make them up.
     """
-    wanted = _alike(words).split()
+    found = [*_found(_alike(words), _alike(text), borders=borders)]
+    wanted, flat, begins = _flat(words)[0], *_flat(text)
+    if (wanted, flat) != (_alike(words), _alike(text)):
+        taken = {at for span in found for at in range(*span)}
+        for start, end in _found(wanted, flat, borders=borders):
+            first, last = begins[start], begins[end]
+            last = first + len(text[first:last].rstrip(_NO_WIDTH))
+            parted = (start and begins[start - 1] == first) or begins[end - 1] == begins[end]
+            if not parted and taken.isdisjoint(range(first, last)):
+                found.append((first, last))
+    yield from sorted(found)
+
+
+def _found(words: str, text: str, *, borders: bool) -> Iterator[tuple[int, int]]:
+    wanted = words.split()
     pattern = r"\s+".join(map(re.escape, wanted))
     pattern = _apart("".join(wanted), pattern) if borders and wanted else pattern
-    yield from (found.span() for found in re.finditer(pattern, _alike(text), re.IGNORECASE * borders) if wanted)
+    yield from (found.span() for found in re.finditer(pattern, text, re.IGNORECASE * borders) if wanted)
 
 
 def words(text: str) -> list[str]:
@@ -103,6 +120,27 @@ def _share_of_occurrences(text: str, other: str) -> float:
 @lru_cache(maxsize=4096)
 def _alike(text: str) -> str:
     return text.translate({sign: plain for sign, plain in _FOLDED.items() if plain})  # one for one: places stay
+
+
+@lru_cache(maxsize=4096)
+def _flat(text: str) -> tuple[str, Sequence[int]]:
+    """A text as `folded` has it before case, and where in `text` what each code point comes from begins; then the end.
+
+    Signs that NFKC changes together, such as a letter and its accent, begin at one place.
+    """
+    normal = partial(unicodedata.normalize, "NFKC")
+    parts, begins, part, begin = list[str](), array("L"), "", 0
+    for at, sign in enumerate(f"{text}\n"):  # which ends the last part, and stands apart from it
+        plain = _FOLDED.get(ord(sign), sign)
+        joined = plain and part and not plain.isascii()
+        if joined and (unicodedata.combining(plain) or normal(part + plain) != normal(part) + normal(plain)):
+            part += plain
+        elif plain:
+            parts.append(normal(part))
+            begins.extend([begin] * len(parts[-1]))
+            part, begin = plain, at
+    begins.append(begin)
+    return "".join(parts), begins
 
 
 @lru_cache(maxsize=4096)

@@ -46,17 +46,21 @@ def source_texts(path: str) -> Iterator[Document]:
 
     The id is the file's path relative to the directory, with `/`, or a single file's name; in JSONL the line's own. The
     text is the file's, line ends as `\n` and without a byte order mark; of HTML what a reader sees, with headings and
-    `<summary>` as Markdown headings; of JSONL the text without the title. Hidden and empty files are skipped.
+    `<summary>` as Markdown headings; of JSONL the text without the title. Hidden and empty files are skipped, and
+    links that lead out of the directory.
 
     Raises:
         RankgateError: nothing to read, not UTF-8, lines that are no documents or chunks of one; all at once.
     """
     root = Path(path)
     below = [each for each in root.rglob("*") if not any(part.startswith(".") for part in each.relative_to(root).parts)]
-    wanted = (each for each in (below if root.is_dir() else [root]) if each.suffix.lower() in SUFFIXES)
-    files = [each for each in wanted if each == root or (each.is_file() and each.read_bytes().strip())]
+    wanted = [each for each in (below if root.is_dir() else [root]) if each.suffix.lower() in SUFFIXES]
+    top = root.resolve()
+    wanted = [each for each in wanted if each == root or (each.is_file() and each.resolve().is_relative_to(top))]
+    files = [each for each in wanted if each == root or each.read_bytes().strip()]
     if not files and root.exists():
-        raise bad_input(f"has no document; they end in {', '.join(SUFFIXES)}", file=path)
+        what = "has only empty documents" if wanted else "has no document"
+        raise bad_input(f"{what}; they end in {', '.join(SUFFIXES)}", file=path)
     log, seen = ProblemLog(), dict[str, str]()
     for file in sorted(files, key=Path.as_posix) or [root]:
         name = file.name if file == root else file.relative_to(root).as_posix()
@@ -79,8 +83,8 @@ def _of_file(text: str, name: str) -> Document:
         page.close()
         title = " ".join("".join(page.title).split())
         return Document(name, "\n\n".join(page.blocks) + "\n", title=title or None)
-    heading = re.search(r"^# +(.*?)[ #]*$", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
-    return Document(name, text, title=(heading and heading[1]) or None)
+    heading = re.search(r"^# +(.*)", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
+    return Document(name, text, title=(heading and heading[1].rstrip(" #")) or None)
 
 
 class _Page(HTMLParser):

@@ -172,6 +172,10 @@ def _checked_item(entry: Mapping[str, Any], position: int, name: str) -> dict[st
     for key in ("chunk_id", "id"):
         if item.get(key) is not None:
             item[key] = _id(item[key], f"{name}: {key}")
+    for first, last in (("start", "end"), ("start_char_idx", "end_char_idx")):
+        at, to = item.get(first), item.get(last)
+        if isinstance(at, numbers.Integral) and isinstance(to, numbers.Integral) and not 0 <= int(at) <= int(to):
+            raise ResultError(f"{name} has {first} {shown(at)} and {last} {shown(to)}; an end is exclusive")
     if item.get("score") is not None:
         item["score"] = _score(item["score"], name)
     return item
