@@ -67,5 +67,4 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     lists, details = lists_of(gold, plan, candidate, baseline)
     found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
-    made, named = replace(made, trend=trend()), inputs.leading is not None
-    return with_details(made, inputs.details, gold, plan, candidate.scores, before, leading, named=named)
+    return with_details(replace(made, trend=trend()), inputs, gold, plan, candidate.scores, before, leading)
