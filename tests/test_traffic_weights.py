@@ -209,7 +209,18 @@ def test_null_is_no_weight_and_queries_without_one_are_counted() -> None:
     by_tag, weight = report["problems"]
     assert "'traffic'; they come from `metadata.weight`, and 2 queries have none" in by_tag["message"]
     assert weight["message"].startswith("2 of 4 queries have no weight, first 'q1', and gate 'recall@5' counts by")
+    assert "`map.weight`" in weight["message"]
     assert (weight["file"], weight["line"], weight["key"]) == ("gold.jsonl", 2, "metadata.weight")
+
+
+def test_explain_says_that_the_effective_number_is_too_small_for_an_interval(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write([1e6, *[1] * 11], 0, gate_of())
+    assert main(["explain", "recall@5", "--date", "2026-01-31"]) == 0
+    assert "No interval: too few questions of equal weight for one, by their effective number." in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 LATENCY = "latency(quantile=0.9)"

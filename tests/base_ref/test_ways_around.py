@@ -775,6 +775,39 @@ def test_scores_come_from_the_file_that_the_base_names(repository: Path) -> None
         judge()
 
 
+@pytest.mark.parametrize(
+    ("brought", "warns"),
+    [("edited", True), ("added", True), ("unchanged", False), ("by the job", False), ("read by no gate", False)],
+)
+def test_scores_that_the_pull_request_commits_are_warned_of(repository: Path, brought: str, warns: object) -> None:
+    """Whoever changes them writes what is judged, as the run's author does."""
+    gate = "  - {name: score(f), direction: higher, threshold: 0.5}\n"
+
+    def scores(value: float) -> None:
+        Path("scores.csv").write_text("\n".join(["qid,f", *(f"{query},{value}" for query in QUERIES)]))
+
+    def with_gate() -> None:
+        replace_in("ship-criteria.yaml", "gates:\n", f"gates:\n{gate if brought != 'read by no gate' else ''}")
+        replace_in("ship-criteria.yaml", "inputs: {", "inputs: {scores: scores.csv, ")
+        if brought in ("edited", "unchanged", "read by no gate"):
+            scores(0.3 if brought == "edited" else 0.9)
+
+    on_main(with_gate)
+    Path("notes.txt").write_text("a change")
+    if brought == "by the job":
+        commit()
+    scores(0.95 if brought == "read by no gate" else 0.9)
+    write_run(Path("run.jsonl"))
+    if brought != "by the job":
+        commit()
+    found = judge()
+    assert (found.base and found.base.scores_brought) is warns
+    warning = (
+        "the pull request changes the file of scores (`inputs.scores`) by which it is judged; let the job write it"
+    )
+    assert (found.verdict, found.warnings) == ((WARN, [warning]) if warns else (PASS, []))
+
+
 def test_a_gold_set_that_is_a_folder_of_beir_is_the_bases(repository: Path) -> None:
     """With all that lies in it: a pull request that relabels it is judged by the base's too."""
 

@@ -112,6 +112,34 @@ def test_without_a_baseline_nothing_speaks_of_one(project: Callable[[str], Path]
     assert "baseline" not in misses
 
 
+@pytest.mark.parametrize(
+    ("metric", "k", "misses"),
+    [
+        *((name, 7, ["c"]) for name in ("mrr", "map", "ndcg", "bpref", "recall_auc", "rbp")),
+        ("rprec", None, ["a", "c"]),
+        ("recall@k", None, ["a", "b", "c"]),
+        ("recall@5", 5, ["b", "c"]),
+    ],
+)
+def test_misses_are_within_what_a_metric_without_a_number_looks_at(
+    metric: str, k: int | None, misses: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Whole lists, the first of which as many as are relevant, or the question's own k."""
+    monkeypatch.chdir(tmp_path)
+    relevant = {"a": (["d1", "d2"], {"k": 1}), "b": (["d1", "d2", "d3", "d4", "d5", "d6"], {}), "c": (["d1"], {"k": 9})}
+    lists = {"a": "d1 x y d2", "b": "d1 d2 d3 d4 d5 d6 z", "c": "x y"}
+    samples = [{"id": each, "expected_output": docs, "metadata": about} for each, (docs, about) in relevant.items()]
+    Path("g.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in samples))
+    lines = [{"query_id": each, "topk": listed.split()} for each, listed in lists.items()]
+    Path("r.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    gates = [{"name": "mrr", "threshold": 0.1}]
+    Path("ship-criteria.yaml").write_text(json.dumps({"gates": gates, "inputs": {"gold": "g.jsonl", "run": "r.jsonl"}}))
+    found = json.loads(explained(capsys, "--misses", "--metric", metric, "--format", "json"))["misses"]
+    assert (found["k"], sorted(each["query_id"] for each in found["listed"])) == (k, misses)
+    own = "k results, where k is the question's own" if k is None else f"{k} results"
+    assert f"in the first {own}" in explained(capsys, "--misses", "--metric", metric)
+
+
 def test_every_golden_text_has_its_call() -> None:
     assert {path.stem for path in EXPLAINED.glob("*.txt")} == set(CALLS)
 

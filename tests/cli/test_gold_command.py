@@ -140,6 +140,19 @@ def test_a_judges_labels_stand_beside_the_gold(capsys: pytest.CaptureFixture[str
     assert len(lines("people.jsonl")) == 4
 
 
+def test_a_folder_of_beir_takes_labels_and_negatives(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("beir/qrels").mkdir(parents=True)
+    write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\ta\t1\n")
+    write("beir/queries.jsonl", '{"_id": "q1", "text": "Why?"}\n')
+    write("one.jsonl", '{"query_id": "q1", "topk": ["x", "a"]}\n')
+    write("more.jsonl", '{"query_id": "q1", "id": "b", "gain": 2}\n')
+    asked = {"id": "q1", "input": {"question": "Why?"}}
+    assert main(["gold", "merge", "beir", "more.jsonl", "-o", "merged.jsonl"]) == 0
+    assert lines("merged.jsonl") == [{**asked, "expected_output": {"a": 1, "b": 2}}]
+    assert main(["gold", "negatives", "beir", "--run", "one.jsonl", "-o", "mined.jsonl"]) == 0
+    assert lines("mined.jsonl") == [{**asked, "expected_output": ["a"], "negatives": ["x"]}]
+
+
 def test_conflicts_are_all_listed_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     write("ana.csv", "query_id,id,gain\nq1,a,0\nq1,x,1\nq8,a,1\nq1,z,?\n")
     write("ben.jsonl", '{"query_id": "q1", "id": "x", "gain": 0}\n{"query_id": "q3", "id": "x", "gain": 1}\n')
@@ -313,7 +326,9 @@ MERGE = ["gold", "merge", "gold.yaml", "back.csv"]
         ),
         pytest.param(["gold", "pool", "run.jsonl"], "no gold named", id="no gold"),
         pytest.param(
-            ["gold", "merge", "-", "back.csv"], "-: GOLD is read twice, so it must be a file", id="piped gold"
+            ["gold", "merge", "-", "back.csv"],
+            "-: GOLD is read twice, so it must be a file or a folder of BEIR",
+            id="piped gold",
         ),
         pytest.param(["gold", "merge", "nope.yaml", "back.csv"], "nope.yaml: no such file", id="no such gold"),
         pytest.param([*MERGE, "nope.csv"], "nope.csv: no such file", id="no such labels"),

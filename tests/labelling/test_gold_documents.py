@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.labelling.gold_documents import GoldDocuments, read_documents, written
-from rankgate.model.values import Sample
+from rankgate.model.answers import GoldClaim
+from rankgate.model.values import Sample, Span
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold
-from rankgate.readers.samples import to_sample
+from rankgate.readers.samples import WEIGHTS, to_sample, with_traffic
 
 FIRST = '{"mine" : {"é": [1.50, null]}, "id": 1, "expected_output": ["a"]}'
 SECOND = '{"id":"q2","expected_output":{"b":2},"input":"why?"}'
@@ -91,27 +92,52 @@ def test_a_key_that_stands_twice_cannot_be_kept(tmp_path: Path) -> None:
 
 WORDS = st.text("abcé :'=", min_size=1, max_size=4).filter(str.strip)
 GAINS = st.dictionaries(WORDS, st.sampled_from([0.0, 1.0, 2.0, 0.5]), max_size=4)
-ANY_SAMPLES = st.builds(
-    Sample,
-    query_id=WORDS,
-    gains=GAINS,
-    judge_gains=GAINS,
-    question=st.none() | WORDS,
-    tags=st.lists(WORDS, unique=True, max_size=2).map(tuple),
-    k=st.none() | st.integers(1, 9),
-    answers=st.lists(WORDS, max_size=2).map(tuple),
-    as_of=st.none() | st.just("2025-06-01"),
-    source=st.lists(st.text(max_size=2), max_size=3, unique=True).map(tuple),
-    entities=st.none() | st.lists(WORDS, unique=True, max_size=2).map(tuple),
-)
+SPANS = st.builds(Span, WORDS, st.integers(0, 5), st.integers(6, 9), st.none() | WORDS)
+FIELDS = {
+    "query_id": WORDS,
+    "gains": GAINS,
+    "judge_gains": GAINS,
+    "spans": st.lists(SPANS, max_size=2).map(lambda spans: {each.id: each for each in spans}),
+    "question": st.none() | WORDS,
+    "tags": st.lists(WORDS, unique=True, max_size=2).map(tuple),
+    "k": st.none() | st.integers(1, 9),
+    "draft": st.booleans(),
+    "answers": st.lists(WORDS, max_size=2).map(tuple),
+    "claims": st.lists(st.sampled_from("abc"), unique=True).map(
+        lambda texts: tuple(GoldClaim(t, t < "b") for t in texts)
+    ),
+    "as_of": st.none() | st.just("2025-06-01"),
+    "source": st.lists(st.text(max_size=2), max_size=3, unique=True).map(tuple),
+    "entities": st.none() | st.lists(WORDS, unique=True, max_size=2).map(tuple),
+    "cluster": st.none() | st.text(max_size=2),
+    "weight": st.none() | st.floats(*WEIGHTS),
+}
 
 
-@given(ANY_SAMPLES, st.booleans())
+@given(st.builds(Sample, **FIELDS), st.booleans())
 def test_a_sample_of_another_format_reads_back_the_same(sample: Sample, unanswered: bool) -> None:  # noqa: FBT001
-    """Whatever a reader made of its format, in the contract's shape it says the same."""
-    judge = {doc: gain for doc, gain in sample.judge_gains.items() if doc not in sample.gains}
-    gains = {doc: 0.0 if unanswered else gain for doc, gain in sample.gains.items()}
+    """Whatever a reader made of its format, in the contract's shape it says the same, and traffic is computed again."""
+    gains = {doc: 1.0 if sample.spans else gain for doc, gain in sample.gains.items()} | dict.fromkeys(
+        sample.spans, 2.0
+    )
+    if unanswered:
+        gains, sample = dict.fromkeys(sample.gains, 0.0), replace(sample, spans={})
+    judge = {doc: gain for doc, gain in sample.judge_gains.items() if doc not in gains}
     negatives = tuple(doc for doc, gain in gains.items() if gain == 0)
     sample = replace(sample, gains=gains, judge_gains=judge, no_answer=unanswered, negatives=negatives)
     log = ProblemLog()
-    assert to_sample(json.loads(json.dumps(written(sample))), Problem(""), log) == sample, log.problems
+    tagged = with_traffic({sample.query_id: sample})[sample.query_id]
+    assert to_sample(json.loads(json.dumps(written(tagged))), Problem(""), log) == sample, log.problems
+
+
+def test_the_samples_of_the_property_have_every_field() -> None:
+    assert {*FIELDS, "negatives", "no_answer", "line"} == {*Sample.__struct_fields__}
+
+
+def test_weights_of_a_table_stay(tmp_path: Path) -> None:
+    found = documents(tmp_path, "query_id,doc_id,label,traffic\nq1,a,1,30\nq2,b,1,1.5\n").with_new({"q1": {"c": 1.0}})
+    (tmp_path / "new.jsonl").write_text(found.as_jsonl())
+    assert [(each.weight, each.tags) for each in read_gold((tmp_path / "new.jsonl").as_posix()).samples.values()] == [
+        (30, ("traffic:head",)),
+        (1.5, ("traffic:tail",)),
+    ]

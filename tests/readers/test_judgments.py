@@ -322,8 +322,24 @@ def test_traffic_beside_judgments_is_the_querys_weight(content: str, fields: Fie
     assert {query: sample.tags for query, sample in found.items()} == {"a": ("traffic:head",), "b": ("traffic:tail",)}
 
 
-@pytest.mark.parametrize("weight", ["-1", "0", "often", "nan", "31", ""])
+@pytest.mark.parametrize("weight", ["-1", "0", "often", "nan", "31", "", "1 000"])
 def test_a_weight_that_is_none_or_another_one_is_named(weight: str) -> None:
     [problem] = refusal(WEIGHTED.replace("a,30,d2", f"a,{weight},d2"))
     assert problem.startswith("gold:3: a: ")
+    assert "the weight is None" not in problem
     assert "weight" in problem
+    assert weight not in ("often", "nan", "1 000") or f"the weight is '{weight}'" in problem
+
+
+def test_two_texts_of_one_question_are_named() -> None:
+    head = "query_id,query,docid,rating\n"
+    same = samples(f"{head}a,Why?,d1,1\na,,d2,1\na,Why?,d3,1\n")
+    assert same["a"].question == "Why?"
+    [problem] = refusal(f"{head}a,Why?,d1,1\na,How?,d2,1\n")
+    said = "conflicting text: 'Why?' above and 'How?' here"
+    assert problem == f"gold:3: a: {said}"
+
+
+def test_whole_numbers_with_a_point_are_gains() -> None:
+    """As pandas writes them."""
+    assert gains("qid,docid,score\nq,d,1.0\nq,e,0.0\n") == {"q": {"d": 1, "e": 0}}

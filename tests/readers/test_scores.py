@@ -102,7 +102,25 @@ def test_a_number_that_the_line_states_otherwise_is_an_error() -> None:
     assert (code, [problem["message"] for problem in report["problems"]]) == (2, said)
 
 
-OTHERWISE = [(0, 0.5, 0.6), (1, None, 0.1)]
+OTHERWISE = [(0, 0.5, 0.6), (1, "undefined", 0.1)]
+
+
+@pytest.mark.parametrize("cell", ["N/A", "inf", "80%", '"0,8"'])
+def test_the_file_is_named_where_a_gate_reads_what_is_no_number(cell: str) -> None:
+    table(q0=0.5, q1=cell, q2="")
+    code, report = check()
+    (problem,) = report["problems"]
+    assert (code, problem["file"], problem["line"]) == (2, "scores.csv", 3)
+    cell = cell.strip('"')
+    assert problem["message"].startswith(f"column 'f' has '{cell}', which is no number")
+
+
+def test_the_file_is_named_where_its_queries_are_not_those_of_the_run() -> None:
+    table(q00=0.5, q01=0.5)
+    code, report = check()
+    (problem,) = report["problems"]
+    assert (code, problem["file"]) == (2, "scores.csv")
+    assert problem["message"].startswith("none of its 2 queries is in the run: it has 'q00', the run has 'q0'")
 
 
 def test_scores_are_gated_stored_with_the_baseline_and_compared() -> None:

@@ -38,7 +38,7 @@ from rankgate.gates.apply_waivers import refusal, waive, waive_by_label
 from rankgate.metrics.base import Metric
 from rankgate.model.base_ref import BaseSide, GoldState, QueryChanges
 from rankgate.model.report import Report
-from rankgate.model.values import Gold, Ranking
+from rankgate.model.values import Gold, Need, Ranking
 from rankgate.model.waiver_use import ACCEPT_GOLD, ACCEPT_RUN, SetLabel
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, parts_of, shown_path
@@ -320,6 +320,10 @@ def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report
         gold=_gold_state(case, theirs, queries),
         run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,
         run_copied=_copied(case, head.report),
+        scores_brought=any(
+            each.inputs.scores and Need.SCORES in each.plan().needs and case.files.brought(each.inputs.scores)
+            for each in (own.criteria, criteria)
+        ),
         problems=list(dict.fromkeys(problems)),
     )
 

@@ -31,6 +31,7 @@ _GOLD_REFUSED = {
 _MOVED = "the run that the base names is absent, and the pull request names another; write both paths first"
 _ELSEWHERE = "the base has ship criteria, but not where this check reads them"
 _COPIED = "the pull request changes the file of the run, whose rankings are now those of the baseline"
+_SCORES = "the pull request changes the file of scores (`inputs.scores`) by which it is judged; let the job write it"
 
 
 def stricter(
@@ -63,6 +64,7 @@ def stricter(
         *([f"{count_text(count, 'problem')} with what the base has, so that less of it was judged"] if count else []),
         *([_ELSEWHERE] if base.elsewhere else []),
         *([_COPIED] if base.run_copied == "commit" else []),
+        *([_SCORES] if base.scores_brought else []),
         *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
     ]
     verdicts = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]

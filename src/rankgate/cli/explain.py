@@ -172,7 +172,7 @@ def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetail
         tag=arguments.tag,
         cause=causes[wanted] if wanted else None,
         limit=arguments.limit or LIMIT,
-        lexical=(lambda question: look(question, details.k)) if look else None,
+        lexical=(lambda question: look(question, details.first(question))) if look else None,
         depth=_depth(arguments),
     )
     if arguments.format == "json":

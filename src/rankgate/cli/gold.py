@@ -329,8 +329,8 @@ def _anchor(arguments: argparse.Namespace) -> Done:
 
 def _gold_to_change(arguments: argparse.Namespace) -> tuple[Gold, str]:
     """The gold set, and the suffix of the form in which it is written again."""
-    if arguments.gold == STDIN or (Path(arguments.gold).exists() and not Path(arguments.gold).is_file()):
-        raise bad_input("GOLD is read twice, so it must be a file", file=arguments.gold)
+    if arguments.gold == STDIN or ((path := Path(arguments.gold)).exists() and not (path.is_file() or path.is_dir())):
+        raise bad_input("GOLD is read twice, so it must be a file or a folder of BEIR", file=arguments.gold)
     anchored = arguments.action == "anchor"
     suffix = _output_suffix(arguments, dict.fromkeys([".jsonl", ".json", *[".yaml"] * anchored]), "a gold set")
     if anchored:

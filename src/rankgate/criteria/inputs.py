@@ -14,6 +14,7 @@ from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.lines import Score
 from rankgate.metrics.plan import Part, Plan
 from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, Need
@@ -120,7 +121,8 @@ def run_of(
             return run
         from rankgate.readers.scores import with_scores  # noqa: PLC0415 -- as above
 
-        return with_scores(run, scores)
+        metrics = (each for each in (criteria.metrics() if criteria else ()) if isinstance(each, Score))
+        return with_scores(run, scores, {name for each in metrics for name in (each.field, each.drop_from) if name})
     if scores is not None:
         message = "is not read with --untrusted-run; state the scores in the run's lines"
         raise bad_input(message, file=shown_path(scores), key="inputs.scores")

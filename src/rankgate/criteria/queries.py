@@ -57,7 +57,7 @@ def refuse_unweighted(gates: Sequence[Gate], gold: Gold, name: str) -> None:  # 
     lacking, gate = gold.unweighted, next((gate for gate in gates if gate.weight == "traffic"), None)
     if gate and lacking:
         none = f"{len(lacking):,} of {count_text(len(gold.all_samples), 'query', 'queries')} have no weight"
-        do = "give each a number above 0 under metadata, or say `weight: none` in the criteria"
+        do = "give each a number above 0 under metadata, map a table's column (`map.weight`), or say `weight: none`"
         message = f"{none}, first {shown(lacking[0].query_id)}, and gate {shown(gate.name)} counts by traffic; {do}"
         raise bad_input(message, file=gold.name, line=lacking[0].line, key="metadata.weight")
 

@@ -68,19 +68,26 @@ def details_of(
     *,
     depth: int,
     weighted: Collection[str] = (),
+    named: bool = False,
 ) -> ReportDetails:
     """Put the details together; both runs are matched with `SHOWN`, and `depth` items of each ranking are kept.
 
-    The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed. Of the report's
-    segments the largest are shown. In the panel queries count by their traffic in the `weighted` metrics, else alike.
+    The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed; if it was
+    `named`, causes speak of the ranks that it looks at. Of the report's segments the largest are shown. In the panel
+    queries count by their traffic in the `weighted` metrics, else alike.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)
     matched = [*candidate.matched.values(), *(baseline.matched.values() if baseline else ())]
-    cutoffs = cutoffs_for(max((query.retrieved for query in matched), default=1))
+    longest = max((query.retrieved for query in matched), default=1)
+    cutoffs = cutoffs_for(longest)
     swept = columns_of(sweep_metrics(cutoffs), gold, candidate, baseline)
     scopes = [(None, list(range(len(gold.samples)))), *_largest_tags(gold, segments)]
-    k = first_k(leading)
+    k, ks = first_k(leading), dict[str, int]()
+    if named and leading and not isinstance(leading.cutoff, int):
+        for query_id, sample in gold.samples.items():
+            query = candidate.matched.get(query_id) or match(sample, Ranking(query_id, []))
+            ks[query_id] = max(1, min(leading.limit(query), longest))
     return ReportDetails(
         leading=leading.name if leading else None,
         k=k,
@@ -109,7 +116,8 @@ def details_of(
             if tag is None or len(rows) >= MIN_QUERIES
             for sweep in sweeps_of(tag, rows, cutoffs, swept)
         ),
-        questions=tuple(questions_of(gold, columns, k, depth, candidate, baseline)),
+        questions=tuple(questions_of(gold, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline)),
+        ks=ks,
     )
 
 
@@ -248,9 +256,9 @@ def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
 
 
 def questions_of(
-    gold: Gold, columns: Columns, k: int, depth: int, candidate: Scores, baseline: Scores | None
+    gold: Gold, columns: Columns, ks: Mapping[str, int], depth: int, candidate: Scores, baseline: Scores | None
 ) -> Iterator[Question]:
-    """The questions in the order of the gold, their causes by the first `k` ranks, their rankings down to `depth`."""
+    """The questions in the order of the gold, their causes by the first `ks` ranks, their rankings down to `depth`."""
     for row, (query_id, sample) in enumerate(gold.samples.items()):
         new = candidate.matched.get(query_id)
         old = baseline.matched.get(query_id) if baseline else None
@@ -260,7 +268,7 @@ def questions_of(
             query_id=query_id,
             question=sample.question,
             tags=sample.tags,
-            cause=cause_of(expected, k, new, old, compared=baseline is not None),
+            cause=cause_of(expected, ks[query_id], new, old, compared=baseline is not None),
             values={
                 name: (columns.before[name][row] if columns.before else None, column[row])
                 for name, column in columns.now.items()

@@ -101,14 +101,15 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True):
 class Misses(msgspec.Struct, frozen=True, kw_only=True):
     """The triage table: the misses `listed`, worst first, and how many `more` there are.
 
-    They are ordered by the change of `metric`; None where no gate has one of ranked documents. `questions` is how many
+    They are ordered by the change of `metric`; None where no gate has one of ranked documents. Misses are of the first
+    `k` ranks; None where questions have their own. `questions` is how many
     of the gold set were looked at, `causes` how many misses have which cause. `shared` is what most of them have in
     common, the most telling first; of those alone that the run lost where `of_lost` says so. `found_by_words` is for
     how many of the listed ones BM25's first results have a relevant document, where a corpus is named.
     """
 
     metric: str | None
-    k: int
+    k: int | None
     compared: bool
     questions: int
     causes: Mapping[str, int]
@@ -137,7 +138,7 @@ def explain_misses(
     looked_at = [question for question in order if tag is None or tag in question.tags]
     wanted = MISSED if cause is None else (cause,)
     misses = [question for question in looked_at if question.cause in wanted]
-    instead = {move.query_id: move.instead for move in report.misses}
+    instead = {} if details.ks else {move.query_id: move.instead for move in report.misses}
     listed: list[Miss] = []
     for each in sampled(misses, lambda each: each.cause, limit):
         before, now = each.values.get(details.leading or "", (None, None))
@@ -150,7 +151,7 @@ def explain_misses(
                 before=before,
                 now=now,
                 expected=each.expected,
-                instead=tuple(instead.get(each.query_id) or _came(each, details.k)),
+                instead=tuple(instead.get(each.query_id) or _came(each, details.first(each))),
                 first_before=each.before if each.before is None else each.before[:depth],
                 first_now=each.now if each.now is None else each.now[:depth],
                 lexical=lexical(each) if lexical else None,
@@ -158,11 +159,12 @@ def explain_misses(
         )
     by_words = [any(each.shown for each in miss.lexical.expected) for miss in listed if miss.lexical]
     counts = Counter(question.cause for question in misses)
+    ks = {details.first(each) for each in details.questions} or {details.k}
     compared = report.provenance.baseline is not None
     lost = [question for question in misses if question.cause in LOST] if compared and cause is None else misses
     return Misses(
         metric=details.leading,
-        k=details.k,
+        k=ks.pop() if len(ks) == 1 else None,
         compared=compared,
         questions=len(looked_at),
         causes={each.value: counts[each] for each in Cause if counts[each]},

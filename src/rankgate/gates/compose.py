@@ -163,25 +163,24 @@ def _unplaced(side: ScoredRun, gold: Gold) -> tuple[str, str]:
 
 def with_details(
     report: Report,
-    depth: int | None,
+    inputs: Inputs,
     gold: Gold,
     plan: Plan,
     candidate: Scores,
     baseline: Scores | None,
     leading: Metric | None,
 ) -> Report:
-    """The report with what pages show beyond it, `depth` items of each ranking; as it is where `depth` is None.
+    """The report with what pages show beyond it, so many items of each ranking; as it is where none are asked for.
 
     The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed.
     """
-    if depth is None:
+    if inputs.details is None:
         return report
     from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
 
+    measured = (gold, plan.metrics, leading, report.segments, candidate, baseline)
     weighted = [name for name, each in report.metrics.items() if each.weighted]
-    details = details_of(
-        gold, plan.metrics, leading, report.segments, candidate, baseline, depth=depth, weighted=weighted
-    )
+    details = details_of(*measured, depth=inputs.details, weighted=weighted, named=inputs.leading is not None)
     return replace(report, details=details)
 
 

@@ -11,6 +11,7 @@ import msgspec
 from rankgate.labelling.labels import Gains, plain_number, with_labels
 from rankgate.model.values import Gold, Sample, Span
 from rankgate.readers.json_text import strict_json
+from rankgate.readers.samples import TRAFFIC
 from rankgate.readers.source import Source, open_source
 
 Written = dict[str, Any]
@@ -102,10 +103,11 @@ def read_documents(path: str, gold: Gold) -> GoldDocuments:
 
 
 def written(sample: Sample) -> Written:
-    """A sample in the contract's shape, which reads back as the same sample."""
+    """A sample in the contract's shape, which reads back as the same sample; tags of traffic come from its weight."""
+    weighted = sample.weight is not None
     metadata = {
         "k": sample.k,
-        "tags": list(sample.tags) or None,
+        "tags": [each for each in sample.tags if not (weighted and each.startswith(f"{TRAFFIC}:"))] or None,
         "no_answer": sample.no_answer or None,
         "draft": sample.draft or None,
         "answer": list(sample.answers) or None,
@@ -113,13 +115,15 @@ def written(sample: Sample) -> Written:
         "as_of": sample.as_of,
         "source": sample.source[0] if len(sample.source) == 1 else list(sample.source) or None,
         "entities": sample.entities if sample.entities is None else list(sample.entities),
+        "cluster": sample.cluster,
+        "weight": None if sample.weight is None else plain_number(sample.weight),
     }
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}
-    spans = [written_span(sample.spans[each], gain) for each, gain in gains.items() if each in sample.spans]
+    listed = [written_span(sample.spans[doc], gain) if doc in sample.spans else doc for doc, gain in gains.items()]
     value: Written = {
         "id": sample.query_id,
         "input": None if sample.question is None else {"question": sample.question},
-        "expected_output": spans or ([*gains] if set(gains.values()) <= {1} else gains),
+        "expected_output": listed if sample.spans or set(gains.values()) <= {1} else gains,
         "judge_labels": {doc: plain_number(gain) for doc, gain in sample.judge_gains.items()} or None,
         "negatives": list(sample.negatives) or None,
         "metadata": {key: value for key, value in metadata.items() if value is not None} or None,

@@ -88,10 +88,14 @@ class RPrecision(RelevanceMetric, frozen=True, kw_only=True):
     default_cutoff: ClassVar[Cutoff] = Cutoff.NONE
     plain: ClassVar[str] = "share of the relevant documents found in as many results as there are of them"
 
+    def limit(self, query: MatchedQuery) -> int:
+        """As many as are relevant."""
+        return self.relevant(query)
+
     def per_query(self, query: MatchedQuery) -> float | None:
         """|R_n ∩ G| / n; None where nothing is relevant."""
         relevant = self.relevant(query)
-        return sum(rank <= relevant for rank in self.ranks(query)) / relevant if relevant else None
+        return len(self.ranks(query)) / relevant if relevant else None
 
 
 class BinaryPreference(RPrecision, frozen=True, kw_only=True):
@@ -103,6 +107,7 @@ class BinaryPreference(RPrecision, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "bpref"
     aliases: ClassVar[tuple[str, ...]] = ()
+    limit = RelevanceMetric.limit
     formula: ClassVar[str] = "(1/n) Σ_{r ∈ R ∩ G} (1 − min(|J above r|, m) / m), m = min(|J|, n)"
     unit: ClassVar[Unit] = Unit.SCORE
     reads: ClassVar[frozenset[Need]] = frozenset({Need.JUDGED})

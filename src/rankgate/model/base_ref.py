@@ -106,7 +106,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     `gold` says what a maintainer has to accept, or has, or that the job supplied the gold set (see `GoldState`).
     `run_moved` says that the run that the base names is absent, and what became of the pull request's own;
     `run_copied` that the run's rankings are those of the baseline: of the job, or of a file that the pull request
-    changed.
+    changed; `scores_brought` that it changed the file of another tool's scores, which a gate reads.
     """
 
     ref: str
@@ -125,6 +125,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     gold: GoldState | None = None
     run_moved: Literal["refused", "accepted"] | None = None
     run_copied: Literal["job", "commit"] | None = None
+    scores_brought: bool = False
     problems: list[Problem] = []
 
     @property

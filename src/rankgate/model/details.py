@@ -122,9 +122,9 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     """All of it: the panel, the sweeps, and every gold query in the order of the gold.
 
     `leading` is the metric whose changes are shown query by query; None where no metric is of ranked documents. Causes
-    speak of the first `k` ranks; `depth` items of each ranking are shown. `measures` are the columns of the panel, in
-    order, and those of the gated metrics that it lacks. Panel and sweeps are over all queries first, then by tag, in
-    the order of the report's segments.
+    speak of the first `k` ranks, or of `ks` where questions have their own; `depth` items of each ranking are shown.
+    `measures` are the columns of the panel, in order, and those of the gated metrics that it lacks. Panel and sweeps
+    are over all queries first, then by tag, in the order of the report's segments.
     """
 
     leading: str | None
@@ -134,6 +134,11 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     panel: tuple[PanelRow, ...]
     sweeps: tuple[Sweep, ...]
     questions: tuple[Question, ...]
+    ks: Mapping[str, int] = {}
+
+    def first(self, question: Question) -> int:
+        """The first ranks of which the cause of a question speaks."""
+        return self.ks.get(question.query_id, self.k)
 
 
 def fate_of(documents: Iterable[Expected], k: int, *, no_result: bool) -> Cause:
@@ -178,13 +183,14 @@ def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]
     def key(question: Question) -> tuple[float, ...]:
         before, now = question.values.get(name, (None, None))
         change = 0.0 if before is None or now is None else (before - now if lower else now - before)
-        lost = sum(left(each, details.k) for each in question.expected)
-        gained = sum(came(each, details.k) for each in question.expected)
+        k = details.first(question)
+        lost = sum(left(each, k) for each in question.expected)
+        gained = sum(came(each, k) for each in question.expected)
         change = 0.0 if abs(change) <= TOLERANCE else change
         value = -_NOWHERE if now is None else -now if lower else now  # a value that is not there is the worst
         if question.before is not None and (change, gained - lost) < (0, 0):
             gone = question.cause is Cause.NO_RESULT
-            worse = severity(question.expected, details.k, no_result=gone, failing=failing(question.tags))
+            worse = severity(question.expected, k, no_result=gone, failing=failing(question.tags))
             return (0, *worse, change, value)
         return (1, change, causes.index(question.cause), value)
 

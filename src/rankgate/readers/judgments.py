@@ -89,7 +89,7 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
     for _, place, (query_id, question, written, pairs) in looked_up(records, _judged, Finder(fields, frozenset()), log):
         where = replace(place, key=".".join(filter(None, (place.key, query_id))))
         try:
-            weight = None if written in (None, "") else check_weight(_number(written))
+            weight = None if written in (None, "") else check_weight(_number(written) or written)
             sample = samples.get(query_id)
             if sample is None:
                 sample = Sample(query_id=query_id, gains={}, question=question, weight=weight, line=place.line)
@@ -98,6 +98,8 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
                 before = "none" if sample.weight is None else f"{sample.weight:g}"
                 now = "none" if weight is None else f"{weight:g}"
                 raise ValueError(f"conflicting weight of the query: {before} above and {now} here")
+            elif question and sample.question and question != sample.question:
+                raise ValueError(f"conflicting text: {shown(sample.question)} above and {shown(question)} here")
         except ValueError as error:
             log.note(where, error)
             continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Details, Ranking
+from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run, finite_number, id_of
 from rankgate.readers.judgments import records_of
 from rankgate.readers.mapping import QUERY, usual_names
@@ -17,8 +18,11 @@ from rankgate.readers.source import open_source, shown_path
 _Row = tuple[dict[str, float | None], str | None]  # the numbers, and who gave them: the column `judge`
 
 
-def read_scores(path: str) -> dict[str, _Row]:
-    """By query the columns that have nothing but numbers, empty cells, null and NaN: these its tool left undefined."""
+def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, _Row]:
+    """By query the columns that have nothing but numbers, empty cells, null and NaN: these its tool left undefined.
+
+    In a column that is `wanted`, anything else is an error.
+    """
     log, rows, texts, key = ProblemLog(), dict[str, dict[str, Any]](), set[str](), ""
     with open_source(path) as source, records_of(source, log) as records:
         for place, record in records:
@@ -31,7 +35,11 @@ def read_scores(path: str) -> dict[str, _Row]:
                 log.note(place, error)
                 continue
             rows[query_id] = {name: _number(cell) for name, cell in record.items()} | {"judge": record.get("judge")}
-            texts.update(name for name, number in rows[query_id].items() if number is ...)
+            for name in (name for name, number in rows[query_id].items() if number is ...):
+                texts.add(name)
+                if name in wanted and name not in (key, "judge"):
+                    what = f"column {shown(name)} has {shown(record[name])}, which is no number"
+                    log.note(place, f"{what}; leave the cell empty where there is none")
     log.raise_if_any()
     texts |= {key, "judge"}
     return {
@@ -47,22 +55,31 @@ def _number(cell: Any) -> Any:
     return None if text in {"", "nan", "null", "none"} else ... if number is None else number
 
 
-def with_scores(run: Run, path: str) -> Run:
-    """The run with the numbers of a file joined to its rankings; what a line states otherwise is an error."""
-    scores = read_scores(path)
+def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
+    """The run with the numbers of a file joined to its rankings, of which some are `wanted`.
+
+    What a line states otherwise is an error, and so is a file that has no query of the run.
+    """
+    scores = read_scores(path, wanted)
 
     def rankings() -> Iterator[Ranking]:
-        log = ProblemLog()
+        log, joins, stray = ProblemLog(), False, ""
         for ranking in run.rankings:
+            joins, stray = joins or ranking.query_id in scores, stray or ranking.query_id
             numbers, judge = scores.get(ranking.query_id, ({}, None))
             details = ranking.details or Details()
             own: Mapping[str, float | None] = details.scores or {}
             for name in (name for name in numbers if name in own and own[name] != numbers[name]):
-                both = f"{shown(name)} is {own[name]} here and {numbers[name]} in {shown_path(path)}; keep one"
+                here, there = ("undefined" if each is None else each for each in (own[name], numbers[name]))
+                both = f"{shown(name)} is {here} here and {there} in {shown_path(path)}; keep one"
                 log.add(Problem(f"query {shown(ranking.query_id)}: {both}", run.name))
             judges = {**(dict.fromkeys(numbers, judge) if judge else {}), **(details.judges or {})} or None
             joined = replace(details, scores={**numbers, **own}, judges=judges)
             yield replace(ranking, details=joined) if numbers else ranking
+        if stray and scores and not joins:
+            none = f"none of its {count_text(len(scores), 'query', 'queries')} is in the run"
+            ids = f"it has {shown(next(iter(scores)))}, the run has {shown(stray)}"
+            log.add(Problem(f"{none}: {ids}", shown_path(path)))
         log.raise_if_any()
 
     return replace(run, rankings=rankings(), file=None, scored=frozenset(scores))

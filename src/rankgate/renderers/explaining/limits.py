@@ -38,6 +38,7 @@ _RULINGS = {
     Ruling.VIOLATED: "VIOLATED",
     Ruling.INCONCLUSIVE: "broken by the number, within noise",
 }
+_FEW = ("too few questions for one", "too few questions of equal weight for one, by their effective number")
 _WHY = {
     "nothing_relevant": "the gold set names no relevant document for {them}",
     "no_result": "the run lacks {them}",
@@ -76,7 +77,7 @@ def value_lines(found: GateExplained) -> list[str]:
     lines += [f"Left out: {_left_out(each)}." for each in found.left_out]
     spread = interval_text(gate.ci, gate.unit)
     if not spread:
-        return [*lines, "No interval: too few questions for one."]
+        return [*lines, f"No interval: {_FEW[gate.weighting is not None]}."]
     how = "from the order of the values" if found.quantile else "what other questions like these would give"
     sure = confidence_text(gate.confidence)
     return [*lines, f"{sure} interval of the value: {spread} ({how}; docs/statistics.md)."]
@@ -128,7 +129,7 @@ def comparison_lines(row: Row, other: str) -> list[str]:
         says = _change_says(gate, decimals)
         lines.append(f"{confidence_text(gate.confidence)} interval of the change, {spread}: {says}.")
     else:
-        lines.append("No interval of the change: too few questions for one.")
+        lines.append(f"No interval of the change: {_FEW[gate.weighting is not None]}.")
     return [*lines, _ruling(check, gate)]
 
 

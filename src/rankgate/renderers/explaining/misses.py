@@ -20,11 +20,12 @@ MAX_SHARED = 3
 def render_misses(found: Misses, unit: Unit | None, width: int) -> str:
     """The table, in lines of about `width` columns; `unit` is that of its metric, None without one."""
     total, questions = len(found.listed) + found.more, count_text(found.questions, "question")
+    first = f"first {found.k} results" if found.k else "first k results, where k is the question's own"
     if not total:
-        miss = f"a relevant document not in the first {found.k} results"
+        miss = f"a relevant document not in the {first}"
         return finished([f"None of {questions} is such a miss ({miss})."])
     missed = set(found.causes) <= {cause.value for cause in MISSED}
-    what = f"miss a relevant document in the first {found.k} results" if missed else "are listed"
+    what = f"miss a relevant document in the {first}" if missed else "are listed"
     lines = paragraph(f"{total:,} of {questions} {what}:", width)
     causes = [Cause(cause) for cause in found.causes]
     labels = padded_all([CAUSE_WORDS[cause][0].upper() for cause in causes])

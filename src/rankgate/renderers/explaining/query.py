@@ -58,11 +58,11 @@ def render_query(found: QueryExplained, width: int) -> str:
     return finished(lines)
 
 
-def cause_clause(cause: Cause, k: int, *, compared: bool) -> str:
+def cause_clause(cause: Cause, k: int | None, *, compared: bool) -> str:
     """What a cause means at a cut-off; without a baseline, without a word of one."""
     uncompared = cause is Cause.NEVER_FOUND and not compared
     clause = "a relevant document is not in the first k" if uncompared else CAUSE_WORDS[cause][1]
-    return clause.replace("first k", f"first {k}")
+    return clause.replace("first k", f"first {k or 'k'}")
 
 
 def _expected(found: QueryExplained) -> list[str]:
