@@ -28,17 +28,21 @@ def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
     return total(gold, plan, tally)
 
 
-def valid_on(ranking: Ranking, day: str) -> Ranking:
-    """The ranking, with its other lists, without items of a version later than the day; those of no version stay."""
-    if (details := ranking.details) is None:
-        return ranking
+def valid_on(ranking: Ranking, day: str, known: Mapping[str, str | None] | None = None) -> Ranking:
+    """The ranking, with its other lists, without items of a version later than the day; those of no version stay.
+
+    An item of another list that states no version has that of the same id in the first list, as `known`.
+    """
+    details = ranking.details or Details()
     items = [Item()] * len(ranking.ids) if details.items is None else details.items
-    kept = [at for at, item in enumerate(items) if item.version is None or item.version <= day]
+    own = {doc: item.version for doc, item in zip(ranking.ids, items, strict=True)}
+    versions = [own[doc] or (known or {}).get(doc) for doc in ranking.ids]
+    kept = [at for at, version in enumerate(versions) if version is None or version <= day]
     changed: dict[str, Any] = {} if details.items is None else {"items": [items[at] for at in kept]}
-    changed |= {"raw": valid_on(details.raw, day)} if details.raw else {}
-    changed |= {"rewrites": [valid_on(each, day) for each in details.rewrites]} if details.rewrites else {}
-    ids, details = [ranking.ids[at] for at in kept], msgspec.structs.replace(details, **changed)
-    return msgspec.structs.replace(ranking, ids=ids, details=details)
+    changed |= {"raw": valid_on(details.raw, day, own)} if details.raw else {}
+    changed |= {"rewrites": [valid_on(each, day, own) for each in details.rewrites]} if details.rewrites else {}
+    left = msgspec.structs.replace(details, **changed) if ranking.details else None
+    return msgspec.structs.replace(ranking, ids=[ranking.ids[at] for at in kept], details=left)
 
 
 class Tally:
