@@ -1,5 +1,7 @@
 """The sessions of scripts/bench: for each workload its programs, the ratios to show, and what is to be reached."""
 
+import gzip
+import importlib.util
 import shutil
 import sys
 from collections.abc import Callable, Collection
@@ -32,7 +34,7 @@ RANKGATE_NAMES = ("jsonl-1", "jsonl-2", "trec-1", "trec-2")
 PEER_NAMES = ("pytrec_eval", "ir_measures", "ranx", "trec_eval")
 SMALL_NAMES = ("check", "help", "version", "ir_measures", "pytrec_eval", "python")
 LARGE_NAMES = (*RANKGATE_NAMES, "parquet", "recall-20", "recall-1-to-20", *PEER_NAMES, "decode")
-PAGE_NAMES = ("check", "page")
+PAGE_NAMES = ("check", "page", "texts")
 HUGE_NAMES = ("jsonl-1", "jsonl-2", "trec-1", *PEER_NAMES)
 
 QUANTITIES: dict[str, Quantity] = {"CPU": "cpu", "wall": "wall", "peak": "peak"}
@@ -181,7 +183,13 @@ def page(wish: Wish) -> Session:
     rankgate, report, html = made.rankgate_with_pages(), work / "report.json", work / "report.html"
     call(rankgate, "baseline", "accept", "--run", "accepted.jsonl", "--to", "baseline", directory=work)
     with_page = (rankgate, "check", "-o", report.name, "-o", html.name)
-    call(*with_page, directory=work)
+    with_texts = (*with_page, "--corpus", "corpus.jsonl")
+    notes = []
+    for what, command in (("", with_page), (" with passages", with_texts)):
+        call(*command, directory=work)
+        size = len(gzip.compress(html.read_bytes()))
+        notes.append(f"report.html{what}: {html.stat().st_size / 1e6:.2f} MB, {size / 1e6:.2f} compressed (at most 2)")
+        notes += loading(html)
 
     def values(_: str) -> dict[str, float]:
         return rankgate_values(report.read_text())
@@ -189,11 +197,30 @@ def page(wish: Wish) -> Session:
     programs = [
         Program("check", "check -o report.json", Command(with_page[:4], work), values, ALL_DECIMALS),
         Program("page", "check -o report.json -o report.html", Command(with_page, work), values, ALL_DECIMALS),
+        Program("texts", "the same with --corpus", Command(with_texts, work), values, ALL_DECIMALS),
     ]
     goals = [Goal("report.html: times the CPU time of a check without it", None, "cpu", "page", "check")]
     columns = [Column("CPU / without", "cpu", _always("check"))]
-    notes = [f"report.html: {html.stat().st_size / 1e6:.2f} MB (at most 6)"]
     return Session(wish.chosen(programs), columns, goals, notes, made.packages)
+
+
+def loading(page: Path) -> list[str]:
+    """How long Chromium takes to load a page and draw its list, five times; nothing without Playwright or Chromium."""
+    chromium = shutil.which("chromium")
+    if chromium is None or importlib.util.find_spec("playwright") is None:
+        return ["Left out: how long the page takes to load (needs Playwright and Chromium)"]
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- only here, and seldom installed
+
+    times: list[float] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for _ in range(5):
+            opened = browser.new_page()
+            opened.goto(page.as_uri())
+            times.append(opened.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000)
+            opened.close()
+        browser.close()
+    return [f"  loaded in {sorted(times)[2]:.2f} s, {min(times):.2f} to {max(times):.2f} (at most 1.5)"]
 
 
 def parquet(made: Environments, work: Path, notes: list[str]) -> list[Program]:
@@ -225,6 +252,7 @@ def workload(directory: Path, wanted: Workload, *, parquet_by: str | None = None
         say(f"Writing {'Parquet of ' if files else ''}the workload in {directory}.")
         sizes = [f"--{key}={getattr(wanted, key)}" for key in ("queries", "depth", "seed")]
         options = [*sizes, *([] if wanted.accepted else ["--run-only"]), *(["--parquet"] if parquet_by else [])]
+        options += ["--tagged"] * wanted.tagged
         writer = str(ROOT / "scripts" / "bench_workload.py")
         call(parquet_by or sys.executable, writer, str(directory), *options)
     return directory

@@ -6,14 +6,14 @@ DIR then holds `gold.jsonl`, `run.jsonl` (the candidate), `accepted.jsonl` (the 
 `qrels.txt`, `run.trec` and `accepted.trec`, and a `ship-criteria.yaml` under which the candidate passes. With
 `--run-only` the accepted run and the criteria are left out; with `--parquet` the candidate is there as `run.parquet`
 too, which takes DuckDB. With `--tagged` a query of the gold set has a question and two tags, of 12 languages and 20
-topics. A `workload.json` that names all files and their sizes comes last: where it is there and fits, nothing is
-written.
+topics, and `corpus.jsonl` has a passage of about 600 characters for each document among the first ten of any list. A
+`workload.json` that names all files and their sizes comes last: where it is there and fits, nothing is written.
 
 A query has one to three relevant documents, in three of ten queries graded 1 to 3 with one document judged 0 beside
 them. About five in six relevant documents are retrieved, near the top more often than far down. The accepted run is the
 candidate's with one document moved in three of ten lists, and with latencies of its own.
 
-One query is held at a time, so that memory does not grow with their number.
+One query is held at a time, so that memory does not grow with their number, but for the ids that have a passage.
 """
 
 import argparse
@@ -27,11 +27,12 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple, TextIO
 
-WRITER = 2  # raised whenever the same parameters give other files than before
+WRITER = 3  # raised whenever the same parameters give other files than before
 MARKER = "workload.json"
 DOCUMENTS = 1_000_000
 MAX_RELEVANT = 3
 LANGUAGES, TOPICS = 12, 20
+LISTED = 10  # results of each list that have a passage
 GRADED = 0.3  # of the queries
 FOUND = 0.85  # of the relevant documents
 MOVED = 0.3  # of the lists, between the accepted run and the candidate
@@ -121,6 +122,11 @@ def described(number: int) -> dict[str, object]:
     return {"input": {"question": question}, "metadata": {"tags": tags}}
 
 
+def passage(document: str, words: Sequence[str]) -> dict[str, str]:
+    """A document of the corpus: words drawn by its id."""
+    return {"id": document, "text": " ".join(Random(document).choices(words, k=90))}  # noqa: S311 -- as above
+
+
 class GoldFiles:
     """`gold.jsonl` and `qrels.txt`; judgments that are all 1 are a plain list in the former."""
 
@@ -172,8 +178,15 @@ def write_workload(directory: Path, workload: Workload) -> None:
         gold = GoldFiles(directory, opened, tagged=workload.tagged)
         candidate = RunFiles(directory, "run", f"run {workload.seed}", opened)
         before = RunFiles(directory, "accepted", f"accepted {workload.seed}", opened) if workload.accepted else None
+        corpus = _open(directory / "corpus.jsonl", opened) if workload.tagged else None
+        seen: set[str] = set()
+        words = [f"{first}{last}" for first in ("de", "or", "pay", "re", "con") for last in ("liver", "fund", "tact")]
         for query in drawn(workload):
             gold.add(query)
+            listed = {*query.candidate[:LISTED], *query.accepted[:LISTED]} if corpus else set()
+            for document in sorted(listed - seen):
+                print(json.dumps(passage(document, words)), file=corpus)
+            seen |= listed
             candidate.add(query.query_id, query.candidate)
             if before:
                 before.add(query.query_id, query.accepted)
@@ -181,7 +194,7 @@ def write_workload(directory: Path, workload: Workload) -> None:
     if workload.accepted:
         (directory / "ship-criteria.yaml").write_text(CRITERIA, encoding="ascii")
         names += ["accepted.jsonl", "accepted.trec", "ship-criteria.yaml"]
-    _mark(directory, workload, names)
+    _mark(directory, workload, [*names, *["corpus.jsonl"] * workload.tagged])
 
 
 def write_parquet(directory: Path, workload: Workload) -> None:
@@ -245,7 +258,7 @@ def main() -> int:
     parser.add_argument("--seed", metavar="N", type=int, default=Workload().seed)
     parser.add_argument("--run-only", action="store_true", help="neither an accepted run nor criteria")
     parser.add_argument("--parquet", action="store_true", help="also run.parquet; takes DuckDB")
-    parser.add_argument("--tagged", action="store_true", help="questions and tags in the gold set")
+    parser.add_argument("--tagged", action="store_true", help="questions and tags in the gold set, and a corpus")
     arguments = parser.parse_args()
     if arguments.parquet and importlib.util.find_spec("duckdb") is None:
         parser.error("--parquet: DuckDB is not installed here")

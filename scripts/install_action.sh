@@ -8,7 +8,7 @@ shopt -s nocasematch # as the file systems of macOS and Windows
 workspace=$(cd -P -- "${GITHUB_WORKSPACE:?is set by the runner}" && pwd)
 cd -- "${RUNNER_TEMP:?is set by the runner}" # what the search path says relative to the checkout leads nowhere
 
-for name in python3 python python3.13 python3.12 python3.11; do
+for name in python3 python python3.14 python3.13 python3.12 python3.11; do
   while IFS= read -r found; do
     where=$(cd -P -- "${found%/*}/" && pwd)/
     if [[ $where != "$workspace"/* ]] &&

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Write the pictures of the README: the demo's comment on the harmful change, as GitHub shows it, light and dark.
+"""Write the pictures of the README: comment and page of the demo's harmful change, light and dark.
 
     scripts/make_comment_picture.py [DIR]      DIR is docs/images by default
 
-Beside `comment-light.png` and `comment-dark.png` it writes `comment.txt`, the Markdown that they show, without the
-contents of closed sections. A test compares that file with the comment of today's demo. It needs a Chromium on the
+The comment is as GitHub shows it. `report-light.png` and `report-dark.png` are report.html at a question that lost a
+document, opened. Beside them it writes `comment.txt`, the Markdown of the comment without the contents of closed
+sections. A test compares that file with the comment of today's demo. It needs a Chromium on the
 search path and the stylesheet of github-markdown-css; `scripts/test --all` installs both.
 """
 
@@ -26,6 +27,7 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 STYLES = ROOT / ".node" / "node_modules" / "github-markdown-css"
+SHOWN = "q-pt-007"  # a question of the demo that lost its document
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # What GitHub's sanitiser lets through, as html-pipeline documents it.
@@ -66,12 +68,16 @@ def as_github_shows_it(markdown: str) -> str:
     return nh3.clean(parsed, tags=TAGS, attributes=ATTRIBUTES, url_schemes={"http", "https", "mailto"})
 
 
-def demo_comment() -> str:
-    """The comment on the demo's harmful change, without what its closed sections hold."""
+def demo_comment(page: Path | None = None) -> str:
+    """The comment on the demo's harmful change, without what its closed sections hold; its page goes to a file."""
+    rankgate = [sys.executable, "-m", "rankgate"]
     with tempfile.TemporaryDirectory() as folder:
-        demo = [sys.executable, "-m", "rankgate", "demo", "demo"]
-        subprocess.run(demo, cwd=folder, check=True, capture_output=True)
-        text = (Path(folder) / "demo" / "out" / "harmful" / "comment.md").read_text(encoding="utf-8")
+        subprocess.run([*rankgate, "demo", "demo"], cwd=folder, check=True, capture_output=True)
+        demo = Path(folder) / "demo"
+        text = (demo / "out" / "harmful" / "comment.md").read_text(encoding="utf-8")
+        if page is not None:
+            check = [*rankgate, "check", "--run", "runs/harmful.jsonl", "-o", str(page)]
+            subprocess.run(check, cwd=demo, check=False, capture_output=True)  # the verdict is its exit code
     return re.sub(r"(?<=</summary>\n).*?(?=</details>)", "", text, flags=re.DOTALL)
 
 
@@ -99,15 +105,21 @@ def main() -> int:
     if browser is None or not STYLES.is_dir():
         print("This needs a Chromium and .node; `scripts/test --all` installs both.", file=sys.stderr)
         return 2
-    comment = demo_comment()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "comment.txt").write_text(comment, encoding="utf-8")
-    with sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        report = Path(scratch) / "report.html"
+        comment = demo_comment(report)
+        (folder / "comment.txt").write_text(comment, encoding="utf-8")
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         shown = opened.new_page(device_scale_factor=2, viewport={"width": 900, "height": 700})
         for theme in FRAMES:
             shown.set_content(page(comment, theme))
             shown.locator("main").screenshot(path=folder / f"comment-{theme}.png")
+        for theme in FRAMES:
+            wide = opened.new_page(viewport={"width": 1200, "height": 760}, color_scheme=theme)  # type: ignore[arg-type]
+            wide.goto(f"{report.as_uri()}#q={SHOWN}")
+            wide.locator("#misses > .target").wait_for()
+            wide.screenshot(path=folder / f"report-{theme}.png")
         opened.close()
     return 0
 

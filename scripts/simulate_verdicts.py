@@ -391,9 +391,10 @@ def caught(simulation: Simulation, drop: float, count: int, size: int, rounds: i
 def segments(simulation: Simulation) -> None:
     """Three properties with ten values each make thirty segments that share their queries."""
     people, kinds, each = moved(), 3, 10
-    rows = []
+    rows, panel = [], []
     for size in (500, 1500, 5000):
         alone = together = 0
+        called = np.zeros(4)  # runs with a segment called worse, and either way: uncorrected, and by Holm
         rounds = max(simulation.runs // 10, 20)
         batch = []
         for _ in range(rounds):
@@ -403,15 +404,22 @@ def segments(simulation: Simulation) -> None:
         drawn = np.concatenate(batch)
         drop = -(drawn @ people.values) / drawn.sum(axis=1)
         found = simulation.change_levels(people, drawn, below=True)
+        gained = simulation.change_levels(people, drawn, below=False)
         for start in range(0, len(drawn), kinds * each):
             part = slice(start, start + kinds * each)
+            either = np.minimum(found[part], gained[part])
+            sure, worse = np.array(holm(either.tolist(), LEVEL)), found[part] <= gained[part]
+            called += [(found[part] < LEVEL).any(), (either < LEVEL).any(), (sure & worse).any(), sure.any()]
             over = drop[part] > LIMIT
             alone += bool((over & (found[part] < LEVEL)).any())
             together += bool((over & np.array(holm(found[part].tolist(), LEVEL))).any())
         estimate = (drop > LIMIT).reshape(rounds, -1).any(axis=1).mean()
         rows.append([f"N = {size}", *map(percent, (float(estimate), alone / rounds, together / rounds))])
+        panel.append([f"N = {size}", *map(percent, (called / rounds).tolist())])
     print("**No change, 30 segments of about N / 10: at least one blocked (%), limit 3 pp**\n")
     table(["", "`estimate`", "`proven_harm`, uncorrected", "`proven_harm` with Holm"], rows)
+    print("**No change, 30 segments of about N / 10: at least one shown as worse, or as better or worse (%)**\n")
+    table(["", "worse, each at 95 %", "either, each at 95 %", "worse, with Holm", "either, with Holm"], panel)
 
 
 def segment_counts(

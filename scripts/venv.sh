@@ -32,10 +32,10 @@ install_with_apt() { # WHAT PACKAGE...
 # Prints the first that is new enough: the one behind an activated environment, which may be the one to be replaced.
 find_python() {
   local name
-  for name in python3 python3.13 python3.12 python3.11; do
+  for name in python3 python3.14 python3.13 python3.12 python3.11; do
     "$name" -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys._base_executable)' 2>/dev/null && return
   done
-  say "rankgate needs Python 3.11 or newer, as python3, python3.13, python3.12 or python3.11."
+  say "rankgate needs Python 3.11 or newer, as python3, python3.14, python3.13, python3.12 or python3.11."
   return 2
 }
 

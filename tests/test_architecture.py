@@ -80,11 +80,12 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"gates"}, "criteria and scores become decisions, and decisions a report"),
     ({"renderers", "base_ref"}, "a report becomes text; a check judged by the base's files too"),
     ({"check", "forges"}, "the story, the only module that knows the order of the steps; a report reaches a platform"),
+    ({"api"}, "what Python calls: the same steps, from files or from values in memory"),
     ({"cli", "__main__"}, "arguments, exit codes and printing: nothing below may know that there is a command line"),
 ]
 LEVEL = {name: level for level, (names, _) in enumerate(LAYERS) for name in names}
 MAX_LAYERS, MAX_TOP = 11, 18
-UNCOUNTED = {"rankgate", "__main__"}
+UNCOUNTED = {"rankgate", "__main__", "api"}  # what users name
 
 # What the order of the layers alone would allow, and the design does not: by the beginning of a module's name.
 WITHOUT_SCORES = ("metrics.scoring", "metrics.comparison", "metrics.matching", "gates", "criteria", "readers")
@@ -252,8 +253,8 @@ HOMES = [
     ),
     pytest.param(
         "tempfile",
-        {"files.writing", "readers.parquet", "forges.base_checkout", "base_ref.files"},
-        id="tempfile: one way to write a file whole; room for DuckDB; files of a commit",
+        {"files.writing", "readers.parquet", "forges.base_checkout", "base_ref.files", "recording.services"},
+        id="tempfile: one way to write a file whole; room for DuckDB; files of a commit; streams of a command",
     ),
     pytest.param(
         "csv", {"labelling.sheets", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
@@ -262,8 +263,12 @@ HOMES = [
     pytest.param("bm25s", {"diagnosis.lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
-        "datetime", {"cli.options", "readers.dates", "recording"}, id="datetime: --date is the only clock of a check"
+        "datetime",
+        {"api", "cli.options", "readers.dates", "recording"},
+        id="datetime: --date, or date= in Python, is the only clock of a check",
     ),
+    pytest.param("pytest", {"cli.pytest_plugin"}, id="pytest: its plugin, which nothing of ours imports"),
+    pytest.param("pandas", {"metrics.evaluation"}, id="pandas: who asks for a frame has it"),
     pytest.param(
         "time",
         {"recording", "forges.http", "baselines.git_branch", "baselines.git_place", "judge.client"},
@@ -276,16 +281,20 @@ HOMES = [
     pytest.param("random", set(), id="random: nowhere, nothing is drawn"),
     pytest.param("statistics", set(), id="statistics: nowhere, its import costs more than an interval"),
     pytest.param("numpy", set(), id="numpy: nowhere, its import costs more than a check"),
-    pytest.param("requests", {"forges.http", "judge.client"}, id="requests: where a request is sent, nowhere else"),
+    pytest.param(
+        "requests",
+        {"forges.http", "judge.client", "cli.record"},
+        id="requests: where a request is sent, nowhere else; how long `record --url` waits",
+    ),
     pytest.param(
         "urllib3", {"forges.http", "judge.client"}, id="urllib3: what requests says about a failure, in our words"
     ),
-    pytest.param("urllib", {"forges", "criteria"}, id="urllib: addresses of APIs"),
+    pytest.param("urllib", {"forges", "criteria", "recording.services"}, id="urllib: addresses of APIs"),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
-        {"forges.base_checkout", "renderers.isolation", "files.git"},
-        id="subprocess: our own interpreter, and git; no input becomes a command",
+        {"forges.base_checkout", "renderers.isolation", "files.git", "recording.services"},
+        id="subprocess: our own interpreter, git, and the command of `record`; no input becomes a command",
     ),
 ]
 
@@ -307,6 +316,7 @@ def test_every_library_is_declared_and_every_declared_library_is_used() -> None:
     declared = [*project["dependencies"], *extras]
     names = {name.split(">=")[0].split("[")[0].lower() for name in declared}
     used = {name.split(".")[0] for module in TREES for name in theirs(module)} - set(sys.stdlib_module_names)
+    used -= {"pytest", "pandas"}  # the user's own
     loaded = {"s3fs"}  # by fsspec, for s3://
     called = {"yaml": "pyyaml", "vl_convert": "vl-convert-python", "pydantic_core": "pydantic"}
     assert {called.get(name, name) for name in used} | loaded == names
@@ -434,13 +444,18 @@ def test_nothing_knows_the_command_line() -> None:
 
 def test_the_package_itself_imports_nothing_of_weight() -> None:
     """`import rankgate` for its version costs nothing; public names load on first use."""
-    assert IMPORTS["rankgate"] == {"__future__", "typing", "importlib"}
+    assert IMPORTS["rankgate"] == {"__future__", "typing", "importlib", "sys", "types"}
 
 
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [
         pytest.param("import rankgate", {"msgspec", "rankgate.model.values", "argparse"}, id="import rankgate"),
+        pytest.param(
+            "import rankgate.cli.pytest_plugin",
+            {"msgspec", "pydantic", "rankgate.errors", "rankgate.api", "rankgate.cli.options"},
+            id="the plugin of pytest, in everybody's tests",
+        ),
         pytest.param(
             "import rankgate.check",
             {"jinja2", "rich", "requests", "numpy", "argparse", "rankgate.cli", "rankgate.renderers"},

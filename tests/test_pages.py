@@ -19,7 +19,8 @@ from rankgate.criteria import load_criteria
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *DOCS]
+NAMES = ("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+PAGES = [*(ROOT / name for name in NAMES), *DOCS]
 OURS = "https://github.com/rankgate/rankgate/blob/main/"
 BLOCK = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
@@ -102,8 +103,9 @@ def test_python_prints_what_the_page_says(program: str, printed: str, tmp_path: 
     assert (done.returncode, done.stderr, done.stdout) == (0, "", printed)
 
 
-def test_there_is_some_python() -> None:
-    assert PROGRAMS
+def test_all_python_of_its_page_is_run() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    assert len(PROGRAM.findall(page)) == page.count("```python\n") == 4
 
 
 def commands(page: Path) -> list[str]:

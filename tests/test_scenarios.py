@@ -6,10 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
+import jsonschema
 import msgspec
 import pytest
 
 from rankgate.cli import main
+from rankgate.cli.schema import output_schema
 from rankgate.readers.yaml_text import load_yaml
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -77,6 +79,8 @@ def test_scenario(
     printed = capsys.readouterr()
     found = {"stdout.txt": printed.out}
     found |= {written: (work / written).read_text() for written in WRITTEN if (work / written).exists()}
+    if "report.json" in found:
+        jsonschema.Draft202012Validator(output_schema("report")).validate(json.loads(found["report.json"]))
     if name not in WHOLE and "report.json" in found:
         found["decision.json"] = decision(found.pop("report.json"))
     assert printed.err == ""

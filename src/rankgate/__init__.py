@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgate.api import Report, check, compare
     from rankgate.errors import RankgateError
-    from rankgate.metrics.evaluation import Evaluation, score
+    from rankgate.metrics.evaluation import Evaluation, RunComparison, score
     from rankgate.recording import Recorded, RecordingError, record
 
 __version__ = "0.1.0"
 
-__all__ = ["Evaluation", "RankgateError", "Recorded", "RecordingError", "__version__", "record", "score"]
+__all__ = ["Evaluation", "RankgateError", "Recorded", "RecordingError", "Report", "RunComparison", "__version__"]
+__all__ += ["check", "compare", "record", "score"]
 
 _HOMES = {
     **dict.fromkeys(("record", "Recorded", "RecordingError"), "rankgate.recording"),
-    **dict.fromkeys(("score", "Evaluation"), "rankgate.metrics.evaluation"),
+    **dict.fromkeys(("score", "Evaluation", "RunComparison"), "rankgate.metrics.evaluation"),
+    **dict.fromkeys(("check", "compare", "Report"), "rankgate.api"),
     "RankgateError": "rankgate.errors",
 }
+
+
+class _Package(ModuleType):
+    """Keeps `rankgate.check` the function: importing the module of that name, the story, would bind it here."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "check" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

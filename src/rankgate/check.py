@@ -34,7 +34,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
         from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
         return check_with_base(inputs, inputs.base, judge)
-    require_inputs(inputs, criteria := load_criteria(inputs.criteria or find_criteria()))
+    require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
     gold = gold_of(inputs.gold, criteria, inputs.part)
     return waive(judge(inputs, criteria, gold), waivers_of(criteria), inputs.date)
 
@@ -67,4 +67,4 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     lists, details = lists_of(gold, plan, candidate, baseline)
     found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
-    return with_details(replace(made, trend=trend()), inputs, gold, plan, candidate.scores, before, leading)
+    return with_details(replace(made, trend=trend()), inputs, criteria, gold, plan, sides, before, leading)

@@ -2,9 +2,48 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache, partial
 from pathlib import Path
 
+import jsonschema
 import pytest
+
+from rankgate.cli.output import as_json
+from rankgate.cli.schema import output_schema
+
+# Where JSON is printed, and by which schemas.
+PRINTED = {
+    "baseline_accept": ["baseline-accept"],
+    "baseline_look": ["baseline-show", "baseline-history", "baseline-diff"],
+    "baseline_tend": ["baseline-anchor", "baseline-prune", "baseline-verify"],
+    "compare": ["compare"],
+    "explain": ["explain"],
+    "judge": ["judge"],
+    "judge_calibrate": ["judge-calibrate"],
+    "judge_checks": ["judge-drift", "judge-compare"],
+    "metrics": ["metrics"],
+    "noise": ["noise"],
+    "score": ["score"],
+}
+
+
+@cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    """What checks an output by `rankgate schema --of NAME`."""
+    return jsonschema.Draft202012Validator(output_schema(name))
+
+
+@pytest.fixture(autouse=True)
+def every_json_that_a_test_prints_is_as_its_schema_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    def checked(names: list[str], value: object) -> str:
+        printed = json.loads(as_json(value))
+        wrong = {name: [error.message for error in validator(name).iter_errors(printed)] for name in names}
+        assert [] in wrong.values(), wrong
+        return as_json(value)
+
+    for module, names in PRINTED.items():
+        monkeypatch.setattr(f"rankgate.cli.{module}.as_json", partial(checked, names))
 
 
 @pytest.fixture

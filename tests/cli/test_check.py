@@ -74,8 +74,8 @@ def test_a_small_segment_that_certainly_fell_is_listed_and_changes_no_exit_code(
     )
     assert printed.startswith("PASS  ")
     assert all(none in text for text in (printed, comment, page))
-    assert f"Got worse and does not block: lang:ru −28.0 pp in recall@5 ({why})." in printed
-    assert f"Got worse and does not block: `lang:ru` −28.0 pp in recall@5 ({why})." in comment
+    assert f"Worse when looked at alone, which does not block: lang:ru −28.0 pp in recall@5 ({why})." in printed
+    assert f"Worse when looked at alone, which does not block: `lang:ru` −28.0 pp in recall@5 ({why})." in comment
     assert f"lang:ru −28.0 pp in recall@5 ({why})." in page
 
 
@@ -430,3 +430,106 @@ def test_a_report_is_the_same_wherever_the_repository_lies(project: Path) -> Non
     absolute = str(project / "pass.jsonl")
     assert main(["check", "-o", "absolute.json", "--run", absolute, "--date", "2026-01-31"]) == 0
     assert Path("absolute.json").read_bytes() == Path("relative.json").read_bytes()
+
+
+PASSAGES = {
+    "gold.jsonl": '{"id": "q1", "input": {"question": "opening hours"}, "expected_output": ["a"]}\n',
+    "ship-criteria.yaml": (
+        "inputs: {gold: gold.jsonl, run: run.jsonl, baseline: before.jsonl}\ngates: [{name: mrr, threshold: 0.1}]\n"
+    ),
+    "before.jsonl": '{"query_id": "q1", "topk": [{"id": "a", "text": "old a"}, {"id": "b"}, {"id": "c"}]}\n',
+    "run.jsonl": (
+        '{"query_id": "q1", "topk": [{"id": "d", "text": "new d"}, {"id": "a", "text": "new a"}, {"id": "b"}]}\n'
+    ),
+    "corpus.jsonl": '{"id": "b", "title": "Beta", "text": "of the corpus"}\n{"id": "z", "text": "of no list"}\n',
+}
+
+
+def passages(page: str = "report.html") -> list[list[str | None]]:
+    """The texts that a page shows of the first question's lists, before and now."""
+    text = Path(page).read_text(encoding="utf-8")
+    (embedded,) = re.findall('<script type="application/json" id="question-data">(.*?)</script>', text)
+    data = json.loads(embedded)
+    sides = data.get("passages", [[[], []]])[0]
+    return [[None if at is None else data["texts"][at] for at in side] for side in sides]
+
+
+@pytest.fixture
+def with_passages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in PASSAGES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("with_passages")
+def test_a_page_has_the_texts_that_each_run_states() -> None:
+    assert main(["check", "-o", "report.html"]) == 0
+    assert passages() == [["old a", None, None], ["new d", "new a", None]]
+
+
+def test_a_corpus_has_the_texts_that_no_run_states(with_passages: Path) -> None:
+    assert main(["check", "-o", "report.html", "--corpus", "corpus.jsonl"]) == 0
+    assert passages() == [["old a", "Beta of the corpus", None], ["new d", "new a", "Beta of the corpus"]]
+    assert "of no list" not in (with_passages / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("with_passages")
+def test_the_command_that_repeats_a_check_names_the_corpus_and_runs() -> None:
+    assert main(["check", "-o", "report.html", "-o", "report.json", "--corpus", "corpus.jsonl"]) == 0
+    command = json.loads(Path("report.json").read_text())["provenance"]["command"]
+    shown = passages()
+    Path("report.html").unlink()
+    assert main(command[1:]) == 0
+    assert passages() == shown
+
+
+@pytest.mark.usefixtures("with_passages")
+def test_a_stored_baseline_that_kept_no_texts_is_shown_with_those_of_the_run() -> None:
+    assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline"]) == 0
+    assert main(["check", "-o", "report.html", "--baseline", "baseline"]) == 0
+    assert passages() == [["new a", None, None], ["new d", "new a", None]]
+
+
+def test_without_a_baseline_there_is_one_list_with_its_texts(with_passages: Path) -> None:
+    criteria = with_passages / "ship-criteria.yaml"
+    criteria.write_text(criteria.read_text().replace(", baseline: before.jsonl", ""))
+    assert main(["check", "-o", "report.html"]) == 0
+    assert passages() == [[], ["new d", "new a", None]]
+
+
+def test_texts_of_a_run_that_are_no_texts_are_not_shown_and_the_verdict_stands(with_passages: Path) -> None:
+    (with_passages / "run.jsonl").write_text('{"query_id": "q1", "topk": [{"id": "a", "text": 7}]}\n')
+    assert main(["check", "-o", "report.html"]) == 0
+    assert passages() == [["old a", None, None], ["old a"]]
+
+
+def test_a_report_has_no_texts(with_passages: Path) -> None:
+    assert main(["check", "-o", "report.json", "-o", "report.html"]) == 0
+    assert "old a" not in (with_passages / "report.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(
+            ["--corpus", "corpus.jsonl"], "--corpus goes with -o FILE.html, which shows the texts", id="no page"
+        ),
+        pytest.param(["--corpus", "", "-o", "report.html"], "--corpus is empty; name a file", id="no name"),
+        pytest.param(
+            ["--corpus", "-", "--run", "-", "-o", "report.html"],
+            "only one input can be read from standard input (-)",
+            id="standard input twice",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("with_passages")
+def test_a_corpus_that_makes_no_sense_is_refused(words: list[str], said: str, capsys: Capture) -> None:
+    assert main(["check", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("with_passages")
+def test_a_corpus_that_cannot_be_read_is_a_problem_as_any_other_input(capsys: Capture) -> None:
+    assert main(["check", "-o", "report.html", "--corpus", "none.jsonl"]) == 2
+    assert "none.jsonl: no such file" in "".join(capsys.readouterr())

@@ -1,6 +1,9 @@
 """`rankgate compare`: two runs on the same questions, A before and B after."""
 
 import json
+import re
+import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +196,90 @@ def test_a_directory_without_a_baseline_is_not_a_run(command: list[str], project
     assert main([*command, "before.jsonl", "empty", *GOLD_FLAG]) == 2
     expected = "empty: no baseline here; accept one with `rankgate baseline accept --run RUN --to empty`"
     assert expected in capsys.readouterr().err
+
+
+def page_of(project: Path, *words: str) -> str:
+    """The page of a call, as text without tags; the first line is its title."""
+    assert main(["compare", *words, *GOLD_FLAG, "-o", "diff.html"]) == 0
+    html = (project / "diff.html").read_text(encoding="utf-8")
+    title = re.findall("<title>(.*)</title>", html)[0]
+    body = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", html.partition("<body>")[2], flags=re.DOTALL)
+    return f"{unescape(title)}\n{' '.join(unescape(re.sub('<[^>]+>', ' ', body)).split())}"
+
+
+def test_the_page_says_in_a_sentence_what_changed_and_gives_no_verdict(project: Path, capsys: Capture) -> None:
+    text = page_of(project, "before.jsonl", "after.jsonl", "--metrics", "mrr,recall@1")
+    title, _, body = text.partition("\n")
+    assert title == "B against A: mrr −0.125, 2 of 4 questions worse, 1 better"
+    assert title in body
+    assert "A is before. jsonl , on this page the baseline; B is after. jsonl , on this page now." in body
+    assert "2 (50%) ▲ better" not in body
+    assert "▼ worse 2 50%" in body
+    assert "Every question" in body
+    for absent in ("PASS", "WARN", "FAIL", "NOT JUDGED", "Gates", "Re-run", "Do not merge", "Judged on", "report.json"):
+        assert absent not in body
+    assert capsys.readouterr().out.startswith("  metric")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "title"),
+    [
+        pytest.param([], "recall@5 ±0.0 points, 0 of 4 questions worse, 0 better", id="recall@5 of the usual ones"),
+        pytest.param(["--metrics", "mrr,recall@5"], "recall@5 ±0.0 points, 0 of 4 questions worse, 0 better", id="too"),
+        pytest.param(
+            ["--metrics", "distinct_docs@2,hit@1"], "hit@1 −25.0 points, 2 of 4 questions worse, 1 better", id="ranked"
+        ),
+        pytest.param(["--metrics", "overlap@1"], "overlap@1 is 25.0%", id="what compares by itself"),
+        pytest.param(["--metrics", "hit(rel=9)@5"], "hit(rel=9)@5 has no value in both runs", id="undefined"),
+    ],
+)
+def test_the_leading_metric_is_in_the_title(project: Path, metrics: list[str], title: str) -> None:
+    assert page_of(project, "before.jsonl", "after.jsonl", *metrics).startswith(f"B against A: {title}\n")
+
+
+def test_the_page_counts_what_a_run_lacks_and_takes_a_baseline_directory(project: Path) -> None:
+    assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline"]) == 0
+    (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
+    text = page_of(project, "baseline", "short.jsonl")
+    assert "2 queries are absent from short.jsonl, and not compared." in text
+    assert "A is baseline , on this page the baseline" in text
+
+
+def test_the_page_and_the_numbers_are_the_same(project: Path, capsys: Capture) -> None:
+    both = ["before.jsonl", "after.jsonl", *GOLD_FLAG, "--metrics", "mrr,latency(quantile=0.9)"]
+    for name, slower in (("before.jsonl", 10), ("after.jsonl", 30)):
+        lines = [json.loads(line) for line in (project / name).read_text(encoding="utf-8").splitlines()]
+        timed = [{**line, "latency_ms": slower + at} for at, line in enumerate(lines)]
+        (project / name).write_text("".join(json.dumps(line) + "\n" for line in timed), encoding="utf-8")
+    assert main(["compare", *both, "--format", "json", "-o", "diff.html"]) == 0
+    numbers = json.loads(capsys.readouterr().out)["metrics"]
+    low, high = (f"{bound:+.3f}".replace("-", "−") for bound in numbers["mrr"]["ci"])
+    page = (project / "diff.html").read_text(encoding="utf-8")
+    assert f"95%: {low} to {high}" in page
+    assert "+20.0 ms" in page
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.md", "out", "page.htm", "html", ""])
+def test_another_suffix_is_refused_with_what_is_possible(name: str, project: Path, capsys: Capture) -> None:
+    assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "-o", name]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "name a file.html, or print numbers with --format json" in said.err
+    assert not (project / "out.json").exists()
+
+
+def test_the_page_is_written_over_no_input(capsys: Capture, project: Path) -> None:
+    (project / "a.html").write_text(BEFORE, encoding="utf-8")
+    words = ["a.html", "after.jsonl", *GOLD_FLAG, "-o", "a.html"]
+    assert main(["compare", *words]) == 2
+    assert "a.html" in capsys.readouterr().err
+    assert (project / "a.html").read_text(encoding="utf-8") == BEFORE
+
+
+def test_without_the_extra_the_error_says_what_to_install(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "-o", "diff.html"]) == 2
+    assert "run: pip install 'rankgate[html]'" in capsys.readouterr().err
+    assert not (project / "diff.html").exists()

@@ -78,7 +78,7 @@ def help_of(words: list[str], capsys: Capture) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_a_command_ends_in_examples_that_its_parser_accepts(command: str, capsys: Capture) -> None:
-    examples = help_of([command], capsys).partition("examples:\n")[2].splitlines()
+    examples = help_of([command], capsys).partition("examples:\n")[2].replace("\\\n", " ").splitlines()
     assert any(f"rankgate {command}" in example for example in examples)
     for example in examples:
         words = shlex.split(example.rpartition(" | ")[2].partition(" > ")[0], comments=True)

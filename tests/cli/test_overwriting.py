@@ -24,6 +24,7 @@ NO_FILES = {
         "metrics",
         "match",
         "format",
+        "of",
         "workers",
         "date",
         "fail_on",
@@ -36,6 +37,20 @@ NO_FILES = {
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log", "n"),
+    *(
+        "url",
+        "command",
+        "command_all",
+        "method",
+        "body",
+        "header",
+        "results",
+        "chunk_id",
+        "score",
+        "text",
+        "doc_id",
+        "comment",
+    ),
     *("judge", "judge_endpoint", "awaits", "multi", "unanswerable", "overlap"),
 }
 PROJECT = {
@@ -71,6 +86,13 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["check", "--baseline", "not-yet", "-o", "not-yet/report.json"], "-o", "--baseline"),
         (["check", "-o", "run.verdicts.jsonl"], "-o", f"{CRITERIA.format('run')} with its verdicts"),
         (["check", "-o", "people.json"], "-o", "judge.calibration of ship-criteria.yaml"),
+        (["check", "--corpus", "docs.html", "-o", "docs.html"], "-o", "--corpus"),
+    ],
+    ("compare", "output"): [
+        (["compare", "old.html", "run.jsonl", "-o", "old.html"], "-o", "A"),
+        (["compare", "run.jsonl", "new.html", "-o", "new.html"], "-o", "B"),
+        (["compare", "run.jsonl", "run.jsonl", "--gold", "gold.html", "-o", "gold.html"], "-o", "--gold"),
+        (["compare", "baseline", "run.jsonl", "-o", "baseline/diff.html"], "-o", "A"),
     ],
     ("score", "per_query"): [
         (["score", "--per-query", "gold.jsonl"], "--per-query", CRITERIA.format("gold")),

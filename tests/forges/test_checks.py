@@ -9,7 +9,7 @@ from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.proxy import Proxy
 from tests.forges.scripted import patient
 
-from rankgate.forges.checks import CHECK, Check, begin, check_name, complete, complete_open
+from rankgate.forges.checks import CHECK, Check, begin, check_name, complete
 from rankgate.forges.client import ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.standing import Record, base_key
@@ -73,22 +73,6 @@ def test_a_check_that_nobody_began_is_completed_all_the_same(github: Emulator, p
     pull = github.new_pull()
     complete(patient(proxy.url, github.token), check(github, pull), output(), "success")
     assert states(github, pull.head_sha) == [(CHECK, "completed", "success")]
-
-
-def test_what_is_left_open_is_completed_and_nothing_else(github: Emulator, proxy: Proxy) -> None:
-    """Whoever clears up after a job must not take back its verdict, make one, or end another run's."""
-    pull = github.new_pull()
-    client = patient(proxy.url, github.token)
-    mine, newer = check(github, pull, 7), check(github, pull, 8)
-    assert not complete_open(client, mine, output(), "failure")
-    begin(client, newer)
-    assert not complete_open(client, mine, output(), "failure")
-    assert states(github, pull.head_sha) == [(CHECK, "in_progress", None)]
-    assert complete_open(client, newer, output(), "failure")
-    assert states(github, pull.head_sha) == [(CHECK, "completed", "failure")]
-    complete(client, mine, output(), "success")
-    assert not complete_open(client, mine, output(), "failure")
-    assert [conclusion for _, _, conclusion in states(github, pull.head_sha)] == ["failure", "failure"]
 
 
 def test_every_run_and_attempt_completes_its_own(github: Emulator, proxy: Proxy) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import rankgate.forges.client
 from rankgate.cli import main
 from rankgate.forges.checks import CHECK
 from rankgate.forges.comments import mark_of
+from rankgate.renderers.links import METRICS
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 COMMENTS = r"/issues/\d+/comments$"
@@ -79,10 +81,16 @@ def test_it_comments_and_completes_the_check(job: Job) -> None:
     assert main(["comment", report("fail")]) == 0
     first, rest = job.comment().split("\n", 1)
     assert mark_of(first) is not None
-    assert rest == (SCENARIOS / "fail" / "expected" / "comment.md").read_text()
+    home = f"https://github.com/{job.github.repository}"
+    criteria = f"{home}/blob/{job.pull.head_sha}/ship-criteria.yaml"
+    links = f"[Run]({home}/actions/runs/7/attempts/1) · [Criteria]({criteria})"
+    line = f"{links} · What is [`recall@5`]({METRICS}#recall)?\n\n"
+    assert line in rest
+    rest = re.sub(r"\[([^]]*)\]\(<" + re.escape(criteria) + r"#L\d+>\)", r"\1", rest)  # the limits
+    assert rest.replace(line, "") == (SCENARIOS / "fail" / "expected" / "comment.md").read_text()
     (check,) = job.checks()
     assert (check["name"], check["status"], check["conclusion"]) == (CHECK, "completed", "failure")
-    assert check["details_url"].endswith("/actions/runs/7")
+    assert check["details_url"].endswith("/actions/runs/7/attempts/1")
     captured = job.capsys.readouterr()
     assert captured.err == ""
     assert captured.out == f"commented on pull request {job.pull.number}\ncheck rankgate/verdict: failure\n"

@@ -105,6 +105,7 @@ def test_a_pull_request_is_checked_at_its_head_and_judged_against_its_base(tmp_p
         job="0",
         actor="octocat",
         action="synchronize",
+        run_url="https://github.com/acme/rag/actions/runs/1234/attempts/3",
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.forges.emulator import Emulator, PullRequest
@@ -25,7 +26,7 @@ from rankgate.forges.base_checkout import BaseCheckout
 from rankgate.forges.checks import CHECK
 from rankgate.forges.comments import Mark
 from rankgate.forges.context import Context, Pull, context_of
-from rankgate.forges.fork import ACCEPT_LABEL, concerns_forks, report_fork
+from rankgate.forges.fork import ACCEPT_LABEL, Judged, concerns_forks, judge_fork, publish_each
 from rankgate.forges.publish import Settings, Told, conclude, joined
 from rankgate.gates.compose import not_judged
 from rankgate.model.report import Report
@@ -89,7 +90,7 @@ def zipped(content: bytes, name: str = "run.jsonl", **others: bytes) -> bytes:
 
 
 EARLY, LATE = "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z"  # before and after all that happens in a test
-Judged = tuple[Any, Told, Verdicts]
+Answered = tuple[Any, Told, Verdicts]
 
 
 @dataclass
@@ -134,8 +135,18 @@ class ReportingJob:
         return replace(context, workflow_run=replace(context.workflow_run, event="merge_group", head_branch=queue))
 
     def does(self, context: Context, verdicts: Verdicts, settings: Settings, token: str) -> tuple[Report | None, Told]:
-        client = patient(self.proxy.url, token)
-        return report_fork(client, context, settings, verdicts.at_base, artifact="rankgate")
+        """What the phases `judge` and `publish` of the action do, the second one also where the first was ended."""
+        client, left, told = patient(self.proxy.url, token), self.folder / "pulls.json", Told()
+        left.write_text("[]")
+        ended = verdicts.not_judged([Problem("the job ended before there was a verdict")])
+        try:
+            told = judge_fork(client, context, settings, verdicts.at_base, "rankgate", left)
+        finally:
+            found = msgspec.json.decode(left.read_bytes(), type=list[Judged])
+            told = joined(told, publish_each(client, found, settings, ended)) if found else told
+        if context.settles and not found:
+            told = joined(told, conclude(client, context, ended, settings))
+        return (found[0].report if found else None), told
 
     def report(
         self,
@@ -144,7 +155,7 @@ class ReportingJob:
         verdicts: Verdicts | None = None,
         runs: Sequence[dict[str, Any]] = ({},),
         **about: Any,
-    ) -> Judged:
+    ) -> Answered:
         """What the job does on an event."""
         self.runs(pull, *runs)
         used = verdicts or Verdicts()
@@ -158,7 +169,7 @@ class ReportingJob:
         runs: Sequence[dict[str, Any]] = ({},),
         may: str = "write",
         **about: Any,
-    ) -> Judged:
+    ) -> Answered:
         """The same for a team whose GitHub App posts, so that no other job judges."""
         self.runs(pull, *runs)
         self.permits("alice", may)
@@ -169,13 +180,9 @@ class ReportingJob:
             self.github.app_token(),
         )
         context = self.context(event, pull, **about)
-        report, told = self.does(context, used, settings, token)
-        if report is None:
-            client = patient(self.proxy.url, token)
-            told = joined(told, conclude(client, context, used.not_judged([]), settings, left_open=True))
-        return report, told, used
+        return *self.does(context, used, settings, token), used
 
-    def labelled(self, pull: PullRequest, **about: Any) -> Judged:
+    def labelled(self, pull: PullRequest, **about: Any) -> Answered:
         """What the job does on a maintainer's label."""
         return self.report(pull, "pull_request_target", **{"label": ACCEPT_LABEL, "run": 8, **about})
 
@@ -463,7 +470,6 @@ def test_a_label_on_a_pull_request_of_dependabot_accepts_as_on_a_forks(
 ) -> None:
     """Its branch lies in this repository, but its own job could not write."""
     pull = job.pull_of_writer()
-    client = patient(job.proxy.url, job.github.token)
     job.runs(pull, {"actor": {"login": actor}})
     job.accepts(pull)
     issues = f"/repos/{job.github.repository}/issues"
@@ -475,7 +481,7 @@ def test_a_label_on_a_pull_request_of_dependabot_accepts_as_on_a_forks(
             job.github.ask("DELETE", f"{issues}/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
         else:
             job.github.label(pull.number, ACCEPT_LABEL)
-        report_fork(client, context, Settings(), Verdicts().at_base, artifact="rankgate")
+        job.does(context, Verdicts(), Settings(), job.github.token)
     assert job.concluded(pull) == concluded
 
 
@@ -610,9 +616,10 @@ def test_every_open_pull_request_of_that_head_is_judged_by_its_own_base_and_the_
         (second.number, release),
     ]
     assert report.verdict.value == "fail"
-    bodies = [job.github.comments(each.number)[0].body.splitlines()[1] for each in (first, second)]
-    assert "PASS" in bodies[0]
-    assert "FAIL" in bodies[1]
+    bodies = [job.github.comments(each.number)[0].body for each in (first, second)]
+    assert "✅ PASS." in bodies[0]
+    assert f"all reports of this commit. Fail: pull request #{second.number} fails." in bodies[0]
+    assert "❌ FAIL." in bodies[1]
     assert job.concluded(first) == ["failure"] * 2
 
 
@@ -716,8 +723,9 @@ def test_an_interruption_between_two_pull_requests_is_no_verdict(job: ReportingJ
         f"Fail: pull request #{second.number} fails",
     )
     assert (ended["conclusion"], ended["output"]["title"]) == ("failure", "Not judged: 1 problem with the inputs")
-    assert "the reporting job ended before there was a verdict" in ended["output"]["summary"]
-    assert job.github.comments(second.number) == []
+    assert "the job ended before there was a verdict" in ended["output"]["summary"]
+    (comment,) = job.github.comments(second.number)
+    assert "NOT JUDGED" in comment.body
 
 
 @pytest.mark.parametrize("event", ["push", "schedule", "pull_request_target"])
@@ -726,9 +734,7 @@ def test_a_workflow_of_another_event_is_not_ours_to_report(job: ReportingJob, ev
     context = job.context("workflow_run", pull)
     assert context.workflow_run is not None
     other = replace(context, workflow_run=replace(context.workflow_run, event=event))
-    found, told = report_fork(
-        patient(job.proxy.url, job.github.token), other, Settings(), Verdicts().at_base, artifact="rankgate"
-    )
+    found, told = job.does(other, Verdicts(), Settings(), job.github.token)
     assert found is None
     assert told.done == ["nothing to do: the workflow was not one of a fork's pull request"]
 
@@ -928,7 +934,5 @@ def test_with_an_app_the_merge_queue_never_waits_for_a_recording_that_failed(job
 def test_without_an_app_the_merge_queue_has_a_job_of_its_own(job: ReportingJob) -> None:
     pull = job.github.new_pull()
     queued = job.context("workflow_run", pull, queue_of(pull))
-    found, _ = report_fork(
-        patient(job.proxy.url, job.github.token), queued, Settings(), Verdicts().at_base, artifact="rankgate"
-    )
+    found, _ = job.does(queued, Verdicts(), Settings(), job.github.token)
     assert (found, job.concluded(pull)) == (None, [])

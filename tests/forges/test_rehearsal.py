@@ -28,7 +28,6 @@ from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
-from rankgate.forges.standing import Record, base_key
 from rankgate.model.report_text import decode_report
 from rankgate.model.waiver_use import ACCEPT_GOLD
 
@@ -89,6 +88,7 @@ class Team:
         *,
         merged: bool = False,
         failing: str | None = None,
+        page: str | None = None,
         event_name: str | None = None,
         **about: Any,
     ) -> Result:
@@ -97,7 +97,8 @@ class Team:
         Of a pull request the merge commit is checked out, as actions/checkout does, and the branch again afterwards.
         """
         self.runs += 1
-        ending = {"cancelled_before": cancelled_before, "failing": failing}
+        used = {"page": {"artifact-url": page}} if page else {}
+        ending = {"cancelled_before": cancelled_before, "failing": failing, "used": used}
         if event == "pull_request" and not merged and not (inputs or {}).get("base"):
             with self.merged(pull):
                 return self._job(event_name or event, event, pull, inputs or {}, about, ending)
@@ -268,6 +269,80 @@ def test_a_full_quota_of_artifacts_or_a_server_without_them_changes_no_verdict(t
         assert (left_out.code, left_out.outcomes["Keep the report"]) == (code, "skipped")
 
 
+def page_of(result: Result) -> tuple[str, Path]:
+    """The artifact's name and the file of the page that was to be uploaded."""
+    (given,) = [each.given for each in result.skipped_uses if each.id == "page"]
+    assert (given["archive"], given["overwrite"]) == ("false", "true")
+    return given["name"], Path(given["path"])
+
+
+def address(team: Team, number: int = 31) -> str:
+    return f"https://github.com/{team.github.repository}/actions/runs/7/artifacts/{number}"
+
+
+def test_the_page_is_kept_before_the_comment_that_leads_to_it(team: Team) -> None:
+    """And of an attempt of its own each: an artifact that takes another's place has another address."""
+    github, line = team.github, "[Page with every question]({})"
+    pull = github.new_pull()
+    team.retrieve("fail")
+    without = team.job("pull_request", pull, {"base": "none"})
+    plain = Path(without.outputs["report"]).read_text()
+    red = without
+    for number in (31, 32):
+        red = team.job("pull_request", pull, {"base": "none", "html": "true"}, page=address(team, number))
+        assert (red.code, red.outputs["verdict"]) == (1, "fail")
+        name, file = page_of(red)
+        assert (name, file.name) == ("rankgate.html", "rankgate.html"), "by this name an earlier one makes room"
+        html = file.read_text(encoding="utf-8")
+        assert "Content-Security-Policy" in html
+        assert "no rankings" not in html
+        (comment,) = github.comments(pull.number)
+        (check, *_) = github.check_runs(pull.head_sha)[::-1]
+        for text in (comment.body, red.summary, check["output"]["summary"], Path(red.outputs["comment"]).read_text()):
+            assert line.format(address(team, number)) in "\n".join(text.splitlines()[:6])
+    assert Path(red.outputs["report"]).read_text() == plain, "the page changes nothing of the report"
+    steps = list(red.outcomes)
+    assert steps.index("judge") < steps.index("page") < steps.index("Publish") < steps.index("Keep the report")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "ending"),
+    [
+        pytest.param({}, {"failing": "page"}, id="no room"),
+        pytest.param({"upload": "false"}, {}, id="nothing is uploaded"),
+        pytest.param({}, {"page": "https://evil.example/page.html"}, id="another address"),
+    ],
+)
+def test_without_an_address_there_is_neither_link_nor_failure(
+    team: Team, inputs: dict[str, str], ending: dict[str, Any]
+) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    done = team.job("pull_request", pull, {"base": "none", "html": "true", **inputs}, **ending)
+    assert (done.code, done.outputs["verdict"]) == (0, "pass")
+    (comment,) = team.github.comments(pull.number)
+    assert "Page with every question" not in comment.body
+    assert "[Run](" in comment.body
+
+
+def test_a_job_that_is_cancelled_while_it_keeps_the_page_has_its_verdict(team: Team) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    ended = team.job("pull_request", pull, {"base": "none", "html": "true"}, cancelled_before="page")
+    assert (ended.outcomes["page"], ended.outputs["verdict"]) == ("skipped", "pass")
+    assert team.conclusions(pull.head_sha) == ["success"]
+
+
+def test_every_gate_has_its_own_page_and_nothing_judged_has_none(team: Team) -> None:
+    pull = team.github.new_pull()
+    team.retrieve("pass")
+    named = team.job("pull_request", pull, {"base": "none", "html": "true", "gate-id": "search"}, page=address(team))
+    assert page_of(named)[0] == "rankgate-search.html"
+    (team.clone / "run.jsonl").unlink()
+    nothing = team.job("pull_request", pull, {"base": "none", "html": "true"})
+    assert (nothing.code, nothing.outcomes["page"]) == (2, "skipped")
+
+
 def test_the_bases_criteria_judge_too_so_a_lowered_threshold_opens_no_door(team: Team) -> None:
     criteria = team.clone / "ship-criteria.yaml"
     team.git("checkout", "-qb", "change")
@@ -364,13 +439,19 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
     proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
     plays_runs(proxy, pull, {})
-    reporting = team.job("workflow_run", pull)
+    reporting = team.job("workflow_run", pull, {"html": "true"}, page=address(team))
     assert reporting.code == 0, reporting.log
     assert reporting.outputs["verdict"] == "pass"
+    name, page = page_of(reporting)
+    assert name == "rankgate.html"
+    assert "Content-Security-Policy" in page.read_text(encoding="utf-8")
     report = decode_report(Path(reporting.outputs["report"]).read_bytes(), "report.json")
     assert report.untrusted_run
     (comment,) = github.comments(pull.number)
     assert "✅ PASS." in comment.body
+    assert f"[Page with every question]({address(team)}) · [Run](" in comment.body
+    assert f"[Criteria](https://github.com/{github.repository}/blob/{pull.base_sha}/ship-criteria.yaml)" in comment.body
+    assert reporting.summary.splitlines()[2] in comment.body
     assert "supplied by the pull request" in comment.body
     assert team.conclusions(pull.head_sha) == ["action_required"]
     assert github.merge(pull.number) == 422
@@ -398,20 +479,10 @@ def test_a_fork_leaves_its_run_also_where_its_own_job_has_no_access_to_the_basel
     assert kept.read_bytes() == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
 
 
-def test_a_reporting_job_that_was_killed_completes_the_check_that_it_began_and_makes_none(team: Team) -> None:
-    """The process that judged had no time to; the next step has. A job with nothing to report leaves nothing."""
+def test_a_reporting_job_that_was_cancelled_before_it_judged_leaves_nothing(team: Team) -> None:
     pull = team.github.fork_pull()
     assert team.job("workflow_run", pull, cancelled_before="judge").code == 0
     assert team.github.check_runs(pull.head_sha) == []
-
-    record = Record(run=7, attempt=1, pull=pull.number, base=base_key("main"), job="rankgate.yml/gate/0")
-    begun = {"name": CHECK, "head_sha": pull.head_sha, "external_id": record.text(), "status": "in_progress"}
-    team.github.do("POST", "/check-runs", begun, by=team.github.token)
-    ended = team.job("workflow_run", pull, cancelled_before="judge")
-    assert "check rankgate/verdict: failure" in ended.log
-    (check,) = team.github.check_runs(pull.head_sha)
-    assert (check["status"], check["conclusion"]) == ("completed", "failure")
-    assert "the job ended before there was a verdict" in check["output"]["summary"]
 
 
 def test_what_lies_in_the_checkout_is_not_run_while_the_action_installs_itself(team: Team, tmp_path: Path) -> None:

@@ -62,13 +62,13 @@ class Team:
     def moved(self, pull: PullRequest) -> None:
         """The job of the default branch that another base starts."""
         context = self.context(pull, "pull_request_target", action="edited", run=900)
-        conclude(self.client, context, report("not_judged"), Settings(), left_open=True)
+        conclude(self.client, context, report("not_judged"), Settings())
 
     def close(self, pull: PullRequest, event: str = "pull_request_target") -> None:
         """A pull request is closed, and the job that GitHub starts for that."""
         self.github.close(pull.number)
         context = self.context(pull, event, action="closed", run=900)
-        conclude(self.client, context, report("not_judged"), Settings(), left_open=True)
+        conclude(self.client, context, report("not_judged"), Settings())
 
     def says(self, pull: PullRequest) -> str | None:
         """What all checks of the commit conclude; it is an error where they do not agree."""

@@ -317,9 +317,31 @@ def test_without_a_retriever_the_committed_run_is_judged_and_nothing_is_installe
         "name": "Judge",
         "if": "${{ !cancelled() }}",
         "uses": "rankgate/rankgate@v1.2.3",
-        "with": {"run": "run.jsonl"},
+        "with": {"run": "run.jsonl", "html": "true"},
     }
-    assert "with" not in step(gate(run_shaped=True), "gate", "Judge"), "the criteria say how it is read"
+    assert "run" not in step(gate(run_shaped=True), "gate", "Judge")["with"], "the criteria say how it is read"
+
+
+@pytest.mark.parametrize("app", [None, 7], ids=["without an App", "with an App"])
+def test_whoever_judges_makes_the_page_and_nobody_else(app: int | None) -> None:
+    """The queue has no comment that could lead to one, and an Enterprise server has no address of an artifact."""
+    ours = {
+        (name, each["name"]): each.get("with", {}).get("html")
+        for made in (gate(app=app), report(app=app))
+        for name, job in made["jobs"].items()
+        for each in job["steps"]
+        if "rankgate/rankgate@" in each.get("uses", "")
+    }
+    assert {where for where, html in ours.items() if html} == {
+        ("report", "Judge and publish"),
+        *([] if app else [("gate", "Judge")]),
+    }
+    assert set(ours.values()) <= {None, "true"}
+    for text in (
+        gate_text(replace(JOB, app=app, enterprise=True)),
+        report_text(replace(JOB, app=app, enterprise=True)),
+    ):
+        assert "html" not in text
 
 
 def test_a_retriever_records_with_this_version_and_the_projects_own_requirements() -> None:
@@ -382,10 +404,10 @@ def test_a_gold_set_in_a_format_of_its_own_is_read_in_it() -> None:
 
 
 def test_criteria_in_a_place_of_their_own_are_named_to_the_action_in_both_workflows() -> None:
-    named = {"criteria": "gates/search.yaml"}
+    named = {"criteria": "gates/search.yaml", "html": "true"}
     assert step(gate(criteria="gates/search.yaml"), "gate", "Judge")["with"] == {**named, "run": "run.jsonl"}
     assert step(report(criteria="gates/search.yaml"), "report", "Judge")["with"] == named
-    assert "with" not in step(report(), "report", "Judge")
+    assert step(report(), "report", "Judge")["with"] == {"html": "true"}
 
 
 def test_the_apps_key_is_in_the_judging_job_alone_in_an_environment_of_its_own() -> None:
@@ -411,6 +433,7 @@ def test_the_apps_key_is_in_the_judging_job_alone_in_an_environment_of_its_own()
         },
     }
     assert ours["with"] == {
+        "html": "true",
         "token": "${{ steps.app.outputs.token }}",
         "bot-login": "${{ steps.app.outputs.app-slug }}[bot]",
     }

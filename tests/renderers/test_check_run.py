@@ -50,22 +50,22 @@ FAILS = replace(REPORT, gates=[RECALL])
         ),
         pytest.param(
             replace(FAILS, gates=[HOLDS, LATENCY, RECALL, SLOWER]),
-            "Fail: recall@5 fell by 10.0 pp, and 1 more gate",
+            "Fail: recall@5 fell by 10.0 pp; 1 more gate fails",
             id="two gates",
         ),
         pytest.param(
             replace(FAILS, gates=[RECALL, SLOWER, FLOOR]),
-            "Fail: recall@5 fell by 10.0 pp, and 2 more gates",
+            "Fail: recall@5 fell by 10.0 pp; 2 more gates fail",
             id="three gates",
         ),
         pytest.param(
             replace(FAILS, gates=[replace(RECALL, segment="lang:\u202e@all")]),
-            "Fail: in one segment, recall@5 fell by 10.0 pp",
+            "Fail: for one part of the questions, recall@5 fell by 10.0 pp",
             id="a segment, whose name is not ours",
         ),
         pytest.param(
             replace(FAILS, gates=[replace(SLOWER, segment="x"), RECALL]),
-            "Fail: recall@5 fell by 10.0 pp, and 1 more gate",
+            "Fail: recall@5 fell by 10.0 pp; 1 more gate fails",
             id="what holds for all comes first",
         ),
         pytest.param(PASSES, "Pass: all 3 gates pass", id="pass"),

@@ -138,7 +138,7 @@ def test_one_drawing_is_shown_and_its_letters_are_not_too_small(
     for page, _ in opened(chromium, tmp_path, dashboard(3), viewport={"width": width, "height": 900}):
         for figure in page.locator("figure").all():
             shown = [each for each in figure.locator("div").all() if each.is_visible()]
-            assert [each.get_attribute("class") for each in shown] == [f"drawn-{drawing}"]
+            assert [each.get_attribute("class") for each in shown] == [f"{drawing}"]
             scale = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
             assert shown[0].locator("svg").evaluate(scale) > 0.9
 
@@ -173,7 +173,7 @@ def test_a_point_names_its_run_and_two_that_are_chosen_say_how_to_compare_them(
 
     def choose(curve: Locator, run: str) -> None:
         if way == "mouse":
-            curve.locator(f'.drawn-wide g[data-run="{run}"] path').click()
+            curve.locator(f'.wide g[data-run="{run}"] path').click()
         else:
             curve.locator(f'button[data-run="{run}"]').press("Enter")
 
@@ -183,7 +183,7 @@ def test_a_point_names_its_run_and_two_that_are_chosen_say_how_to_compare_them(
         curve = page.locator(".curve").first
         panel = curve.locator(".picked")
         assert panel.inner_text().startswith("Point at a run")
-        curve.locator(f'.drawn-wide g[data-run="{third.id}"] path').hover()
+        curve.locator(f'.wide g[data-run="{third.id}"] path').hover()
         assert panel.inner_text() == f"{third.date}, run {third.id}, commit {str(third.commit)[:7]}: 80.0%"
         curve.locator("summary").click()
         choose(curve, third.id)
@@ -196,7 +196,7 @@ def test_a_point_names_its_run_and_two_that_are_chosen_say_how_to_compare_them(
         choose(curve, third.id)
         assert "Not neighbours" in panel.inner_text()
         assert f"diff {first.id} {third.id} " in panel.inner_text()
-        assert curve.locator(".drawn-wide g.chosen").count() == 2
+        assert curve.locator(".wide g.chosen").count() == 2
         assert events == []
 
 

@@ -199,17 +199,26 @@ SMALL = replace(PART, too_small=True)
     ("gates", "line"),
     [
         pytest.param([RECALL], "", id="no segments"),
-        pytest.param([PART, PART], "Segments: 2 hold.", id="all hold"),
-        pytest.param([PART, NOISE, SMALL], "Segments: 1 hold, 1 within noise, 1 too small to judge.", id="one of each"),
+        pytest.param([PART, replace(PART, segment="lang:es")], "Segments: 2 hold.", id="all hold"),
         pytest.param(
-            [PART, replace(NOISE, too_small=True)],
-            "Segments: 1 hold, 1 too small to judge.",
+            [PART, replace(NOISE, segment="lang:es"), replace(SMALL, segment="lang:zh")],
+            "Segments: 1 is within noise, 1 holds, 1 is too small to judge.",
+            id="one of each",
+        ),
+        pytest.param(
+            [PART, replace(NOISE, segment="lang:es", too_small=True)],
+            "Segments: 1 holds, 1 is too small to judge.",
             id="one that is too small is counted once, whatever its interval says",
         ),
         pytest.param(
-            [replace(PART, verdict=Verdict.FAIL), replace(PART, verdict=Verdict.WARN)],
-            "Segments: 1 fail, 1 warn.",
+            [replace(PART, verdict=Verdict.FAIL), replace(PART, segment="lang:es", verdict=Verdict.WARN)],
+            "Segments: 1 fails, 1 warns.",
             id="fail and warn",
+        ),
+        pytest.param(
+            [replace(PART, name="other"), replace(PART, verdict=Verdict.FAIL), SMALL],
+            "Segments: 1 fails.",
+            id="one that several gates look at counts once, as the hardest of them has it",
         ),
         pytest.param([replace(PART, judged_by="base")], "", id="what the base judges is counted with the head's"),
     ],
@@ -263,10 +272,11 @@ WORSE = "-28.0 pp in recall@5 (25 queries, fewer than the 30 that it takes)".rep
 @pytest.mark.parametrize(
     ("gates", "said"),
     [
-        pytest.param([fallen(1)], f"Got worse and does not block: 'lang:01' {WORSE}.", id="one"),
+        pytest.param([fallen(1)], f"Worse when looked at alone, which does not block: 'lang:01' {WORSE}.", id="one"),
         pytest.param(
             [small(0), fallen(3), fallen(2, -0.4)],
-            f"Got worse and does not block: 'lang:02' {WORSE.replace('28', '40')}; 'lang:03' {WORSE}.",
+            "Worse when looked at alone, which does not block: "
+            f"'lang:02' {WORSE.replace('28', '40')}; 'lang:03' {WORSE}.",
             id="the worst first",
         ),
         pytest.param([replace(fallen(1), verdict=Verdict.FAIL)], "", id="what fails has a row of its own"),

@@ -52,8 +52,8 @@ def test_of_many_questions_each_kind_has_some() -> None:
     gone = replace(MOVE, documents=[document(1, None)])
     lower = replace(MOVE, documents=[document(1, 8)])
     report = replace(REPORT, misses=[*[gone] * 40, *[lower] * 3], moved=Moved(worse=43, better=0))
-    assert [(heading, len(moves)) for heading, moves in moved_questions(report)] == [(GONE, 7), (LOWER, 3)]
-    assert moved_line(report) == "Here are 10 of the 43 that got worse, the worst of each kind first."
+    assert [(heading, len(moves)) for heading, moves in moved_questions(report)] == [(GONE, 4), (LOWER, 3)]
+    assert moved_line(report) == "Here are 7 of the 43 that got worse, the worst of each kind first."
 
 
 def test_what_left_the_first_k_is_shown_and_the_rest_is_folded() -> None:

@@ -18,7 +18,7 @@ from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Step, Tag, place_of
 from rankgate.renderers.pages.charts import chart
 from rankgate.renderers.pages.dashboard import change, events_of, notable, outlook, site_of
-from rankgate.renderers.pages.trend_chart import DAY, SIZES, Size, described, domain, spec_of
+from rankgate.renderers.pages.trend_chart import DAY, NARROW, WIDE, described, domain, spec_of
 
 TODAY = "2026-03-01"
 
@@ -61,6 +61,12 @@ def run(day: str, recall: float, mrr: float = 0.5, latency: float = 20, **said: 
             id="within noise",
         ),
         pytest.param("recall@1", Known(0.0, (0.0, 0.0)), ("about the same (±0.0 pp)", "was 80.0%"), id="nothing moved"),
+        pytest.param(
+            "recall@1",
+            Known(-0.0004, (-0.0007, -0.0001)),
+            ("about the same (±0.0 pp)", "95%: −0.1 to ±0.0 pp; was 80.0%"),
+            id="certain, and rounds to nothing",
+        ),
         pytest.param("recall@1", Known(0.1, None), ("about the same (+10.0 pp)", "was 80.0%"), id="no interval"),
         pytest.param("recall@1", None, ("not compared (+10.0 pp)", "was 80.0%"), id="rankings are not stored"),
     ],
@@ -71,7 +77,13 @@ def test_a_change_says_whether_it_is_one_and_by_how_much(
     metric = parse_metric(name)
     assert (
         change(
-            Step(before=0.8, size=paired.value if paired else 0.1, direction=metric.direction, paired=paired),
+            Step(
+                before=0.8,
+                size=paired.value if paired else 0.1,
+                direction=metric.direction,
+                unit=metric.unit,
+                paired=paired,
+            ),
             metric.unit,
         )
         == said
@@ -149,7 +161,7 @@ def times(layer: dict[str, Any], key: str = "t") -> list[float]:
 
 def test_a_plain_history_is_a_line_with_a_point_a_run_and_the_threshold() -> None:
     found = shown(run("2026-02-01", 0.8), run("2026-02-02", 0.6, verdict=Verdict.FAIL))
-    spec = spec_of(found.curves[0], found, SIZES[0])
+    spec = spec_of(found.curves[0], found, WIDE)
     assert marks(spec) == ["rule", "line", "point"]
     points = spec["layer"][2]
     assert times(points) == [place_of("2026-02-01") + 0.5, place_of("2026-02-02") + 0.5]
@@ -157,13 +169,13 @@ def test_a_plain_history_is_a_line_with_a_point_a_run_and_the_threshold() -> Non
     assert points["encoding"]["color"]["scale"] == {"domain": ["PASS", "FAIL"], "range": ["var(--pass)", "var(--fail)"]}
     assert points["encoding"]["shape"]["scale"] == {"domain": ["PASS", "FAIL"], "range": ["circle", "square"]}
     assert spec["layer"][0]["data"]["values"] == [{"v": 0.7}]
-    assert marks(spec_of(found.curves[1], found, SIZES[0])) == ["line", "point"], "a gate without a threshold"
+    assert marks(spec_of(found.curves[1], found, WIDE)) == ["line", "point"], "a gate without a threshold"
 
 
 def test_what_was_accepted_is_a_ring_and_a_line_up_to_the_end() -> None:
     one, two = run("2026-02-01", 0.8), run("2026-02-03", 0.6)
     found = shown(one, two, accepted=[one])
-    _, steps, rings, *_ = spec_of(found.curves[0], found, SIZES[0])["layer"]
+    _, steps, rings, *_ = spec_of(found.curves[0], found, WIDE)["layer"]
     assert [row["v"] for row in steps["data"]["values"]] == [0.8, 0.8]
     assert times(steps) == [place_of("2026-02-01") + 0.5, place_of("2026-03-02")]
     assert [row["v"] for row in rings["data"]["values"]] == [0.8]
@@ -183,7 +195,7 @@ def test_a_waiver_is_a_band_as_far_as_the_axis_goes_and_a_line_at_its_end(
     waived: tuple[str, str], band: tuple[str, str | None], end: str | None
 ) -> None:
     found = shown(run("2026-02-01", 0.8), run("2026-02-25", 0.8), waived=waived)
-    layers = spec_of(found.curves[0], found, SIZES[0])["layer"]
+    layers = spec_of(found.curves[0], found, WIDE)["layer"]
     first, last = domain(found)
     assert layers[0]["mark"]["type"] == "rect"
     assert times(layers[0]) == [max(place_of(band[0]), first)]
@@ -201,7 +213,7 @@ def test_the_axis_ends_today_however_long_a_waiver_counts(last: str) -> None:
 
 def test_a_waiver_shades_the_metric_that_it_is_about() -> None:
     found = shown(run("2026-02-01", 0.8), run("2026-02-25", 0.8), waived=("2026-02-05", "2026-02-10"))
-    shaded = ["rect" in marks(spec_of(curve, found, SIZES[0])) for curve in found.curves]
+    shaded = ["rect" in marks(spec_of(curve, found, WIDE)) for curve in found.curves]
     assert dict(zip((curve.metric for curve in found.curves), shaded, strict=True)) == {
         "recall@1": True,
         "mrr": False,
@@ -221,7 +233,7 @@ def test_releases_are_lines_and_the_newest_that_have_room_are_named(size: int, n
     found = shown(run("2026-02-01", 0.8), tags=tuple(tags))
     lines, texts = [
         layer
-        for layer in spec_of(found.curves[0], found, SIZES[size])["layer"]
+        for layer in spec_of(found.curves[0], found, (WIDE, NARROW)[size])["layer"]
         if "v" not in layer["data"]["values"][0]
     ]
     assert len(lines["data"]["values"]) == 5
@@ -231,8 +243,8 @@ def test_releases_are_lines_and_the_newest_that_have_room_are_named(size: int, n
 def test_who_cannot_see_the_chart_hears_its_numbers() -> None:
     found = shown(run("2026-02-01", 0.8), run("2026-02-02", 0.5), run("2026-02-03", 0.7))
     assert described(found.curves[0]) == (
-        "3 values, from 80.0% on 2026-02-01 to 70.0% on 2026-02-03; the lowest is 50.0%, the highest 80.0%. The table "
-        "below lists all of them."
+        "3 values, from 80.0% on 2026-02-01 to 70.0% on 2026-02-03; the lowest is 50.0%, the highest 80.0%; "
+        "today's limit is 70.0%. The table below lists all of them."
     )
 
 
@@ -256,9 +268,9 @@ def test_a_small_ceiling_of_a_waiver_is_no_ceiling_of_nothing() -> None:
     assert "0.04 pp" in pages["c.html"]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: size.name)
-def test_no_two_ticks_of_a_curve_read_alike_where_its_range_is_narrow(size: Size) -> None:
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_no_two_ticks_of_a_curve_read_alike_where_its_range_is_narrow(width: int) -> None:
     found = shown(run("2026-02-19", 0.941), run("2026-02-20", 0.944))
-    drawn = chart(spec_of(replace(found.curves[0], limits=()), found, size), name="a", title="t", description="d")
+    drawn = chart(spec_of(replace(found.curves[0], limits=()), found, width), name="a", title="t", description="d")
     ticks = re.findall(r">([0-9.]+%)</text>", drawn)
     assert len(set(ticks)) == len(ticks) > 2

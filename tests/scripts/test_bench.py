@@ -56,11 +56,16 @@ class TestWorkload:
         for name in names:
             assert (tmp_path / name).read_bytes().startswith((tiny / name).read_bytes())
 
-    def test_a_tagged_one_has_questions_and_tags_and_the_same_runs(self, tiny: Path, tmp_path: Path) -> None:
+    def test_a_tagged_one_has_questions_tags_and_a_corpus_and_the_same_runs(self, tiny: Path, tmp_path: Path) -> None:
         write_workload(tmp_path, TINY._replace(tagged=True))
         written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        corpus = [json.loads(line) for line in written.pop("corpus.jsonl").splitlines()]
         changed = {name for name, data in written.items() if data != (tiny / name).read_bytes()}
         assert changed == {"gold.jsonl", "workload.json"}
+        runs = [json.loads(line) for name in ("run.jsonl", "accepted.jsonl") for line in written[name].splitlines()]
+        listed = {item["chunk_id"] for line in runs for item in line["topk"][:10]}
+        assert sorted(each["id"] for each in corpus) == sorted(listed)
+        assert all(400 < len(each["text"]) < 800 for each in corpus)
         samples = [json.loads(line) for line in (tmp_path / "gold.jsonl").read_text().splitlines()]
         assert len({sample["input"]["question"] for sample in samples}) == TINY.queries
         assert len({tag for sample in samples for tag in sample["metadata"]["tags"]}) == 12 + 20

@@ -16,12 +16,13 @@ def test_the_committed_pictures_are_of_the_comment_that_the_demo_writes() -> Non
     assert shown == picture.demo_comment(), "run scripts/make_comment_picture.py"
 
 
-def test_the_script_writes_both_pictures_and_their_text(
+def test_the_script_writes_the_pictures_and_their_text(
     browser: str, node_modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["make_comment_picture.py", str(tmp_path)])
     assert picture.main() == 0
-    pictures = [(tmp_path / f"comment-{theme}.png").read_bytes() for theme in picture.FRAMES]
-    assert len(set(pictures)) == 2
+    names = [f"{what}-{theme}.png" for what in ("comment", "report") for theme in picture.FRAMES]
+    pictures = [(tmp_path / name).read_bytes() for name in names]
+    assert len(set(pictures)) == 4
     assert all(data.startswith(b"\x89PNG") and len(data) > 50_000 for data in pictures)
     assert (tmp_path / "comment.txt").read_text(encoding="utf-8") == picture.demo_comment()

@@ -15,9 +15,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, output, summarize, this_job, variable
+from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.check import judge as judged
 from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at, token_of
 from rankgate.cli.options import today
@@ -25,6 +27,7 @@ from rankgate.cli.signals import interrupted_once
 from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.files.writing import write_atomic
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import QUEUED, at_merge, at_tip, base_branch
 from rankgate.forges.base_checkout import BaseCheckout, unjudged_note
@@ -32,18 +35,19 @@ from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import context_of
-from rankgate.forges.fork import concerns_forks, report_fork
-from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, publish
+from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_each
+from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, linked
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
 from rankgate.gates.compose import internal_error, not_judged
 from rankgate.model.report import Report, exit_code
+from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
 
-NO_BASE, INTERRUPTED = "none", 130
+NO_BASE, INTERRUPTED, _PULLS = "none", 130, "pulls.json"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
 _KEY = "whoever can push can use your App's token; write the workflows again: rankgate init --github --force --app ID"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
@@ -92,6 +96,7 @@ def judge() -> int:
         return 0  # a fork's workflow or a label that needs no report
     keep(job, report)
     output(
+        page=_page(job, report),
         verdict=report.verdict.value,
         report=str(job.upload / "report.json"),
         comment=str(job.upload / "comment.md"),
@@ -105,23 +110,22 @@ def judge() -> int:
 def publish_all() -> int:
     """Fill the step summary, comment and complete the check, also where the job was cancelled before a verdict."""
     job = this_job()
-    left = kept(job)
-    report = left or not_judged(Inputs(date=today()), [Problem(_ENDED)])
-    if concerns_forks(job.context):
-        if left:
-            summarize(job)  # it was published as it was judged
-        else:  # there was nothing to report, or the job was ended on the way
+    found, left, ended = _pulls(job), kept(job), not_judged(Inputs(date=today()), [Problem(_ENDED)])
+    if concerns_forks(job.context) and not found:  # there was nothing to report
+        if job.context.settles:
             with interrupted_once():
-                _publish(job, lambda client: conclude(client, job.context, report, settings_of(job), left_open=True))
+                _publish(job, lambda client: conclude(client, job.context, ended, settings_of(job)))
         return 0
+    settings = settings_of(job, None if found else left)
+    first, *others = found or [Judged(job.context, left, settings.template)]
+    first = replace(first, context=replace(first.context, page_url=job.context.page_url))
     try:
-        if left is None:
-            keep(job, report)
+        keep(job, linked(first.report or ended, first.context, settings))
         summarize(job)
     finally:  # whatever becomes of the summary
-        if job.publishes:
+        if found or job.publishes:
             with interrupted_once():
-                _publish(job, lambda client: publish(client, job.context, report, settings_of(job, report)))
+                _publish(job, lambda client: publish_each(client, [first, *others], settings, ended))
         else:
             print(annotation("notice", _READ_ONLY if job.context.pull else _READ_ONLY_PUSH))
     return 0
@@ -172,7 +176,7 @@ def settings_of(job: Job, report: Report | None = None) -> Settings:
     return Settings(
         gate=inputs.gate_id,
         login=inputs.bot_login,
-        comment=inputs.comment != "never",
+        comment="always" if inputs.comment == "auto" else inputs.comment,
         fresh=inputs.fresh_comment == "true",
         fail_on=inputs.fail_on,
         template=template,
@@ -198,7 +202,8 @@ def _judged(job: Job) -> Report:
     except RankgateError as error:
         return not_judged(named, error.problems)
     named, missing = _with_verdicts(job, replace(named, base=base, branch=branch, tip=tip))
-    report = judged(replace(named, labels=_labels(job)))
+    page = {"details": SHOWN_ITEMS, "texts": True} if job.page else {}
+    report = judged(replace(named, labels=_labels(job), **page))
     return replace(report, notes=[*report.notes, missing]) if missing else report
 
 
@@ -278,23 +283,43 @@ def _labels(job: Job) -> tuple[SetLabel, ...]:
 
 
 def _fork_report(job: Job) -> Report | None:
-    """What the reporting job says of a fork's run, published as it goes."""
+    """The worst that the reporting job says of a fork's run."""
     inputs = job.inputs
     named = {"--criteria": inputs.criteria, "--gold": inputs.gold, "--baseline": inputs.baseline}
     arguments = {flag: path for flag, path in named.items() if path}
     at_base = BaseCheckout(
-        repository=Path.cwd(), date=today(), arguments=arguments, template_path=inputs.template, store=job.store
+        repository=Path.cwd(),
+        date=today(),
+        arguments=arguments,
+        template_path=inputs.template,
+        store=job.store,
+        pages=job.page and job.directory,
     )
-    artifact, report = artifact_name(inputs.gate_id), None
-
-    def work(client: Client) -> Told:
-        nonlocal report
-        report, outcome = report_fork(client, job.context, settings_of(job), at_base, artifact=artifact)
-        return outcome
-
+    artifact, settings, left = artifact_name(inputs.gate_id), settings_of(job), job.directory / _PULLS
     with interrupted_once():
-        _publish(job, work)
-    return report
+        _publish(job, lambda client: judge_fork(client, job.context, settings, at_base, artifact, left))
+    return next((each.report for each in _pulls(job)), None)
+
+
+def _pulls(job: Job) -> list[Judged]:
+    """What the reporting job knows of the pull requests with its commit; none in another job."""
+    file = job.directory / _PULLS
+    return msgspec.json.decode(file.read_bytes(), type=list[Judged]) if file.is_file() else []
+
+
+def _page(job: Job, report: Report) -> str:
+    """The path of `report.html`, which is uploaded before the comment leads to it; empty where there is none."""
+    if job.page is None or report.verdict is Verdict.NOT_JUDGED:
+        return ""
+    try:
+        if pull := next((each.context.pull for each in _pulls(job)), None):  # made where the rankings are
+            (job.directory / f"{pull.number}.html").replace(job.page)
+        else:
+            write_atomic(job.page, RENDERERS["html"](report))
+    except Exception as error:  # noqa: BLE001 -- a page that cannot be made changes no verdict
+        print(annotation("warning", f"there is no page: {error}"))
+        return ""
+    return str(job.page)
 
 
 def _publish(job: Job, act: Callable[[Client], Told]) -> None:

@@ -30,11 +30,12 @@ class ActionInputs(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str | None = None
     base: str | None = None
     fail_on: Literal["fail", "warn"] = "fail"
-    comment: Literal["auto", "always", "never"] = "auto"
+    comment: Literal["auto", "always", "changed", "failing", "never"] = "auto"
     fresh_comment: Literal["true", "false"] = "false"
     template: str | None = None
     gate_id: str = DEFAULT_GATE
     judge: Literal["true", "false"] = "false"
+    html: Literal["true", "false"] = "false"
     push_check: Literal["true", "false"] = "false"
     report: str | None = None
     bot_login: str = ACTIONS_LOGIN
@@ -51,6 +52,11 @@ class Job(msgspec.Struct, frozen=True):
     def upload(self) -> Path:
         """What becomes the artifact."""
         return self.directory / "upload"
+
+    @property
+    def page(self) -> Path | None:
+        """Where `report.html` goes, by the name of its artifact; None where none is wanted."""
+        return self.directory / f"{artifact_name(self.inputs.gate_id)}.html" if self.inputs.html == "true" else None
 
     @property
     def store(self) -> Path | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
-from msgspec.structs import replace
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict, replace
 
 from rankgate.baselines.base import open_record
 from rankgate.baselines.memory import lookup
@@ -39,6 +38,13 @@ from rankgate.renderers.phrases import rank_move
 USUAL = 20  # entries of the history, and of a list of queries
 MAX_METRICS = 4
 HEADINGS = ("id", "date", "commit", "branch", "verdict", "queries", "reason")
+
+
+class ListedRecord(Record, frozen=True, kw_only=True):
+    """A record with its id, without the digest of each gold query; the history says whether it was accepted."""
+
+    id: str
+    accepted: bool | UnsetType = UNSET
 
 
 def add_history(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +94,7 @@ def history(arguments: argparse.Namespace) -> str | Sequence[Block]:
     listed = records if arguments.all else records[-USUAL:]
     ids = {record.id for record in accepted}
     if arguments.format == "json":
-        return as_json([{**described(record), "accepted": record.id in ids} for record in listed])
+        return as_json([described(record, accepted=record.id in ids) for record in listed])
     if not listed:
         return [f"nothing has been {'accepted' if arguments.accepted else 'recorded'} in {memory.spec} yet"]
     names = list(dict.fromkeys(name for record in listed for name in record.scores))[:MAX_METRICS]
@@ -127,12 +133,10 @@ def diff(arguments: argparse.Namespace) -> str | Sequence[Block]:
     return lines
 
 
-def described(record: Record) -> dict[str, Any]:
-    """A record as JSON shows it: with its id, without the digest of each gold query."""
-    value: dict[str, Any] = {"id": record.id, **msgspec.to_builtins(record)}
-    if isinstance(value["gold"], dict):
-        value["gold"] = {key: each for key, each in value["gold"].items() if key != "judged"}
-    return value
+def described(record: Record, *, accepted: bool | UnsetType = UNSET) -> ListedRecord:
+    """A record as JSON shows it."""
+    kept = replace(record, gold=record.gold and replace(record.gold, judged=None))
+    return ListedRecord(**asdict(kept), id=record.id, accepted=accepted)
 
 
 def answers_text(record: Record) -> str:

@@ -6,8 +6,8 @@ import argparse
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rankgate.baselines.base import open_record
@@ -25,7 +25,7 @@ from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block
 
 
-class Verified(NamedTuple):
+class Verified(Struct, frozen=True):
     """How much was looked at, and what is wrong with it."""
 
     records: int
@@ -77,7 +77,7 @@ def verify(arguments: argparse.Namespace) -> str | Sequence[Block]:
     result = verified(memory)
     counts = f"{count_text(result.records, 'record')} and {count_text(result.runs, 'run file')}"
     lines: list[Block] = [f"{memory.spec}: {counts} looked at", *([] if result.problems else ["all whole"])]
-    summary = as_json(result._asdict()) if arguments.format == "json" else lines
+    summary = as_json(result) if arguments.format == "json" else lines
     if result.problems:
         say(summary)
         raise RankgateError(result.problems)

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_in
 from rankgate.check import check
-from rankgate.cli.inputs import inputs_of, open_store
+from rankgate.cli.inputs import file_of, inputs_of, open_store, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import Inputs
-from rankgate.errors import Problem, RankgateError
+from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.gates.compose import internal_error, not_judged
 from rankgate.metrics.parallel import Watch, unwatched
@@ -67,6 +67,8 @@ def parser() -> argparse.ArgumentParser:
         "rankings (pip install 'rankgate[html]'), .xml JUnit for GitLab and Jenkins, .badge.json an endpoint for a "
         "badge of shields.io; repeats"
     )
+    corpus = "the indexed passages as JSONL (id and text a line), for -o FILE.html where runs do not state their texts"
+    options.add_argument("--corpus", metavar="FILE", help=corpus)
     options.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=output)
     forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
     text = "what to print (default: terminal; github: annotations for the Actions log)"
@@ -81,6 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
     formats = [(path, format_for(path)) for path in arguments.output]
     details = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
+    if arguments.corpus is not None and details is None:
+        raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
+    refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline", "corpus")))
     report = judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
     problems: list[Problem] = []
     for path, form in formats:
@@ -121,6 +126,8 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         labels=labels,
         open_store=cache(store),
         details=details,
+        texts=details is not None,
+        corpus=arguments.corpus,
         part=arguments.gold_part,
         verdicts=arguments.verdicts,
         awaits=arguments.awaits,

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -18,7 +19,7 @@ from rankgate.files.environment import api_url, token_in
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.publish import Settings, Told, announce, joined, publish
+from rankgate.forges.publish import Settings, Told, When, announce, joined, publish
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import add_summary
 from rankgate.gates.compose import not_judged
@@ -58,7 +59,9 @@ def parser() -> argparse.ArgumentParser:
     base = "read the template at this git ref (default in a job: the pull request's base, which must be fetched)"
     options.add_argument("--base", metavar="REF", help=base)
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
-    options.add_argument("--no-comment", action="store_true", help="post the check alone")
+    when = "when there is a comment: changed, once a verdict is not pass; failing, once the check is no success"
+    options.add_argument("--comment", choices=get_args(When), default="always", help=when)
+    options.add_argument("--no-comment", dest="comment", action="store_const", const="never", help="the same as never")
     options.add_argument("--no-check", action="store_true", help="post the comment alone")
     options.add_argument("--repository", metavar="OWNER/NAME", help="default: that of the job")
     options.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job's event)")
@@ -77,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = Settings(
         gate=checked_gate_id(arguments.gate_id),
         login=arguments.bot_login,
-        comment=not arguments.no_comment,
+        comment=arguments.comment,
         check=not arguments.no_check,
         fresh=arguments.fresh_comment,
         fail_on=arguments.fail_on,

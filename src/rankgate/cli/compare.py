@@ -5,30 +5,37 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
+from rankgate import __version__
+from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, file_of, open_store, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_workers, make_parser, processes
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import deepest_cutoff, gold_of, named_run
+from rankgate.criteria.inputs import Inputs, deepest_cutoff, gold_of, named_run
+from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import part_notes
-from rankgate.errors import on_one_line
-from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import Comparison, baseline_column, compare, same_lists
-from rankgate.metrics.estimates import Estimate, estimate
+from rankgate.errors import bad_input, on_one_line
+from rankgate.files.writing import write_atomic
+from rankgate.gates.compose import SHOWN, with_details
+from rankgate.metrics.base import Kind, Metric
+from rankgate.metrics.comparison import Comparison, compare
+from rankgate.metrics.estimates import Estimate
+from rankgate.metrics.evaluation import RunComparison
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import listed, scored
-from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries
-from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.metrics.scored_run import Compared, ScoredRun, scored_pair
+from rankgate.metrics.scoring import Tally
+from rankgate.model.differences import run_differences
+from rankgate.model.report import BaselineSource, Provenance, Report, Source
+from rankgate.model.values import Gold, Ranking, Scores, Verdict
 from rankgate.model.wording import count_text, delta_text, interval_text, value_text
 from rankgate.renderers.blocks import Table
 from rankgate.renderers.phrases import NOTHING
 
-Compared = Comparison | Estimate | None  # an estimate where the metric compares with A by itself
+USUAL = "recall@5"  # leads where it is among the metrics
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,43 +51,75 @@ def parser() -> argparse.ArgumentParser:
     add_gold(options, parts=True)
     add_criteria(options)
     add_metrics(options)
+    page = "write a page with curves, segments and every question (pip install 'rankgate[html]')"
+    options.add_argument("-o", "--output", metavar="FILE.html", help=page)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     add_workers(options)
     return options
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score both, pair them, print."""
+    """Score both, pair them, write the page, print."""
+    page: str | None = arguments.output
+    if page is not None and not page.lower().endswith(".html"):
+        raise bad_input("compare writes pages alone; name a file.html, or print numbers with --format json", file=page)
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
     workers = processes(arguments)
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
-    plan = plan_of(arguments, criteria)
+    plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset())
     read = partial(named_run, needs=plan.needs, deepest=deepest_cutoff(plan, gold), open_store=open_store)
-    runs = [read(a), read(b)]
-    # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
-    depth = min((run.depth for run in runs if run.depth), default=None)
-    plan = replace(plan, depth=depth, keep_matched=Need.BASELINE in plan.needs)
-    scored_runs = []
-    for file, opened in zip((a, b), runs, strict=True):
-        scored_runs.append(scored(gold, opened, plan, partial(read, file), workers=workers, watch=bar))
-        scores = scored_runs[-1].scores
-        require_gold_queries(scores, opened.name, gold)
-        if opened.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
-            require_fields(scores, plan, opened.name)
-        plan = replace(plan, baseline_ids=ids_of(scores, plan))
-    before, after = (each.scores for each in scored_runs)
-    before = listed(gold, plan, scored_runs[1], scored_runs[0]) or before
-    compared = [(metric, _compared(metric, before, after)) for metric in plan.metrics]
-    if arguments.format == "json":
-        queries = {"total": len(after.query_ids), "missing_a": len(before.missing), "missing_b": len(after.missing)}
-        described = {metric.name: in_numbers(pairs) for metric, pairs in compared}
-        say(as_json({"metrics": described, "queries": queries}))
-        return 0
+    scored_runs, compared = scored_pair(gold, [partial(read, a), partial(read, b)], plan, workers=workers, watch=bar)
     absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
-    say([comparison_table(compared), *([""] if absent else []), *absent, *part_notes(gold)])
+    if page is not None:
+        from rankgate.renderers.pages.report import render_report
+
+        report = _report(gold, plan, scored_runs, compared, [*absent, *part_notes(gold)])
+        write_atomic(page, render_report(report, judged=False))
+    if arguments.format == "json":
+        missing = (len(each.scores.missing) for each in scored_runs)
+        by_name = {metric.name: pairs for metric, pairs in compared.items()}
+        say(as_json(RunComparison(by_name, len(gold.samples), *missing).to_dict()))
+        return 0
+    say([comparison_table(compared.items()), *([""] if absent else []), *absent, *part_notes(gold)])
     return 0
+
+
+def _report(
+    gold: Gold, plan: Plan, runs: Sequence[ScoredRun], pairs: Mapping[Metric, Compared], notes: list[str]
+) -> Report:
+    """What the page shows, without a gate: recall@5 leads, else the first metric of relevant documents."""
+    leading = min(plan.metrics, key=lambda metric: (metric.name != USUAL, metric.kind is not Kind.RELEVANCE))
+    a, b = (each.run for each in runs)
+    old, new = (each.scores for each in runs)
+    report = Report(
+        verdict=Verdict.NOT_JUDGED,
+        summary=_summary(leading, pairs[leading]),
+        notes=notes,
+        segments=by_tag(gold, plan.metrics, new, old, leading),
+        differences=run_differences(a.provenance, b.provenance),
+        provenance=Provenance(
+            rankgate=__version__,
+            date="",
+            gold=Source(path=gold.name, format=gold.format),
+            run=Source(path=b.name, format=b.format, about=b.provenance),
+            baseline=BaselineSource(path=a.name, format=a.format, about=a.provenance),
+            depth=min((each.run.depth for each in runs if each.run.depth), default=None),
+        ),
+    )
+    shown = Inputs(date="", details=SHOWN_ITEMS, texts=True)
+    return with_details(report, shown, None, gold, plan, runs[::-1], old, leading)
+
+
+def _summary(metric: Metric, pairs: Compared) -> str:
+    """`B against A: recall@5 −6.1 points, 41 of 192 questions worse, 12 better`."""
+    if not isinstance(pairs, Comparison):
+        value = f"is {value_text(pairs.value, metric.unit)}" if pairs else "has no value in both runs"
+        return f"B against A: {metric.name} {value}"
+    points = delta_text(pairs.delta, metric.unit).replace(" pp", " points")
+    moved = f"{pairs.worse:,} of {count_text(pairs.n_pairs, 'question')} worse, {pairs.better:,} better"
+    return f"B against A: {metric.name} {points}, {moved}"
 
 
 def absent_lines(absent: Sequence[tuple[str, int]]) -> list[str]:
@@ -90,13 +129,6 @@ def absent_lines(absent: Sequence[tuple[str, int]]) -> list[str]:
         for name, count in absent
         if count
     ]
-
-
-def _compared(metric: Metric, before: Scores, after: Scores) -> Compared:
-    column, same = baseline_column(metric, after), partial(same_lists, metric, after, before)
-    if Need.BASELINE in metric.needs:
-        return estimate(column, metric, clusters=after.clusters)
-    return compare(metric, column, baseline_column(metric, before), clusters=after.clusters, same=same)
 
 
 def compared_with(
@@ -129,13 +161,3 @@ def _cells(metric: Metric, pairs: Compared) -> Sequence[str]:
     change = (delta_text(pairs.delta, unit), interval_text(ci, unit, change=True) or NOTHING)
     same = pairs.n_pairs - pairs.better - pairs.worse
     return (value_text(pairs.baseline, unit), value, *change, *map(str, (pairs.better, pairs.worse, same)))
-
-
-def in_numbers(pairs: Compared) -> dict[str, Any] | None:
-    """As plain values; None where no query has a value in both."""
-    if pairs is None:
-        return None
-    if isinstance(pairs, Estimate):
-        return {"a": None, "b": pairs.value, "delta": None, "ci": pairs.ci, "n_pairs": pairs.n}
-    change = {"a": pairs.baseline, "b": pairs.value, "delta": pairs.delta, "ci": pairs.ci, "n_pairs": pairs.n_pairs}
-    return {**change, "better": pairs.better, "worse": pairs.worse}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +21,7 @@ from rankgate.cli.judge_checks import CHECKS, add_checks
 from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
 from rankgate.cli.judge_labels import add_actions, run_action
 from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
-from rankgate.cli.output import say
+from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria, find_criteria, load_criteria
@@ -365,13 +364,11 @@ def _json(job: Job, about: Mapping[str, list[str]], planned: Planned, outcome: O
     if outcome:
         for name, run in job.runs.items():
             missing = outcome.unjudged[name]
-            unjudged = {kind.value: count for kind, count in missing.items()}
+            unjudged = {kind.value: count for kind, count in missing.items()}  # msgspec 0.21 takes no enum as a key
             found[name] = {"judged": len(run.answers) - missing.total(), "unjudged": unjudged}
         found["calls"], found["tokens"], _ = outcome.spent
-        found["models"], found["verdicts"] = dict(outcome.models), redacted(output)
+        found["models"], found["verdicts"] = outcome.models, redacted(output)
         found["failed"] = {kind.value: count for kind, count in outcome.failed.items()}
-        stopped = outcome.stopped
-        found["stopped"] = stopped and {"kind": stopped.kind.value, "number": stopped.number}
+        found["stopped"] = (why := outcome.stopped) and {"kind": why.kind, "number": why.number}
     own = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}
-    whole = {"judge": own, **about, "plan": plans, "outcome": found or None}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    return as_json({"judge": own, **about, "plan": plans, "outcome": found or None})

@@ -1,14 +1,89 @@
-"""`rankgate schema`: the JSON Schema of the ship criteria, or of waivers, for editors."""
+"""`rankgate schema`: the JSON Schema of the ship criteria, of waivers, or of what a command prints as JSON."""
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
+from typing import Any, Literal
 
+import msgspec
+
+from rankgate.baselines.records import Log, Record
+from rankgate.cli.baseline_look import ListedRecord
+from rankgate.cli.baseline_tend import Verified
 from rankgate.cli.options import make_parser
 from rankgate.criteria import Criteria
 from rankgate.criteria.parts import json_schema
 from rankgate.criteria.waivers import WaiverFile
+from rankgate.diagnosis.misses import Misses, QueryExplained
+from rankgate.gates.acceptance import GateChange
+from rankgate.gates.explain import GateExplained
+from rankgate.gates.noise import Noise
+from rankgate.judge.drift import Drift
+from rankgate.model.answers import JudgeMark, UnjudgedKind
+from rankgate.model.calibration import Calibration
+from rankgate.model.report import JudgedValue, Movement, ReportFile
+from rankgate.model.values import Direction, Distribution, Interval, Unit, Verdict
+
+# A shape is a type, whose schema msgspec knows; an object by its keys, of which those with ? may be absent, or
+# {"*": the shape of every value}; [the shape of every entry]; or (one shape, or another).
+Shape = dict[str, Any]
+_CI, _FLOAT, _TEXTS, _SPENT = Interval | None, float | None, list[str], {"calls": int, "tokens": int}
+_CHANGE: Shape = {"a": _FLOAT, "b": float, "delta": _FLOAT, "ci": _CI, "n_pairs": int, "better?": int, "worse?": int}
+_SCORED: Shape = {"value": _FLOAT, "ci": _CI, "n": int, "undefined": int, "distribution": Distribution | None}
+_SCORED |= {"with_judge?": JudgedValue | None, "as_of?": (_CHANGE, None)}
+_COUNTS = {"total": int, "missing": int, "unjudged": int, "duplicates": int}
+_AS_OF = {"queries": int, "changed": int, "left_out": int, "undated": int}
+_PARAMETER = {"default": str | float | bool | None, "required": bool, "choices?": _TEXTS, "meaning": str}
+_METRIC: Shape = {"kind": Literal["metric", "view", "gain"], "name": str, "written": _TEXTS, "meaning": str}
+_METRIC |= {"aliases?": _TEXTS, "stands_for?": dict[str, str], "formula?": str, "direction?": Direction | None}
+_METRIC |= {"unit?": Unit, "low?": _FLOAT, "high?": _FLOAT, "cutoff?": str, "absent?": _FLOAT, "judge_bounds?": bool}
+_METRIC |= {"parameters": {"*": _PARAMETER}, "views?": _TEXTS, "description": str}
+_METRIC |= {"needs": {"run": _TEXTS, "gold": _TEXTS, "baseline": _TEXTS, "judge": _TEXTS}}
+_PLAN = {"answers": int, "cached": int, **_SPENT, "ignored": int, "unanswered": int, "textless": int}
+_KINDS, _STOPPED = dict[UnjudgedKind, int], {"kind": UnjudgedKind, "number": int | None}
+_OF_RUN = {"judged": int, "unjudged": _KINDS}
+_OUTCOME: Shape = {"run": _OF_RUN, "baseline?": _OF_RUN, "anchor?": _OF_RUN, **_SPENT, "models": dict[str, int]}
+_OUTCOME |= {"verdicts": str, "failed": _KINDS, "stopped": (_STOPPED, None)}
+_JUDGE: Shape = {"judge": {"id": str, "model": str, "structured": str, "tried": bool}, "metrics": _TEXTS}
+_JUDGE |= {"needs": _TEXTS, "plan": {"*": _PLAN}, "outcome": (_OUTCOME, None)}
+_DRIFT: Shape = {"judge": JudgeMark, "plan": _SPENT, "verdict?": Literal["drifted", "not_seen", "not_judged"]}
+_DRIFT |= {"drift?": Drift, "calls?": int, "tokens?": int}
+_EACH = dict.fromkeys(("equal", "a", "b", "change"), float)
+_CLAIM, _NAMED = dict.fromkeys(("query_id", "about", "claim", "a", "b"), str), {"judge": str, "model": str}
+_COMPARED: Shape = {"a": _NAMED, "b": _NAMED, "answers": int, "left": int, "claims": int, "kappa": _FLOAT}
+_COMPARED |= {"metrics": [{"metric": str, "unit": Unit, "answers": int, **_EACH, "ci": _CI}], "disagreements": [_CLAIM]}
+_MOVED = {"metric": str, "people": float, "judge": float, "pairs": int, "ci": tuple[float, float]}
+_DIFFERING = {"item": str, "n": int, "people": dict[str, str], "judge": str, "passage": str}
+_CALIBRATED: Shape = {"answers": int, "labelled": int, "changes?": [_MOVED], "labels_needed?": dict[str, int | None]}
+_CALIBRATED |= {"output?": str, "calibration?": Calibration, "disagreements": [_DIFFERING]}
+_ACCEPTED = {"id": str, "added": bool, "accepted": bool, "record": Record, "changes": list[GateChange]}
+# What each command prints by `--format json`.
+OUTPUTS: dict[str, Any] = {
+    "report": ReportFile,
+    "explain": (
+        {"explains": Literal["gate"], "verdict": Verdict, "summary": str, "gates": list[GateExplained]},
+        {"explains": Literal["query"], "query": QueryExplained},
+        {"explains": Literal["misses"], "misses": Misses},
+    ),
+    "score": {"metrics": {"*": _SCORED}, "queries": _COUNTS, "as_of?": _AS_OF},
+    "compare": {"metrics": {"*": (_CHANGE, None)}, "queries": {"total": int, "missing_a": int, "missing_b": int}},
+    "noise": {"metrics": dict[str, Noise | None], "runs": [{"path": str, "missing": int}], "queries": int},
+    "metrics": [_METRIC],
+    "judge": _JUDGE,
+    "judge-drift": _DRIFT,
+    "judge-compare": _COMPARED,
+    "judge-calibrate": _CALIBRATED,
+    "baseline-accept": _ACCEPTED,
+    "baseline-record": _ACCEPTED,
+    "baseline-show": {"spec": str, "accepted": ListedRecord | None, "anchors": list[ListedRecord]},
+    "baseline-history": list[ListedRecord],
+    "baseline-diff": {"a": str, "b": str, "metric": str, "moved": list[Movement]},
+    "baseline-anchor": {"added": bool, "record": ListedRecord},
+    "baseline-prune": {"log": Log, "pruned": bool, "records": list[ListedRecord]},
+    "baseline-verify": Verified,
+}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -19,14 +94,44 @@ def parser() -> argparse.ArgumentParser:
         "# yaml-language-server: $schema=ship-criteria.schema.json",
         "rankgate schema > ship-criteria.schema.json",
         "rankgate schema --waivers > ship-waivers.schema.json",
+        "rankgate schema --of report > report.schema.json",
     )
-    options.add_argument("--waivers", action="store_true", help="the schema of ship-waivers.yaml")
+    one = options.add_mutually_exclusive_group()
+    one.add_argument("--waivers", action="store_true", help="the schema of ship-waivers.yaml")
+    one.add_argument("--of", choices=OUTPUTS, help="of report.json, or of what a command prints by --format json")
     return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the schema."""
     file = (WaiverFile, "rankgate waivers") if arguments.waivers else (Criteria, "rankgate ship criteria")
-    schema = json_schema(*file)
-    print(json.dumps(schema, indent=2, ensure_ascii=False))
+    print(json.dumps(output_schema(arguments.of) if arguments.of else json_schema(*file), indent=2, ensure_ascii=False))
     return 0
+
+
+def output_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of one of `OUTPUTS`, in the draft 2020-12; it refuses keys that it does not name."""
+    parts: dict[str, Any] = {}
+    whole = _schema(OUTPUTS[name], parts)
+    for part in parts.values():
+        part.update({"additionalProperties": False} if "properties" in part else {})
+        part["description"] = inspect.cleandoc(part["description"])
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"rankgate {name}"}
+    return {**about, **whole, "$defs": parts}
+
+
+def _schema(shape: Any, parts: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a shape; what it refers to by name is added to the parts."""
+    if isinstance(shape, tuple):
+        return {"anyOf": [_schema(each, parts) for each in shape]}
+    if isinstance(shape, list):
+        return {"type": "array", "items": _schema(shape[0], parts)}
+    if not isinstance(shape, dict):
+        [schema], named = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
+        parts.update(named)
+        return schema
+    if "*" in shape:
+        return {"type": "object", "additionalProperties": _schema(shape["*"], parts)}
+    keys = {key.removesuffix("?"): _schema(each, parts) for key, each in shape.items()}
+    required = [key for key in keys if key in shape]
+    return {"type": "object", "properties": keys, "required": required, "additionalProperties": False}

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.cli.compare import Compared, compared_with, comparison_table, in_numbers
+from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import as_json, say
@@ -21,7 +21,9 @@ from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, estimate
+from rankgate.metrics.evaluation import in_numbers
 from rankgate.metrics.parallel import score_run
+from rankgate.metrics.scored_run import Compared
 from rankgate.metrics.scoring import require_fields, require_gold_queries, valid_on
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text, interval_text, value_text

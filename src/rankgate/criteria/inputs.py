@@ -36,19 +36,22 @@ OpenStore = Callable[[str, str | None, FieldMap | None], BaselineStore]
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller names; `date` is the only clock.
 
-    Criteria that are None are looked for in the usual places; any other file that is None comes from `inputs:` in them.
+    Criteria that are None are looked for in the usual places, unless they are `asked` without a file; any other file
+    that is None comes from `inputs:` in them.
     `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
     does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With `untrusted_run`
     the run is read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name.
     `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
-    report, with so many items of each ranking; `leading` is the metric whose changes are listed. `open_store` opens
-    a store once: a branch is fetched and a bucket read once, however many runs are judged by what lies there. `part` is
-    what is judged of a gold set that is private in part. `verdicts` is the file of what a judge said of answers, and
-    `awaits` what has to come before the judge is asked about those that lack its word.
+    report, with so many items of each ranking, and `texts` for what these say, by the runs or by the `corpus`;
+    `leading` is the metric whose changes are listed. `open_store` opens a store once: a branch is fetched and a bucket
+    read once, however many runs are judged by what lies there. `part` is what is judged of a gold set that is private
+    in part. `verdicts` is the file of what a judge said of answers, and `awaits` what has to come before the judge is
+    asked about those that lack its word.
     """
 
     date: str
     criteria: str | None = None
+    asked: Criteria | None = None
     gold: InputFile | None = None
     run: InputFile | None = None
     baseline: InputFile | None = None
@@ -59,6 +62,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     without_baseline: bool = False
     labels: tuple[SetLabel, ...] = ()
     details: int | None = None
+    texts: bool = False
+    corpus: str | None = None
     leading: Metric | None = None
     part: Part = "public"
     verdicts: str | None = None
@@ -89,7 +94,7 @@ def gold_of(
         from rankgate.readers.untrusted import refuse_large_gold  # noqa: PLC0415 -- paid only where it is needed
 
         refuse_large_gold(file.path)
-    gold = read_gold(file.path, file.format, file.map)
+    gold: Gold = file.held() if file.held else read_gold(file.path, file.format, file.map)
     holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
     if not holdout and part != "private":
         return gold
@@ -116,7 +121,8 @@ def run_of(
         raise _not_named(["run"], criteria)
     scores = criteria.inputs.scores if criteria and Need.SCORES in needs else None
     if not untrusted:
-        run = read_run(file.path, file.format, needs=needs, map=file.map, most_problems=most_problems)
+        read = partial(read_run, file.path, file.format, map=file.map, most_problems=most_problems)
+        run: Run = file.held(needs, criteria) if file.held else read(needs=needs)
         if scores is None:
             return run
         from rankgate.readers.scores import with_scores  # noqa: PLC0415 -- as above
@@ -154,6 +160,9 @@ def baseline_of(
     file = named or (criteria.inputs.baseline if criteria else None)
     if file is None:
         return None
+    if file.held:
+        opened: Run | None = file.held(needs, criteria)
+        return opened
     opened = open_store(file.path, file.format, file.map).open(needs, deepest=deepest, where=where)
     if opened is None and named is not None:
         raise _no_baseline(file)
@@ -192,7 +201,7 @@ def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], dee
 def _memory(inputs: Inputs, criteria: Criteria) -> Memory | None:
     """What the baseline's store remembers; None where there is no store, or where it remembers nothing."""
     file = inputs.baseline or criteria.inputs.baseline
-    if inputs.without_baseline or file is None:
+    if inputs.without_baseline or file is None or file.held:
         return None
     return inputs.open_store(file.path, file.format, file.map).memory
 

@@ -4,6 +4,8 @@ Each key is declared once, with its type, its bounds, its description and its ch
 from the same declaration. A check of a key sees the keys of the same part that are declared above it.
 """
 
+import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -482,9 +484,27 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     with open_source(path) as source:
         name = source.name
         document = load_yaml(source.text(MAX_BYTES, "ship criteria are not that long; is this another file?"), name)
+    return _checked(document, name, at or path)
+
+
+def parse_criteria(written: Mapping[str, Any], name: str = "criteria") -> Criteria:
+    """Check ship criteria that are no file; their paths are relative to the working directory, problems have no line.
+
+    Raises:
+        RankgateError: every problem, with its key path.
+    """
+    try:
+        text = json.dumps(dict(written), default=os.fspath)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise bad_input(f"hold what no file could: {error}", file=name) from error
+    # A number that is not finite becomes a text, and is refused: nothing would ever be below it.
+    return _checked(YamlDocument(json.loads(text, parse_constant=str), {}), name, "")
+
+
+def _checked(document: YamlDocument, name: str, at: str) -> Criteria:
     if not isinstance(document.value, dict):
         raise bad_input(f"expected `gates:` with a list of gates, found {shown(document.value)}", file=name, line=1)
-    criteria = validated(document, Criteria, name, at or path, _problems_between(document.value))
+    criteria = validated(document, Criteria, name, at, _problems_between(document.value))
     _refuse_misfits(criteria, document, name)
     lines = (document.line(("gates", index)) for index in range(len(criteria.gates)))
     gates = tuple(_completed(gate, criteria, line) for gate, line in zip(criteria.gates, lines, strict=True))

@@ -60,6 +60,15 @@ class Part(BaseModel):
             return value
         return {key: each for key, each in value.items() if each is not None or key not in cls.empty_is_absent}
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        part = handler(schema)
+        keys = handler.resolve_ref_schema(part)["properties"]
+        for key in cls.empty_is_absent:
+            about = {word: keys[key].pop(word) for word in ("title", "description", "default") if word in keys[key]}
+            keys[key] = {**about, "anyOf": [keys[key], {"type": "null"}]}
+        return part
+
 
 P = TypeVar("P", bound=Part)
 
@@ -159,9 +168,10 @@ def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: 
 
 
 def json_schema(kind: type[Part], title: str) -> dict[str, Any]:
-    """The JSON Schema of a file, for editors."""
-    schema = {**kind.model_json_schema(), "title": title}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    """The JSON Schema of a file, for editors, in the draft that most of them know; its id is SchemaStore's."""
+    name = f"https://www.schemastore.org/{title.replace(' ', '-')}.json"
+    about = {"$schema": "http://json-schema.org/draft-07/schema#", "$id": name}
+    return {**about, **kind.model_json_schema(), "title": title}
 
 
 def _problem(document: YamlDocument, name: str, loc: KeyPath, text: str, instead: str | None = None) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # of a baseline store that is
 
 
 class InputFile(msgspec.Struct, frozen=True):
-    """A path as given on the command line or resolved from the criteria, a forced format, and a run's map."""
+    """A path as given on the command line or resolved from the criteria, a forced format, and a run's map.
+
+    Where `held` is there, it gives the gold set, or by needs and criteria the run, and `path` is only its name.
+    """
 
     path: str
     format: str | None = None
     map: FieldMap | None = None
+    held: Callable[..., Any] | None = None
 
 
 def find_criteria() -> str:

@@ -8,12 +8,13 @@ from functools import partial
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.diagnosis.movements import document_moves, first_k
 from rankgate.metrics.base import Cutoff, Metric, Together
-from rankgate.metrics.comparison import baseline_column, compare, on_rows, same_lists
+from rankgate.metrics.comparison import Pairs, baseline_column, on_rows, paired, same_lists
 from rankgate.metrics.contents import DistinctDocs
-from rankgate.metrics.estimates import estimate
+from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.gains import NDCG
 from rankgate.metrics.lines import Latency
 from rankgate.metrics.matching import match
@@ -29,14 +30,16 @@ from rankgate.model.details import (
     Question,
     ReportDetails,
     Sweep,
+    WhatIf,
     came,
     fate_of,
 )
-from rankgate.model.report import Segment
-from rankgate.model.tags import split_tag
-from rankgate.model.values import Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.model.report import GateResult, Segment
+from rankgate.model.tags import rows_by_tag
+from rankgate.model.values import CONFIDENCE, Evidence, EvidenceState, Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.statistics.chance import holm
 
-MAX_TAGS = 40  # with a row and curves of their own, the largest first
+MAX_TAGS = 40  # with a row and curves of their own
 MIN_QUERIES = 5  # queries with which a tag has curves
 GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)
 LEAST_RISE = 0.01  # from the first cut-off to the last: a curve that rises by less has no knee
@@ -69,12 +72,15 @@ def details_of(
     depth: int,
     weighted: Collection[str] = (),
     named: bool = False,
+    gates: Sequence[GateResult] = (),
+    what_if: Callable[[Columns], WhatIf | None] | None = None,
 ) -> ReportDetails:
     """Put the details together; both runs are matched with `SHOWN`, and `depth` items of each ranking are kept.
 
     The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed; if it was
-    `named`, causes speak of the ranks that it looks at. Of the report's segments the largest are shown. In the panel
-    queries count by their traffic in the `weighted` metrics, else alike.
+    `named`, causes speak of the ranks that it looks at. Of the report's segments `MAX_TAGS` are shown, the worst by the
+    leading metric, without it the largest. In the panel queries count by their traffic in the `weighted` metrics, else
+    alike; a change that one of the `gates` judged is the gate's. `what_if` is given what curves were scored at.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)
@@ -82,7 +88,18 @@ def details_of(
     longest = max((query.retrieved for query in matched), default=1)
     cutoffs = cutoffs_for(longest)
     swept = columns_of(sweep_metrics(cutoffs), gold, candidate, baseline)
-    scopes = [(None, list(range(len(gold.samples)))), *_largest_tags(gold, segments)]
+    rows_of = rows_by_tag(gold)
+    tags: dict[str | None, list[int]] = {each.tag: rows_of[each.dimension, each.value] for each in segments}
+    panel = partial(_panel, columns, candidate, weighted, _judged(gates, weighted), tags)
+    worse, change = set[str | None](), dict.fromkeys(tags, math.inf)
+    if leading and leading in columns.metrics:
+        found, way = panel(leading, tags), leading.direction
+        worse = {tag for tag, value in found.items() if value.way(way, leading.unit) == "worse"}
+        change |= {tag: way.sign * value.delta for tag, value in found.items() if value.delta is not None}
+    ranked = sorted(tags, key=lambda tag: (change[tag], -len(tags[tag])))
+    kept = sorted(sorted(ranked, key=lambda tag: tag not in worse)[:MAX_TAGS], key=ranked.index)
+    scopes = {None: list(range(len(gold.samples))), **{tag: tags[tag] for tag in kept}}
+    values = {each.name: panel(each, scopes) for each in columns.metrics}
     k, ks = first_k(leading), dict[str, int]()
     if named and leading and not isinstance(leading.cutoff, int):
         for query_id, sample in gold.samples.items():
@@ -97,27 +114,19 @@ def details_of(
             for each in columns.metrics
         ),
         panel=tuple(
-            PanelRow(
-                tag=tag,
-                queries=len(rows),
-                values={
-                    each.name: _panel_value(
-                        *(each, rows, columns, candidate.clusters),
-                        candidate.weights if each.name in weighted else (),
-                    )
-                    for each in columns.metrics
-                },
-            )
-            for tag, rows in scopes
+            PanelRow(tag=tag, queries=len(rows), values={name: by_tag[tag] for name, by_tag in values.items()})
+            for tag, rows in scopes.items()
         ),
         sweeps=tuple(
             sweep
-            for tag, rows in scopes
+            for tag, rows in scopes.items()
             if tag is None or len(rows) >= MIN_QUERIES
             for sweep in sweeps_of(tag, rows, cutoffs, swept)
         ),
         questions=tuple(questions_of(gold, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline)),
+        left_out=len(tags) - len(kept),
         ks=ks,
+        what_if=what_if(swept) if what_if else None,
     )
 
 
@@ -162,35 +171,72 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: b
     return {**scored, **{metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}}
 
 
-def _largest_tags(gold: Gold, segments: Sequence[Segment]) -> list[tuple[str, list[int]]]:
-    """The largest tags with their rows of the gold, in the order of the report."""
-    largest = sorted(segments, key=lambda segment: -segment.queries)[:MAX_TAGS]
-    scopes = {(each.dimension, each.value): (each.tag, list[int]()) for each in segments if each in largest}
-    for row, sample in enumerate(gold.samples.values()):
-        for key in dict.fromkeys(map(split_tag, sample.tags)):
-            if key in scopes:
-                scopes[key][1].append(row)
-    return list(scopes.values())
+def _judged(gates: Sequence[GateResult], weighted: Collection[str]) -> dict[tuple[str | None, str], GateResult]:
+    """The gates on changes since the baseline, by segment and metric; of several the first."""
+    alike = [each for each in gates if each.since is None and bool(each.weighting) is (each.metric in weighted)]
+    return {(each.segment, each.metric): each for each in reversed(alike)}
 
 
-def _panel_value(
-    metric: Metric, rows: Sequence[int], columns: Columns, clusters: Sequence[str], weights: Sequence[float]
-) -> PanelValue:
-    labels, weights = ([clusters[row] for row in rows] if clusters else []), [weights[row] for row in rows if weights]
-    column, old = columns.now[metric.name], columns.before[metric.name] if columns.before else None
-    now = [column[row] for row in rows]
-    own = estimate(now, metric, labels, weights)
-    before = [old[row] for row in rows] if old is not None else None
-    same = partial(columns.same, metric, rows)
-    pairs = compare(metric, now, before, clusters=labels, weights=weights, same=same) if before else None
+def _counts(gate: GateResult | None) -> bool:
+    """Whether the gate's own interval is the one to show: of a segment it has to be corrected for their number."""
+    corrects = gate is not None and gate.evidence is Evidence.PROVEN_HARM and gate.limit is not None
+    return gate is not None and (gate.segment is None or (corrects and not gate.too_small))
+
+
+def _panel(
+    columns: Columns,
+    candidate: Scores,
+    weighted: Collection[str],
+    judged: Mapping[tuple[str | None, str], GateResult],
+    tags: Collection[str | None],
+    metric: Metric,
+    scopes: Mapping[str | None, Sequence[int]],
+) -> dict[str | None, PanelValue]:
+    """A metric in some scopes. Changes by tag that no gate judged share one Holm correction, over all of the tags."""
+    name, clusters = metric.name, candidate.clusters
+    weights = candidate.weights if name in weighted else ()
+    column, old = columns.now[name], columns.before[name] if columns.before else None
+    whole = judged.get((None, name))
+    if whole and whole.evidence_state is EvidenceState.NOT_COMPARABLE:
+        old = None
+    own, pairs = dict[str | None, Estimate | None](), dict[str | None, Pairs | None]()
+    for tag, rows in scopes.items():
+        now = [column[row] for row in rows]
+        labels, heavy = [clusters[row] for row in rows if clusters], [weights[row] for row in rows if weights]
+        own[tag] = estimate(now, metric, labels, heavy)
+        same = partial(columns.same, metric, rows)
+        before = [old[row] for row in rows] if old is not None else None
+        pairs[tag] = paired(metric, now, before, clusters=labels, weights=heavy, same=same) if before else None
+    # Worse and better are one test of two sides: the other way round, harm is a gain.
+    levels: dict[str | None, float] = {
+        tag: min(each.level(), replace(each, new=each.old, old=each.new).level())
+        for tag, each in pairs.items()
+        if each and tag is not None and not _counts(judged.get((tag, name)))
+    }
+    confidences = holm(levels, 1 - CONFIDENCE, sum(not _counts(judged.get((tag, name))) for tag in tags))
+    return {
+        tag: _panel_value(own[tag], pairs[tag], judged.get((tag, name)), confidences.get(tag, CONFIDENCE))
+        for tag in scopes
+    }
+
+
+def _panel_value(own: Estimate | None, pairs: Pairs | None, gate: GateResult | None, confidence: float) -> PanelValue:
+    """The change is the gate's where that counts; so is the value where it is in people's units."""
+    limit, gate = gate.limit if gate else None, gate if _counts(gate) else None
+    found = pairs.compared(confidence) if pairs and not gate else None
+    value, change = own, gate or found
+    if gate and gate.value_raw is not None:
+        value = Estimate(
+            value=gate.value or 0.0, ci=gate.ci if gate.confidence == CONFIDENCE else None, n=gate.n, undefined=0
+        )
     return PanelValue(
-        value=own.value if own else None,
-        ci=own.ci if own else None,
-        n=own.n if own else 0,
-        baseline=pairs.baseline if pairs else None,
-        delta=pairs.delta if pairs else None,
-        delta_ci=pairs.ci if pairs else None,
-        n_pairs=pairs.n_pairs if pairs else 0,
+        value=value.value if value else None,
+        ci=value.ci if value else None,
+        delta=change.delta if change else None,
+        delta_ci=gate.delta_ci if gate else found.ci if found else None,
+        confidence=gate.confidence if gate else confidence,
+        exact=change.exact if change else None,
+        limit=limit,
     )
 
 

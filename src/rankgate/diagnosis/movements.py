@@ -13,7 +13,7 @@ from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, came, left, sampled, severity
 from rankgate.model.report import GateResult, Movement, Segment, SegmentValue
-from rankgate.model.tags import failing, split_tag
+from rankgate.model.tags import failing, rows_by_tag
 from rankgate.model.values import Gold, Outline, Sample, Scores, Verdict
 
 if TYPE_CHECKING:
@@ -119,10 +119,7 @@ def by_tag(
     Each value has an interval, and in the largest segments the change of the `leading` metric. Value, baseline and
     change count queries as the metric's first gate of the `results` does.
     """
-    members: dict[tuple[str, str], list[int]] = {}
-    for index, sample in enumerate(gold.samples.values()):
-        for key in dict.fromkeys(map(split_tag, sample.tags)):
-            members.setdefault(key, []).append(index)
+    members = rows_by_tag(gold)
     dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
     ordered = sorted(members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1]))
     largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]

@@ -53,7 +53,8 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
     `repository` is a clone that has the commits of the base, `date` the one to judge by. `arguments` are further flags
     of the check with their paths, relative to the repository's root, as is `template_path`, the user's template.
-    `store` is where the verdicts on answers are kept; without one the judge is not asked.
+    `store` is where the verdicts on answers are kept; without one the judge is not asked. In `pages` every pull request
+    gets its `report.html`, called by its number; a page that cannot be made is none, and changes no verdict.
     """
 
     repository: Path
@@ -61,6 +62,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Mapping[str, str] = {}
     template_path: str | None = None
     store: Path | None = None
+    pages: Path | None = None
 
     def at_tip(self, pull: Pull) -> Pull:
         """The pull request with the tip of its base branch, fetched, as its base; raises what `at_tip` does."""
@@ -120,7 +122,8 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
                 words = _words({name: path for name, path in flags.items() if name not in ("--date", "--labels")})
                 missing = self._ask(tree, asked.judge, words if labels is not None else [*words, "--fork"], more)
                 flags["--verdicts"] = "../verdicts.jsonl"
-            report = _report(tree, place / "report.json", _words(flags), more)
+            page = ["-o", str(self.pages / f"{pull.number}.html")] if self.pages else []
+            report = _report(tree, place / "report.json", [*page, *_words(flags)], more)
             return replace(report, notes=[*report.notes, missing]) if missing else report
 
     def _ask(self, tree: Path, judge: JudgeBlock, words: Sequence[str], more: Mapping[str, str]) -> str:
@@ -261,7 +264,9 @@ def _report(tree: Path, file: Path, arguments: Sequence[str], more: Mapping[str,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise bad_input(f"the check of the pull request's run took longer than {MAX_SECONDS:.0f} s") from error
+        if not file.is_file():  # else it is the page that took so long
+            raise bad_input(f"the check of the pull request's run took longer than {MAX_SECONDS:.0f} s") from error
+        return decode_report(file.read_bytes(), "report.json")
     if not file.is_file():
         why = "".join(ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])[:300] or "no reason given"
         raise bad_input(f"the check of the pull request's run left no report: {why}")

@@ -107,15 +107,6 @@ def settle(client: Client, check: Check) -> Standing:
             _update(client, check, each, {"status": "completed", "conclusion": ended.conclusion, "output": output})
 
 
-def complete_open(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> Standing | None:
-    """Complete what this attempt of this job has left open, for whichever pull requests; None where it left nothing."""
-    ended = None
-    for item, record in _ours(client, check):
-        if item["status"] != "completed" and record.of(replace(check.record, pull=record.pull)):
-            ended = complete(client, replace(check, record=record), output, conclusion)
-    return ended
-
-
 def reports(client: Client, check: Check) -> list[tuple[Record, str | None]]:
     """Whose reports there are, and when the first of each was completed, newest first; None where there is none yet."""
     ours = reversed(_ours(client, check))

@@ -76,16 +76,19 @@ class Comment(msgspec.Struct, frozen=True, kw_only=True):
     body: str
 
 
-Done = Literal["created", "updated", "unchanged", "outdated"]
+Done = Literal["created", "updated", "unchanged", "outdated", "unwanted"]
 
 
-def upsert(client: Client, repository: str, pull: int, mark: Mark, text: str, *, login: str, fresh: bool) -> Done:
+def upsert(
+    client: Client, repository: str, pull: int, mark: Mark, text: str, *, login: str, fresh: bool, first: bool = True
+) -> Done:
     """Leave exactly one comment of this gate on the pull request, and in it what the newest run said.
 
     Nothing is written when the pull request's head has moved on, or a newer run has commented: `outdated`. After
     writing, the comments are listed again, since another job may have done the same at the same time; the oldest stays.
     With `fresh` it posts again, and deletes the old one, where the gate held before and does not any more, so that
-    people are notified. `login` is whom the token posts as.
+    people are notified. `login` is whom the token posts as. Without `first` only a comment that is there is updated,
+    and where there is none nothing is posted: `unwanted`.
     """
     body = f"{mark.line()}\n{text}"
     done: Done = "unchanged"
@@ -100,6 +103,8 @@ def upsert(client: Client, repository: str, pull: int, mark: Mark, text: str, *,
             return "outdated"
         if [comment.body for comment in found] == [body]:
             return done
+        if not found and not first:
+            return "unwanted"
         try:
             done = _step(client, repository, pull, body, found, fresh=fresh and _turns(found, mark)) or done
         except LostResponseError as error:  # the next round lists, and posts again only if it did not arrive

@@ -63,7 +63,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     the merge queue. `run_id` and `attempt` are of the run that judged: the one that a `workflow_run` event speaks of,
     else this one; 0 outside of Actions. `job` tells this job from others: the workflow's file, the job's id and its
     place in the matrix. With `read_only` the token cannot write. `action` is what became of a pull request. `settles`
-    is of an event that changes which reports count: a pull request was closed, or points at another base.
+    is of an event that changes which reports count: a pull request was closed, or points at another base. `run_url`
+    leads to this job's own run, whichever it judges: what stands in the log of a fork's run was written by the fork.
+    `page_url` is where `report.html` was uploaded to.
     """
 
     event: str
@@ -81,6 +83,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
     action: str | None = None
     settles: bool = False
+    run_url: str | None = None
+    page_url: str | None = None
 
 
 _SHA, _SHA_FORM = r"[0-9a-f]{40}(?:[0-9a-f]{24})?", "the 40 or 64 hex digits of a commit"
@@ -170,6 +174,10 @@ def context_of(environment: Mapping[str, str]) -> Context:
         job=_job(environment),
         actor=_optional(environment, "GITHUB_ACTOR", _LOGIN, _LOGIN_FORM),
     )
+    runs, page = f"{common.server_url}/{common.repository}/actions/runs", environment.get("RANKGATE_PAGE", "")
+    ours = re.fullmatch(rf"{re.escape(runs)}/{_NUMBER}/artifacts/{_NUMBER}", page)
+    run_url = f"{runs}/{common.run_id}/attempts/{common.attempt}"
+    common = replace(common, run_url=run_url, page_url=page if ours else None)
     path = environment.get("GITHUB_EVENT_PATH", "")
     if event in {"pull_request", "pull_request_target"}:
         return _of_pull_request(common, _payload(path, _PullRequestEvent, event))

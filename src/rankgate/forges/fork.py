@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError
+from rankgate.files.writing import write_atomic
 from rankgate.forges.artifacts import GOLD, MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import QUEUED
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import DEPENDABOT, Context, Pull
-from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, joined, tell_pull
+from rankgate.forges.publish import Settings, Told, announce, check_of, joined, publish
 from rankgate.forges.pull_labels import label_events, labels_now, worth
 from rankgate.forges.pulls import of_writer, open_at, pull_of, remove_label
 from rankgate.forges.standing import QUEUE
@@ -23,13 +25,13 @@ from rankgate.gates.apply_waivers import REFUSED
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
+from rankgate.renderers.isolation import Template
 
 if TYPE_CHECKING:  # what judges at a base is paid for where there is something to judge
     from rankgate.forges.base_checkout import BaseCheckout
 
 ACCEPT_LABEL = ACCEPT_RANKINGS
 _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")
-_CUT_SHORT = Problem("the reporting job ended before there was a verdict")
 _ACCEPTED = "A maintainer has accepted these rankings for this commit."
 _OWN = "The rankings come from a branch of this repository and count, though whoever can push could have invented them."
 
@@ -40,36 +42,51 @@ def concerns_forks(context: Context) -> bool:
     return changed or context.settles or context.workflow_run is not None
 
 
-def report_fork(
-    client: Client, context: Context, settings: Settings, at_base: BaseCheckout, *, artifact: str
-) -> tuple[Report | None, Told]:
-    """Judge, comment on every open pull request of that commit, and complete their checks with the worst report.
+class Judged(msgspec.Struct, frozen=True):
+    """A pull request in its context; its report and the template at its base, once it is judged."""
 
-    Each pull request is judged by its own base. Nothing of the artifact, which has the name that the gate's workflow
-    gives it, says which one it is for. The worst of the reports is None where there was nothing to report on.
+    context: Context
+    report: Report | None = None
+    template: Template | None = None
+
+
+def judge_fork(
+    client: Client, context: Context, settings: Settings, at_base: BaseCheckout, artifact: str, left: Path
+) -> Told:
+    """Put the check of every open pull request of that commit in progress, and judge each by its own base.
+
+    Nothing of the artifact, which has the name that the gate's workflow gives it, says which one it is for. In the file
+    `left` are the pull requests from the first, so that whatever ends this, no check is left in progress; the one with
+    the worst report comes first.
     """
     try:
         work = _work_for(client, context, settings)
     except ForgeError as error:
-        return None, Told([], [str(error)])
+        return Told([], [str(error)])
     if isinstance(work, str):
-        return None, Told([f"nothing to do: {work}"], [])
-    contexts = [replace(work.context, pull=pull) for pull in work.pulls]  # a report is of one pull request
-    told = joined(work.told, *(announce(client, own, settings) for own in contexts))
-    shown: dict[int, Report] = {}
+        return Told([f"nothing to do: {work}"], [])
+    found = {pull.number: Judged(replace(work.context, pull=pull)) for pull in work.pulls}
+    write_atomic(left, msgspec.json.encode([*found.values()]))
+    told = joined(work.told, *(announce(client, each.context, settings) for each in found.values()))
+    for pull, judged in _judged(client, work, settings, at_base, artifact):
+        note = work.counts.get(pull.number)
+        report = replace(judged, fork_runs="trusted", notes=[*judged.notes, note]) if note else judged
+        found[pull.number] = Judged(replace(work.context, pull=pull), report, at_base.template(pull))
+        severity = [SEVERITY_ORDER.index(each.report.verdict) if each.report else -1 for each in found.values()]
+        ranked = sorted(zip(severity, found.values(), strict=True), key=lambda each: each[0], reverse=True)
+        write_atomic(left, msgspec.json.encode([each for _, each in ranked]))
+    return told
+
+
+def publish_each(client: Client, found: Sequence[Judged], settings: Settings, ended: Report) -> Told:
+    """Publish every report, one that is not there as `ended`; a signal keeps back none but the comment at work."""
+    told, rest = Told(), Told()
     try:
-        for pull, judged in _judged(client, work, settings, at_base, artifact):
-            note = work.counts.get(pull.number)
-            report = replace(judged, fork_runs="trusted", notes=[*judged.notes, note]) if note else judged
-            if settings.comment and pull.number != QUEUE:
-                templated = replace(settings, template=at_base.template(pull))
-                told = joined(told, tell_pull(client, work.context, pull, report, templated))
-            shown[pull.number] = report
+        each = replace(settings, template=found[0].template)
+        told = publish(client, found[0].context, found[0].report or ended, each)
     finally:
-        for pull, own in zip(work.pulls, contexts, strict=True):
-            ended = shown.get(pull.number) or at_base.not_judged([_CUT_SHORT])
-            told = joined(told, conclude(client, own, ended, settings))
-    return max(shown.values(), key=lambda report: SEVERITY_ORDER.index(report.verdict)), told
+        rest = publish_each(client, found[1:], settings, ended) if found[1:] else rest
+    return joined(told, rest)
 
 
 class _Work(msgspec.Struct, frozen=True):

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Literal
+from urllib.parse import quote
+
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
-from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, complete_open, foresee, settle
+from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, foresee, settle
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, upsert
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
-from rankgate.model.report import Report, exit_code
+from rankgate.model.report import Links, Report, exit_code
+from rankgate.model.values import Verdict
 from rankgate.renderers.check_run import check_run_output, conclusion_of
+from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.fitting import COMMENT_LIMIT
 from rankgate.renderers.isolation import Template
 from rankgate.renderers.markdown import render_markdown
@@ -22,12 +28,16 @@ _DONE = {
     "updated": "updated the comment on pull request {}",
     "unchanged": "the comment on pull request {} says so already",
     "outdated": "left the comment on pull request {} alone: it has newer commits, or a newer run has commented",
+    "unwanted": "no comment on pull request {}: it has none yet, and this verdict asks for none",
 }
+When = Literal["always", "changed", "failing", "never"]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How to publish: the gate's id, whom the token posts as, and what is wanted.
 
+    `comment` says what a first comment needs: a verdict other than pass (`changed`), or a check that is no success
+    (`failing`); one that is there is updated by any report.
     `fresh` posts a new comment where the verdict turns from pass to fail. `fail_on` is that of the check, so that the
     named check and the exit code agree. `template` is the user's, from the base. A base has criteria if it has the
     file `criteria` or one of the usual ones. `push` posts a check after an event without a base, of another name.
@@ -35,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     gate: str = DEFAULT_GATE
     login: str = ACTIONS_LOGIN
-    comment: bool = True
+    comment: When = "always"
     check: bool = True
     fresh: bool = False
     fail_on: str = "fail"
@@ -51,17 +61,16 @@ class Told(msgspec.Struct, frozen=True):
     troubles: list[str] = []
 
 
-def check_of(context: Context, settings: Settings, *, any_pull: bool = False) -> Check | None:
+def check_of(context: Context, settings: Settings) -> Check | None:
     """Where this run's check belongs; None where the event has no commit to judge, or none is wanted.
 
     The required check is a pull request's or a merge group's: nothing else has a base to judge by, and whoever may push
-    can start a workflow by another event. With `any_pull` it is that of a `workflow_run` event, too.
+    can start a workflow by another event.
     """
     pull, triggered = context.pull, context.workflow_run is not None
-    required = pull is not None or context.event == "merge_group" or (any_pull and triggered)
+    required = pull is not None or context.event == "merge_group"
     if context.sha is None or not settings.check or not (required or (settings.push and not triggered)):
         return None
-    run = f"{context.server_url}/{context.repository}/actions/runs/{context.run_id}" if context.run_id else None
     number, base = (pull.number, base_key(pull.base_ref)) if pull else (QUEUE, base_key(""))
     return Check(
         repository=context.repository,
@@ -71,7 +80,7 @@ def check_of(context: Context, settings: Settings, *, any_pull: bool = False) ->
         record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=context.job or "-"),
         criteria=[settings.criteria, *DEFAULT_PATHS] if settings.criteria else DEFAULT_PATHS,
         again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
-        details_url=run,
+        details_url=context.run_url,
     )
 
 
@@ -87,18 +96,31 @@ def announce(client: Client, context: Context, settings: Settings) -> Told:
 
 def publish(client: Client, context: Context, report: Report, settings: Settings) -> Told:
     """Comment on the event's pull request, if it has one, and complete the check, whatever happens before."""
-    told = Told()
+    told, report = Told(), linked(report, context, settings)
     try:
-        if context.pull is not None and settings.comment:
-            told = tell_pull(client, context, context.pull, report, settings)
+        if context.pull is not None and context.pull.number != QUEUE and settings.comment != "never":
+            told = _tell_pull(client, context, context.pull, report, settings)
     finally:
         told = joined(told, conclude(client, context, report, settings))
     return told
 
 
-def tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Told:
+def linked(report: Report, context: Context, settings: Settings) -> Report:
+    """The report with the addresses that this job knows, none of which the report makes up.
+
+    The criteria lie where this job looks for them: in the check's commit, or where a fork's run was judged, the base.
+    """
+    base = context.pull.base_sha if context.pull and report.untrusted_run and not report.base else None
+    path = path_in_repository(report.provenance.criteria)
+    known = path in (path_in_repository(settings.criteria), *DEFAULT_PATHS) and (base or context.sha)
+    blob = f"{context.server_url}/{context.repository}/blob/{base or context.sha}/{quote(path or '')}"
+    links = Links(run=context.run_url, page=context.page_url, criteria=blob if path and known else None)
+    return replace(report, links=links)
+
+
+def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Told:
     """The comment of one pull request, below a note on what else decides about its commit."""
-    note = _note(client, msgspec.structs.replace(context, pull=pull), report, settings)
+    note = _note(client, context, report, settings)
     limit, trouble = COMMENT_LIMIT - len(note), list[str]()
     try:
         text = render_markdown(report, settings.template, limit=limit)
@@ -106,28 +128,25 @@ def tell_pull(client: Client, context: Context, pull: Pull, report: Report, sett
         text, trouble = render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
     run, attempt = context.run_id, context.attempt
     mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
-    login, fresh = settings.login, settings.fresh
+    login, fresh, red = settings.login, settings.fresh, conclusion_for(report, settings.fail_on) != "success"
+    first = red or settings.comment == "always" or (settings.comment == "changed" and report.verdict != Verdict.PASS)
     try:
-        done = upsert(client, context.repository, pull.number, mark, note + text, login=login, fresh=fresh)
+        done = upsert(client, context.repository, pull.number, mark, note + text, login=login, fresh=fresh, first=first)
     except ForgeError as error:
         return Told([], [*trouble, str(error)])
     return Told([_DONE[done].format(pull.number)], trouble)
 
 
-def conclude(client: Client, context: Context, report: Report, settings: Settings, *, left_open: bool = False) -> Told:
-    """The completed check; with `left_open` only what this run has left in progress, nothing where it left none.
-
-    Where the event judges nothing, all checks of the commit follow the reports that count now.
-    """
-    check, own = check_of(context, settings, any_pull=left_open), conclusion_for(report, settings.fail_on)
+def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Told:
+    """The completed check; where the event judges nothing, all of the commit follow the reports that count now."""
+    check, own = check_of(context, settings), conclusion_for(report, settings.fail_on)
     if check is None:
         return Told()
-    act = complete_open if left_open else complete
     try:
-        ended = settle(client, check) if context.settles else act(client, check, check_run_output(report), own)
+        ended = settle(client, check) if context.settles else complete(client, check, check_run_output(report), own)
     except ForgeError as error:
         return Told([], [str(error)])
-    return Told([f"check {check.name}: {ended.conclusion}"] if ended else [], [])
+    return Told([f"check {check.name}: {ended.conclusion}"], [])
 
 
 def conclusion_for(report: Report, fail_on: str) -> Conclusion:

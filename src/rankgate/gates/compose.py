@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ from rankgate.metrics.matching import OF_THE_LINE, By
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
+from rankgate.model.details import TEXTS_OF, worst_first
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.model.headline import concluded, with_summary
@@ -49,9 +51,11 @@ from rankgate.model.report import (
     Segment,
     Source,
 )
+from rankgate.model.tags import failing
 from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict
 from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
+from rankgate.readers.corpus import read_corpus
 from rankgate.readers.formats import fingerprint_of
 from rankgate.readers.source import STDIN
 
@@ -164,23 +168,40 @@ def _unplaced(side: ScoredRun, gold: Gold) -> tuple[str, str]:
 def with_details(
     report: Report,
     inputs: Inputs,
+    criteria: Criteria | None,
     gold: Gold,
     plan: Plan,
-    candidate: Scores,
-    baseline: Scores | None,
+    runs: Sequence[ScoredRun],
+    before: Scores | None,
     leading: Metric | None,
 ) -> Report:
     """The report with what pages show beyond it, so many items of each ranking; as it is where none are asked for.
 
-    The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed.
+    The plan had to read `SHOWN` as well; `runs` are the candidate and, if there is one, the baseline; `before` are the
+    latter's scores, which know where lists differ, and `leading` is the metric whose changes are listed. A text that
+    one run does not state is the corpus's or the other's.
+    There is a what-if where there are criteria, and texts are asked for, as for a page.
     """
     if inputs.details is None:
         return report
     from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
+    from rankgate.gates.what_if import what_if_of  # noqa: PLC0415 -- as above
 
-    measured = (gold, plan.metrics, leading, report.segments, candidate, baseline)
+    measured = (gold, plan.metrics, leading, report.segments, runs[0].scores, before)
     weighted = [name for name, each in report.metrics.items() if each.weighted]
-    details = details_of(*measured, depth=inputs.details, weighted=weighted, named=inputs.leading is not None)
+    sides = runs[0].scores, before
+    what_if = (
+        partial(what_if_of, criteria, gold, report.gates, plan.depth, sides) if criteria and inputs.texts else None
+    )
+    named, depth = inputs.leading is not None, inputs.details
+    details = details_of(*measured, depth=depth, weighted=weighted, named=named, gates=report.gates, what_if=what_if)
+    if inputs.texts:
+        worst = worst_first(details, failing(report.gates))[:TEXTS_OF]
+        wanted = {item.id for each in worst for side in (each.before, each.now) for item in side or ()}
+        new, *others = [run.texts_of(wanted) for run in runs]
+        old = others[0] if others else {}
+        corpus = {each.id: each.text for each in read_corpus(inputs.corpus, wanted)} if inputs.corpus else {}
+        details = replace(details, texts=({**new, **corpus, **old}, {**old, **corpus, **new}))
     return replace(report, details=details)
 
 
@@ -295,7 +316,9 @@ def _source(run: Run) -> dict[str, Any]:
 
 
 def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
-    """The call that repeats this check, as one would type it."""
+    """The call that repeats this check, as one would type it; none where something is in Python's memory alone."""
+    if inputs.asked or any(each and each.held for each in (inputs.gold, inputs.run, inputs.baseline)):
+        return []
     command = ["rankgate", "check", "--criteria", criteria.name]
     files = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))
     for flag, named, written, name in files:
@@ -307,6 +330,7 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
     command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
+    command += ["--corpus", inputs.corpus, "-o", "report.html"] if inputs.corpus else []
     store = None if inputs.baseline else criteria.inputs.baseline
     described = store and (store.format or store.map)
     return [*command, "--baseline", baseline.name] if baseline and not described else command

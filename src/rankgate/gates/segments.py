@@ -40,6 +40,7 @@ from rankgate.model.values import (
 )
 from rankgate.model.wording import count_text
 from rankgate.readers.samples import TRAFFIC
+from rankgate.statistics.chance import holm
 from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import MIN_CLUSTERS
 
@@ -116,21 +117,11 @@ class _Part:
         )
 
 
-def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str, float]:
-    """The confidence at which each segment is judged, by Holm.
-
-    In the order of their levels, the k-th of n segments (from 0) is judged at 1 − (1 − confidence) / (n − k); from the
-    first that is not proven on, none is.
-    """
-    levels = {part.name: min(_levels(gate.metric, part), default=1.0) for part in parts}
+def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, float]:
+    """The confidence at which each segment is judged, by Holm; floor and drop share it where a segment has both."""
+    levels: dict[str | None, float] = {part.name: min(_levels(gate.metric, part), default=1.0) for part in parts}
     tests = 2 if any(None not in (part.gate.threshold, part.gate.regression_max) for part in parts) else 1
-    order, share = sorted(levels, key=levels.__getitem__), 1 - gate.confidence
-    confidences: dict[str, float] = {}
-    for rank, name in enumerate(order):
-        confidences[name] = 1 - share / (tests * (len(order) - rank))
-        if not levels[name] < (1 - confidences[name]) / 2:
-            return confidences | dict.fromkeys(order[rank:], confidences[name])
-    return confidences
+    return holm(levels, (1 - gate.confidence) / tests, len(levels))
 
 
 def _levels(metric: Metric, part: _Part) -> Iterator[float]:

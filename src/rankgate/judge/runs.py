@@ -43,7 +43,7 @@ def verdicts_beside(run: str) -> str:
 
 def verdicts_file(run: InputFile | None, named: str | None = None) -> str | None:
     """The file of the verdicts on a run: the one that is named, else the one beside it; None where there is none."""
-    beside = verdicts_beside(run.path) if run else None
+    beside = verdicts_beside(run.path) if run and not run.held else None
     return named or (beside if beside and Path(beside).exists() else None)
 
 

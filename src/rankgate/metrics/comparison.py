@@ -111,6 +111,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     clusters: Sequence[str] = ()
     weights: Sequence[float] = ()
 
+    def __repr__(self) -> str:
+        numbers = f"delta={self.delta}, ci={self.ci}, n_pairs={self.n_pairs}, better={self.better}, worse={self.worse}"
+        return f"Comparison(value={self.value}, baseline={self.baseline}, {numbers})"
+
     @property
     def delta(self) -> float:
         """The change, positive where the value rose."""

@@ -1,17 +1,19 @@
-"""`rankgate.score(...)`: metrics of a run in Python, from files or from plain lists, as a whole and query by query."""
+"""`rankgate.score(...)`: metrics of a run in Python, from files or from plain lists; and how values are shown."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import bad_input, shown
+from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import Comparison
 from rankgate.metrics.estimates import Estimate, estimate
-from rankgate.metrics.matching import DEFAULT_K, By, Matching
+from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
 from rankgate.metrics.parallel import score_run
 from rankgate.metrics.plan import Plan
@@ -29,6 +31,7 @@ DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
 File = str | os.PathLike[str]
 GoldLike = File | Gold | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
 RunLike = File | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
+MAX_ROWS = 12  # of a representation
 
 
 class PerQuery(Mapping[str, Mapping[str, float | None]]):
@@ -49,7 +52,79 @@ class PerQuery(Mapping[str, Mapping[str, float | None]]):
         return len(self._rows)
 
 
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+class Shown:
+    """What a prompt and a notebook show in a few lines: the title and the rows of `table`, whose first is the head."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the command prints by `--format json`."""
+        raise NotImplementedError
+
+    def table(self) -> tuple[str, Sequence[Sequence[str]]]:
+        """Of values with `metrics` by name and counts of `queries`."""
+        value = self.to_dict()
+        keys = dict.fromkeys(key for row in value["metrics"].values() for key in row or () if key != "distribution")
+        rows = [[name, *(_cell((row or {}).get(key)) for key in keys)] for name, row in value["metrics"].items()]
+        return ", ".join(f"{count:,} {key}" for key, count in value["queries"].items()), [["metric", *keys], *rows]
+
+    def __repr__(self) -> str:
+        title, rows = self.table()
+        kept = [[on_one_line(cell) for cell in row] for row in rows[: MAX_ROWS + 1]]
+        widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+        lines = [f"  {'  '.join(map(str.ljust, row, widths))}".rstrip() for row in kept]
+        lines += [f"  and {len(rows) - len(kept)} more"] if len(rows) > len(kept) else []
+        return "\n".join([f"{type(self).__name__}: {on_one_line(title)}", *lines])
+
+    def _repr_html_(self) -> str:
+        title, rows = self.table()
+        lines = ["".join(f"<td>{escape(on_one_line(cell))}</td>" for cell in row) for row in rows]
+        return f"<p>{escape(on_one_line(title))}</p><table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def _cell(value: Any) -> str:
+    """A number to four digits, an interval as its bounds, and a dash for nothing."""
+    if isinstance(value, tuple):
+        return " to ".join(map(_cell, value))
+    return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+class RunComparison(Shown, msgspec.Struct, frozen=True):
+    """Two runs on the same questions: `comparison["recall@5"].delta` is the change, in any spelling of the name.
+
+    What has no value in both runs is None; what compares B with A by itself is an `Estimate` of B. `total` queries are
+    in the gold set; A lacks `missing_a` of them and B `missing_b`, and these are not compared.
+    """
+
+    metrics: Mapping[str, Comparison | Estimate | None]
+    total: int
+    missing_a: int
+    missing_b: int
+
+    def __getitem__(self, name: str) -> Comparison | Estimate | None:
+        return self.metrics[_canonical(name, self.metrics)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `rankgate compare --format json` prints."""
+        queries = {"total": self.total, "missing_a": self.missing_a, "missing_b": self.missing_b}
+        return {"metrics": {name: in_numbers(each) for name, each in self.metrics.items()}, "queries": queries}
+
+
+def in_numbers(pairs: Comparison | Estimate | None) -> dict[str, Any] | None:
+    """As plain values; None where no query has a value in both."""
+    if pairs is None:
+        return None
+    if isinstance(pairs, Estimate):
+        return {"a": None, "b": pairs.value, "delta": None, "ci": pairs.ci, "n_pairs": pairs.n}
+    change = {"a": pairs.baseline, "b": pairs.value, "delta": pairs.delta, "ci": pairs.ci, "n_pairs": pairs.n_pairs}
+    return {**change, "better": pairs.better, "worse": pairs.worse}
+
+
+def _canonical(name: str, known: Mapping[str, object]) -> str:
+    return name if name in known else parse_metric(name).name
+
+
+class Evaluation(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """What a run scored: `evaluation["recall@5"]` is its value, in any spelling of the name.
 
     It is None where the metric is defined for no query.
@@ -72,13 +147,29 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: int
 
     def __getitem__(self, name: str) -> float | None:
-        estimated = self.estimates[name if name in self.estimates else parse_metric(name).name]
+        estimated = self.estimates[_canonical(name, self.estimates)]
         return None if estimated is None else estimated.value
 
     @property
     def values(self) -> dict[str, float | None]:
         """The run's value by canonical name."""
         return {name: self[name] for name in self.estimates}
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `rankgate score --format json` prints, without single queries."""
+        total = len(self.per_query)
+        none = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
+        metrics = {name: msgspec.to_builtins(each) if each else none for name, each in self.estimates.items()}
+        counts = {"missing": len(self.missing), "unjudged": len(self.unjudged), "duplicates": self.duplicates}
+        return {"metrics": metrics, "queries": {"total": total, **counts}}
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, a row a query by id and a column a metric, NaN where undefined; needs pandas."""
+        try:
+            import pandas  # noqa: PLC0415, ICN001 -- of whoever asks for a frame
+        except ImportError as error:
+            raise bad_input("to_frame() needs pandas: pip install pandas") from error
+        return pandas.DataFrame(dict(self.columns), index=pandas.Index([*self.per_query], name="query_id"), dtype=float)
 
 
 def score(
@@ -127,21 +218,18 @@ def score(
         raise bad_input("give the run once, as run= or retrieved=")
     if workers is not None and workers < 1:
         raise bad_input(f"workers must be a whole number from 1 up, not {workers!r}")
-    how = match if isinstance(match, Matching) else Matching(by=_by(match))
-    plan = Plan(metrics=_metrics(metrics, k), default_k=default_k, how=how, keep_matched=baseline is not None)
+    how, named = matching_of(match), metrics_of(DEFAULT_METRICS if metrics is None else metrics, k)
+    plan = Plan(metrics=named, default_k=default_k, how=how, keep_matched=baseline is not None)
     gold, baseline, run = listed(gold), listed(baseline), listed(retrieved if run is None else run)
-    judged = _gold(gold)
+    judged = held_gold(gold)
     if baseline is not None:
-        accepted = score_run(judged, _run(baseline, plan, "baseline"), plan, workers=workers)
+        accepted = score_run(judged, held_run(baseline, plan.needs, how, "baseline"), plan, workers=workers)
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted, plan), keep_matched=False)
     for metric in plan.metrics:
         if Need.BASELINE in metric.needs and baseline is None:
             raise bad_input(f"{metric.name} compares with a baseline; give it as baseline=")
-    opened = _run(run, plan, "run")
-    if isinstance(gold, list | tuple) and isinstance(run, list | tuple) and len(run) != len(gold):
-        # Lists without query ids belong together by position, so none may be missing.
-        counts = f"gold has {len(gold)} queries, the run {len(run)}"
-        raise bad_input(f"{counts}; give a list for each, empty where need be", file="run")
+    opened = held_run(run, plan.needs, how, "run")
+    refuse_unequal(gold, run)
     scores = score_run(judged, opened, plan, workers=workers)
     require_gold_queries(scores, opened.name, judged)
     require_fields(scores, plan, opened.name)
@@ -156,8 +244,16 @@ def score(
     )
 
 
-def _metrics(written: str | Sequence[str] | None, k: int | Sequence[int] | None) -> list[Metric]:
-    text = DEFAULT_METRICS if written is None else written if isinstance(written, str) else ",".join(written)
+def refuse_unequal(gold: object, run: object, name: str = "run") -> None:
+    """Lists without query ids belong together by position, so none may be missing."""
+    if isinstance(gold, list | tuple) and isinstance(run, list | tuple) and len(run) != len(gold):
+        counts = f"gold has {len(gold)} queries, the {name} {len(run)}"
+        raise bad_input(f"{counts}; give a list for each, empty where need be", file=name)
+
+
+def metrics_of(written: str | Sequence[str], k: int | Sequence[int] | None = None) -> list[Metric]:
+    """Metrics by their names; each that has no cut-off is asked for at every `k`."""
+    text = written if isinstance(written, str) else ",".join(written)
     cutoffs = (k,) if isinstance(k, int) else tuple(k or ())
     if any(type(cutoff) is not int or cutoff < 1 for cutoff in cutoffs):
         raise bad_input(f"k must be whole numbers from 1 up, not {k!r}")
@@ -167,13 +263,17 @@ def _metrics(written: str | Sequence[str] | None, k: int | Sequence[int] | None)
         raise bad_input(str(error)) from error
 
 
-def _by(written: str) -> By:
+def matching_of(written: str | Matching) -> Matching:
+    """How ids are matched, as `score` takes it."""
+    if isinstance(written, Matching):
+        return written
     if written not in (choices := [by.value for by in By]):
         raise bad_input(f"match is one of {', '.join(choices)}, not {written!r}")
-    return By(written)
+    return Matching(by=By(written))
 
 
-def _gold(given: GoldLike) -> Gold:
+def held_gold(given: GoldLike) -> Gold:
+    """The gold set of a file or of values, as `score` takes them."""
     if isinstance(given, Gold):
         return given
     if isinstance(given, str | os.PathLike):
@@ -192,21 +292,21 @@ def _gold(given: GoldLike) -> Gold:
     return Gold(samples=samples, name="gold", format="python")
 
 
-def _run(given: Any, plan: Plan, name: str) -> Run:
+def held_run(given: Any, needs: frozenset[Need], how: Matching = BY_CHUNK, name: str = "run") -> Run:
+    """The run of a file or of values, as `score` takes them; messages call the values `name`."""
     if isinstance(given, str | os.PathLike):
-        return read_run(os.fspath(given), needs=plan.needs)
-    rankings = [_ranking(query_id, entry, plan, name) for query_id, entry in _by_query(given, name)]
+        return read_run(os.fspath(given), needs=needs)
+    rankings = [_ranking(query_id, entry, needs, how, name) for query_id, entry in _by_query(given, name)]
     return Run(name=name, format="python", rankings=iter(rankings))
 
 
-def _ranking(query_id: str, entry: Any, plan: Plan, name: str) -> Ranking:
-    needs = plan.needs
+def _ranking(query_id: str, entry: Any, needs: frozenset[Need], how: Matching, name: str) -> Ranking:
     if type(entry) is list and not needs and set(map(type, entry)) == {str}:  # the usual case, many times as fast
         return Ranking(query_id, *once(entry))
     try:
         scored = isinstance(entry, Mapping) and "topk" not in entry
         result = by_score(entry) if scored else drained(entry)
-        if plan.how.by is By.TEXT and isinstance(result, list | tuple):
+        if how.by is By.TEXT and isinstance(result, list | tuple):
             result = [_with_text(each) for each in result]
         line = written_line(query_id, result)
         return to_ranking(msgspec.convert(line, loose_shape(needs)), query_id, needs)

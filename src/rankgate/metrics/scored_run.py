@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -10,27 +10,41 @@ from itertools import islice
 import msgspec
 
 from rankgate.errors import RankgateError
-from rankgate.metrics.comparison import relisted
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import Comparison, baseline_column, compare, relisted, same_lists
+from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.parallel import Watch, score_run, unwatched
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.readers.base import Run
 
 READ = frozenset({Need.RAW, Need.DOCS})  # for the diagnosis, where a run states it
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
+MAX_TEXT = 1_000  # characters of an item's text that pages may show
 MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
 
 
 class ScoredRun(msgspec.Struct, frozen=True):
     """A run and its scores: the candidate or the baseline.
 
-    `lists` gives its rankings again, where that can be done; `details` with what else they state, if well-formed.
+    `lists` gives its rankings again, where that can be done; `details` and `texts` with more, if that is well-formed.
     """
 
     run: Run
     scores: Scores
     lists: Callable[[], Iterable[Ranking]] = tuple
     details: Callable[[], Iterable[Ranking]] = tuple
+    texts: Callable[[], Iterable[Ranking]] = tuple
+
+    def texts_of(self, wanted: Collection[str]) -> dict[str, str]:
+        """The texts that the run states of these items; none where it cannot be read again with them."""
+        texts: dict[str, str] = {}
+        with suppress(RankgateError):
+            for ranking in self.texts():
+                stated = zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
+                texts |= {name: item.text[:MAX_TEXT] for name, item in stated if item.text and name in wanted}
+        return texts
 
 
 def scored(
@@ -50,11 +64,12 @@ def scored(
     kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}))
     scores = score_run(gold, run, plan, workers=workers, watch=watch, through=kept.each)
     if piped:
-        return ScoredRun(run, scores, lambda: kept.rankings, lambda: kept.rankings)
+        return ScoredRun(run, scores, *[lambda: kept.rankings] * 3)
     run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
     needs = plan.needs - {Need.VERDICTS}  # which take most of the time, and no list needs
     lists = (lambda: kept.rankings) if kept.whole else partial(_rankings, partial(again, needs=needs))
-    return ScoredRun(run, scores, lists, partial(_rankings, partial(again, needs=needs | READ)))
+    details, texts = (partial(_rankings, partial(again, needs=needs | more)) for more in (READ, {Need.TEXTS}))
+    return ScoredRun(run, scores, lists, details, texts)
 
 
 def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
@@ -82,6 +97,46 @@ def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None
     if other is None:
         return None
     return msgspec.structs.replace(other.scores, relisted=relisted(gold, plan, candidate.lists, other.lists))
+
+
+Compared = Comparison | Estimate | None  # an estimate where the metric compares with the run before by itself
+
+
+def scored_pair(
+    gold: Gold,
+    openers: Sequence[Callable[[], Run]],
+    plan: Plan,
+    *,
+    workers: int | None = None,
+    watch: Watch = unwatched,
+) -> tuple[list[ScoredRun], dict[Metric, Compared]]:
+    """Two runs, the one before first, each scored, and each metric compared query by query; raises what these do.
+
+    What the plan reads `also` is for a page, which names documents.
+    """
+    runs = [opened() for opened in openers]
+    # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
+    depth = min((run.depth for run in runs if run.depth), default=None)
+    plan = msgspec.structs.replace(plan, depth=depth, keep_matched=bool({Need.BASELINE} & plan.needs or plan.also))
+    found = list[ScoredRun]()
+    for again, opened in zip(openers, runs, strict=True):
+        found.append(scored(gold, opened, plan, again, workers=workers, watch=watch))
+        scores = found[-1].scores
+        require_gold_queries(scores, opened.name, gold)
+        if opened.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
+            require_fields(scores, plan, opened.name)
+        plan = msgspec.structs.replace(plan, baseline_ids=ids_of(scores, plan))
+    before, after = listed(gold, plan, found[1], found[0]) or found[0].scores, found[1].scores
+    return [msgspec.structs.replace(found[0], scores=before), found[1]], {
+        metric: _compared(metric, before, after) for metric in plan.metrics
+    }
+
+
+def _compared(metric: Metric, before: Scores, after: Scores) -> Compared:
+    column, same = baseline_column(metric, after), partial(same_lists, metric, after, before)
+    if Need.BASELINE in metric.needs:
+        return estimate(column, metric, clusters=after.clusters)
+    return compare(metric, column, baseline_column(metric, before), clusters=after.clusters, same=same)
 
 
 class _Kept:

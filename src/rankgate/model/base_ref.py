@@ -12,7 +12,7 @@ from rankgate.model.values import Unit, Verdict
 SHORT_SHA = 7  # hexadecimal digits that people read
 
 # A commit as a store or a report names it, at least as long as git takes it. Sentences show its digits as they are.
-SHA = r"\A[0-9a-f]{4,64}\Z"
+SHA = r"^[0-9a-f]{4,64}$(?!\n)"  # also what JavaScript takes, for schemas
 CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
 
 # The gold set that the base names is not there; by it nothing can be judged; a question that must pass is gone. Each

@@ -13,9 +13,12 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from rankgate.model.values import TOLERANCE, Direction, Interval, Unit
+from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Exact, Interval, Unit
+from rankgate.model.wording import vanishes
 
+Way = Literal["better", "worse", "same", "unclear"]
 T = TypeVar("T")
+TEXTS_OF = 1_000  # questions of whose lists texts are read, the worst
 _NOWHERE = 10**6  # the rank of what is in no list: below all others
 
 
@@ -49,15 +52,29 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PanelValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric over the queries of a scope; baseline and change are over the pairs, as in the report."""
+    """A metric over the queries of a scope; the change is over the pairs, as in the report.
+
+    `ci` is the value's own 95 % interval. `confidence` is that of the change: of the gate that judged it here, else
+    corrected for the number of segments. `exact` is the one-sided test of harm beside it, where there is one. `limit`
+    is the largest change for the worse that a gate allows here, with its sign.
+    """
 
     value: float | None
     ci: Interval | None
-    n: int
-    baseline: float | None
     delta: float | None
     delta_ci: Interval | None
-    n_pairs: int
+    confidence: float = CONFIDENCE
+    exact: Exact | None = None
+    limit: float | None = None
+
+    def way(self, direction: Direction, unit: Unit) -> Way:
+        """Which way it went beyond doubt: the interval, or the exact test, excludes zero; `same` where it reads ±0."""
+        if self.delta is not None and vanishes(self.delta, unit):
+            return "same"
+        low, high = direction.upright(self.delta_ci)
+        if (high is not None and high < 0) or (self.exact and self.exact.p < (1 - self.confidence) / 2):
+            return "worse"
+        return "better" if low is not None and low > 0 else "unclear"
 
 
 class PanelRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,13 +135,24 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     now: tuple[Listed, ...] | None
 
 
+class WhatIf(msgspec.Struct, frozen=True):
+    """As in `gates/what_if.py`: numbers by gate, who carries a violation (of `left_out` rows unknown), gains of 0."""
+
+    gates: Sequence[Mapping[str, object]]
+    carried: Sequence[Mapping[str, object]]
+    pooled: bool
+    left_out: int
+
+
 class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     """All of it: the panel, the sweeps, and every gold query in the order of the gold.
 
     `leading` is the metric whose changes are shown query by query; None where no metric is of ranked documents. Causes
     speak of the first `k` ranks, or of `ks` where questions have their own; `depth` items of each ranking are shown.
     `measures` are the columns of the panel, in order, and those of the gated metrics that it lacks. Panel and sweeps
-    are over all queries first, then by tag, in the order of the report's segments.
+    are over all queries first, then by tag, from the worst change of the leading metric to the best; `left_out` tags
+    have no row, none of which the leading metric proves worse. `texts` are items' by id, before and now, of the worst
+    `TEXTS_OF` questions.
     """
 
     leading: str | None
@@ -134,11 +162,26 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     panel: tuple[PanelRow, ...]
     sweeps: tuple[Sweep, ...]
     questions: tuple[Question, ...]
+    left_out: int = 0
     ks: Mapping[str, int] = {}
+    what_if: WhatIf | None = None
+    texts: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
 
     def first(self, question: Question) -> int:
         """The first ranks of which the cause of a question speaks."""
         return self.ks.get(question.query_id, self.k)
+
+    def moved(self, question: Question) -> tuple[float, int]:
+        """The leading metric's change for the better, 0.0 if not known; documents that came less those that left."""
+        before, now = question.values.get(self.leading or "", (None, None))
+        change = 0.0 if before is None or now is None else (before - now if self.lower else now - before)
+        net = sum(came(each, self.first(question)) - left(each, self.first(question)) for each in question.expected)
+        return (0.0 if abs(change) <= TOLERANCE else change), net
+
+    @property
+    def lower(self) -> bool:
+        """Whether less of the leading metric is better."""
+        return any(each.name == self.leading and each.direction is Direction.LOWER for each in self.measures)
 
 
 def fate_of(documents: Iterable[Expected], k: int, *, no_result: bool) -> Cause:
@@ -176,20 +219,14 @@ def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing:
 
 def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]) -> list[Question]:
     """The questions in the order of `severity`; those that did not get worse after the others, by change and cause."""
-    name = details.leading or ""
-    lower = any(each.name == name and each.direction is Direction.LOWER for each in details.measures)
     causes = list(Cause)
 
     def key(question: Question) -> tuple[float, ...]:
-        before, now = question.values.get(name, (None, None))
-        change = 0.0 if before is None or now is None else (before - now if lower else now - before)
-        k = details.first(question)
-        lost = sum(left(each, k) for each in question.expected)
-        gained = sum(came(each, k) for each in question.expected)
-        change = 0.0 if abs(change) <= TOLERANCE else change
-        value = -_NOWHERE if now is None else -now if lower else now  # a value that is not there is the worst
-        if question.before is not None and (change, gained - lost) < (0, 0):
-            gone = question.cause is Cause.NO_RESULT
+        now = question.values.get(details.leading or "", (None, None))[1]
+        change, net = details.moved(question)
+        value = -_NOWHERE if now is None else -now if details.lower else now  # a value that is not there is the worst
+        if question.before is not None and (change, net) < (0, 0):
+            gone, k = question.cause is Cause.NO_RESULT, details.first(question)
             worse = severity(question.expected, k, no_result=gone, failing=failing(question.tags))
             return (0, *worse, change, value)
         return (1, change, causes.index(question.cause), value)

@@ -74,7 +74,6 @@ def _parts(report: Report) -> tuple[str, str, str]:
     """The frame that the verdict gives, the reason that it is filled with, and where part and whole differ."""
     deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
     first = headline_gate(report)
-    count = len({gate.place for gate in deciding})  # one that both sides judge is one
     paradox = _paradox(report.gates)
     match report.verdict:
         case Verdict.PASS:
@@ -89,11 +88,10 @@ def _parts(report: Report) -> tuple[str, str, str]:
             return ("May be merged: {}.", holds, paradox) if floors else ("May be merged, but {}.", nobody, paradox)
         case Verdict.WARN:
             reason = _first_reason(first, report.base) if first else report.warnings[0]
-            more = _more(count - (first is not None), "warn")
-            return "May be merged, with a warning: {}.", f"{reason}{more}", paradox
+            return "May be merged, with a warning: {}.", f"{reason}{more_text(report, first)}", paradox
         case Verdict.FAIL:
             reason = _first_reason(first, report.base) if first else next(iter(report.failures), "a gate fails")
-            return "Do not merge: {}.", f"{reason}{_more(max(0, count - 1), 'fail')}", paradox
+            return "Do not merge: {}.", f"{reason}{more_text(report, first)}", paradox
         case Verdict.NOT_JUDGED:
             frame = f"Do not merge yet: {_subject(deciding)} could not be judged ({{}})."
             return frame, _what_failed(report.problems, deciding), paradox
@@ -136,8 +134,16 @@ def _first_reason(gate: GateResult, base: BaseSide | None) -> str:
     return reason if gate.segment is None else f"for one part of the questions, {reason}"
 
 
-def _more(count: int, verb: str) -> str:
-    return "" if not count else f"; 1 more gate {verb}s" if count == 1 else f"; {count} more gates {verb}"
+def more_text(report: Report, first: GateResult | None) -> str:
+    """`; 2 more parts and 1 more gate fail`: what has the report's verdict beside the first; segments are no gates."""
+    deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
+    name, segment = (first.name, first.segment) if first else (None, None)
+    parts = len({each.segment for each in deciding if each.name == name} - {segment, None})
+    gates = len({each.name for each in deciding} - {name})  # one that both sides judge is one
+    counts = [count_text(parts, "more part" if segment else "part") + " of the questions" * (not segment)] * bool(parts)
+    counts += [count_text(gates, "more gate")] * bool(gates)
+    verb = f"{'fail' if report.verdict is Verdict.FAIL else 'warn'}{'s' * (parts + gates == 1)}"
+    return f"; {' and '.join(counts)} {verb}" if counts else ""
 
 
 def paradoxes(results: Sequence[GateResult]) -> list[str]:

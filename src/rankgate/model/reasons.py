@@ -164,10 +164,12 @@ def _threshold(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> s
     if plain and worst is not None and None not in (ci or ()):
         far = f"as {'low' if higher else 'high'} as {value_text(worst, unit)}"
         unproven = f"; with so few questions it may be {far}"
-    noise = CHANCE if plain else f", within noise{_spread(gate, interval_text(ci, unit))}"
+    noise = _chance(gate) if plain else f", within noise{_spread(gate, interval_text(ci, unit))}"
     gained = counted is not None and value != gate.value
     gain, verb = ("; a gain that only the judge has seen does not count", "counts as") if gained else ("", "is")
-    return f"{name} {verb} {now}, {side} the {limit} of {bound}{_doubt(reason, gate, unproven, noise)}{gain}"
+    return (
+        f"{name} {verb} {now}, {side} the {limit} of {bound}{_doubt(reason, gate, unproven, noise, plain=plain)}{gain}"
+    )
 
 
 def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:
@@ -203,7 +205,13 @@ def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> 
     unproven = f", a larger {harm} is not ruled out{spread}"
     if plain and worst is not None and None not in (gate.delta_ci or ()):
         unproven = f"; with so few questions the {harm} may be {_points(worst, gate)}"
-    return f"{name} {stands}{_doubt(reason, gate, unproven, CHANCE if plain else f', within noise{spread}')}"
+    noise = _chance(gate) if plain else f", within noise{spread}"
+    return f"{name} {stands}{_doubt(reason, gate, unproven, noise, plain=plain)}"
+
+
+def _chance(gate: GateResult) -> str:
+    """What the headline adds where noise can do that much; nothing where it blocks all the same."""
+    return "" if gate.verdict is Verdict.FAIL else CHANCE
 
 
 def _spread(gate: GateResult, interval: str) -> str:
@@ -212,10 +220,10 @@ def _spread(gate: GateResult, interval: str) -> str:
     return f" ({confidence_text(gate.confidence)}: {interval})" if interval else f" ({proof})"
 
 
-def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
+def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str, *, plain: bool) -> str:
     """What the data leave open; of what violates by its estimate that is noise, of what must be proven safe, harm."""
     safety, doubt = gate.evidence is Evidence.PROVEN_SAFE, ""
-    if reason.state is EvidenceState.NO_INTERVAL:
+    if reason.state is EvidenceState.NO_INTERVAL and (safety or not plain or gate.verdict is not Verdict.FAIL):
         units = ("clusters" if reason.clusters else "queries") + " of like weight" * bool(gate.weighting)
         doubt = f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
     elif reason.state is EvidenceState.INCONCLUSIVE:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 
-from rankgate.errors import Problem, redacted
+from rankgate.errors import Problem, redacted, shown
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
 from rankgate.model.answers import Assumption, JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
@@ -149,10 +149,20 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     n_pairs: int
     line: int | None
 
+    def __repr__(self) -> str:
+        part = f" in {shown(self.segment)}" if self.segment else ""
+        numbers = f"{self.metric} {self.value}, interval {self.ci}, limit {self.threshold}, change {self.delta}"
+        return f"<gate {shown(self.name)}{part}: {self.verdict}, {numbers}, {self.n} queries>"
+
     def verdict_of(self, position: int) -> Verdict:
         """What a reason means by itself: of a gate that fails, some only warn."""
         warns = self.verdict is Verdict.FAIL and position >= len(self.reasons) - self.doubts
         return Verdict.WARN if warns else self.verdict
+
+    @property
+    def limit(self) -> float | None:
+        """The largest change for the worse that it allows, with its sign."""
+        return None if self.regression_max is None else -self.direction.sign * self.regression_max
 
     @property
     def place(self) -> tuple[str, str | None]:
@@ -365,7 +375,18 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "command", list(map(redacted, self.command)))
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class Links(msgspec.Struct, frozen=True, kw_only=True):
+    """Addresses that a comment may lead to, as far as the job knows them: its run, the page, the criteria file.
+
+    A line of the criteria is `criteria` with `#L` and its number.
+    """
+
+    run: str | None = None
+    page: str | None = None
+    criteria: str | None = None
+
+
+class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     """The whole of `report.json`.
 
     `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
@@ -375,8 +396,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
     base was named. `untrusted_run` says that the pull request supplied the rankings and may have invented them;
     `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the last runs of the main
-    branch, oldest first, where the baseline's store remembers them. `details` is what pages show beyond all this,
-    where it was asked for, and not in the file.
+    branch, oldest first, where the baseline's store remembers them.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -405,7 +425,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
     trend: list[TrendPoint] = []
     provenance: Provenance
+
+
+class Report(ReportFile, frozen=True, kw_only=True):
+    """What is in `report.json`, and beside it `details` for pages, where they were asked for, and the job's `links`."""
+
     details: ReportDetails | msgspec.UnsetType = msgspec.UNSET
+    links: Links | msgspec.UnsetType = msgspec.UNSET
 
 
 def exit_code(report: Report, fail_on: str = "fail") -> int:

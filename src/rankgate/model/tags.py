@@ -71,6 +71,15 @@ def split_tag(tag: str) -> tuple[str, str]:
     return (dimension, value) if colon else (BARE_TAG, tag)
 
 
+def rows_by_tag(gold: Gold) -> dict[tuple[str, str], list[int]]:
+    """Rows of the gold by dimension and value of each tag, in the order of the gold."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for row, sample in enumerate(gold.samples.values()):
+        for key in dict.fromkeys(map(split_tag, sample.tags)):
+            found.setdefault(key, []).append(row)
+    return found
+
+
 def failing(gates: Iterable[GateResult]) -> Callable[[Sequence[str]], bool]:
     """Whether a question with these tags is in a segment that a gate fails, or warns of."""
     violated = (gate.segment for gate in gates if gate.verdict in (Verdict.FAIL, Verdict.WARN))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, Literal
 
 import msgspec
@@ -52,8 +52,8 @@ class Unit(Enum):
     MILLISECONDS = "ms"
 
 
-class Verdict(Enum):
-    """What the gate says about a pull request; `NOT_JUDGED` means that it could not say anything."""
+class Verdict(StrEnum):
+    """What the gate says about a pull request; `NOT_JUDGED` means that it could not. It equals its text, too."""
 
     PASS = "pass"  # noqa: S105 -- a verdict, not a password
     WARN = "warn"

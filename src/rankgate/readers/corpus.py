@@ -6,7 +6,7 @@ Whole documents are read from Markdown, HTML and plain text as well, in a file o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -126,15 +126,17 @@ class _Page(HTMLParser):
         self._words.clear()
 
 
-def read_corpus(path: str) -> list[Document]:
+def read_corpus(path: str, wanted: Collection[str] | None = None) -> list[Document]:
     """The documents of a JSONL file, also gzipped or `-`, in its order; keys beside ids, title and text are not read.
+
+    With `wanted` ids, the documents that have one of them alone are kept.
 
     Raises:
         RankgateError: unreadable, or lines that are no documents, with the line of each.
     """
     log = ProblemLog()
     with open_source(path) as source:
-        found = [*_documents(source, {}, log)]
+        found = [each for each in _documents(source, {}, log) if wanted is None or each.id in wanted]
         log.raise_if_any()
     return [Document(each.id, " ".join(filter(None, (each.title, each.text))), each.doc_id) for each in found]
 

@@ -142,9 +142,12 @@ def _opened(entry: Any, name: str) -> Any:
     if _is_id(entry) or not any(hasattr(entry, each) for each in _ATTRIBUTES["chunk_id"]):
         return entry
     item = {key: value for key, names in _ATTRIBUTES.items() if (value := _stated(entry, names)) is not None}
+    metadata = _stated(entry, ["metadata"])
+    stated = metadata.get("id", metadata.get("_id")) if isinstance(metadata, Mapping) else None
+    item = {"chunk_id": stated, **item} if _is_id(stated) else item  # as some of LangChain's stores write it
     if "chunk_id" not in item:
         raise ResultError(f"{name} is a {type(entry).__name__} whose id is None; set it, or give an id in its place")
-    if isinstance(metadata := _stated(entry, ["metadata"]), Mapping):
+    if isinstance(metadata, Mapping):
         if "start_index" in metadata:  # LangChain's
             item["metadata"] = {"start_index": metadata["start_index"]}
         if "doc_id" not in item and _is_id(metadata.get("doc_id")):  # its documents have no field for it

@@ -17,20 +17,21 @@ from rankgate.readers.run_shapes import Item, generated_of, loose_shape
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line of the run as bytes that end in a newline, and its time in all: `total` of `latency_ms`, else the sum."""
+    """A line of the run as bytes that end in a newline, and its time: `total` of `latency_ms`, the sum, or None."""
 
     query_id: str
     data: bytes
-    ms: float
+    ms: float | None
 
 
-def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping[str, Any]) -> Line:
+def run_line(query_id: str, result: Any, measured_ms: float | None, provenance: Mapping[str, Any]) -> Line:
     """The run line of what the retriever returned, drained; a ResultError where no reader could read it.
 
     What a complete run line says itself (`latency_ms`, `system`, …) wins over what was measured and the provenance.
     """
     line = {"query_id": query_id, **provenance} | written_line(query_id, result)
-    line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
+    if measured_ms is not None:
+        line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
     try:
         return read_back(encoded(line))
     except msgspec.MsgspecError as error:
@@ -72,8 +73,8 @@ def read_back(data: bytes) -> Line:
         raise
     except ValueError as error:
         raise ResultError(f"its {error}") from error
-    times = line.latency_ms or {}
-    return Line(line.query_id, data, times.get("total", sum(times.values(), 0.0)))
+    times = line.latency_ms
+    return Line(line.query_id, data, times.get("total", sum(times.values())) if times else None)
 
 
 _ANSWERED = loose_shape(frozenset({Need.ANSWER}))

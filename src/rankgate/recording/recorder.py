@@ -8,7 +8,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import TIMEOUT_MAX
@@ -26,8 +26,9 @@ from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
 from rankgate.recording.lines import encoded, run_line
 from rankgate.recording.partial import SUFFIX, PartialRun
-from rankgate.recording.retriever import Retrieve, failure, name_of
-from rankgate.recording.workers import Calls, Outcome, Question, ask
+from rankgate.recording.retriever import Retrieve, Service, StopError, failure, name_of
+from rankgate.recording.services import Command
+from rankgate.recording.workers import Calls, Outcome, Question, Returned, ask
 from rankgate.statistics.quantiles import quantile
 
 MAX_FAILURES = 20  # to show
@@ -41,7 +42,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
         path: the run file, as it was named.
         recorded: questions that the run holds; the others failed.
         resumed: those of the recorded that an interrupted recording had left.
-        median_ms: median over the recorded of the sum of `latency_ms`; None where nothing is recorded.
+        median_ms: median over the recorded of the sum of `latency_ms`; None where no line has one.
         failures: one problem a failing question, in gold order; its key is the query id, file and line are the
             innermost of the user's code.
         unasked: questions that were not asked, since none of the first calls succeeded.
@@ -130,7 +131,7 @@ def record(
             gold set or of the retriever's module, or a parameter is out of its range.
         RecordingError: more than `allow_errors` questions failed. The run is written without them, unless all failed or
             not all were asked: then an older file stays as it was.
-        KeyboardInterrupt: as it came, with a note that says how far it got; what was answered is kept.
+        KeyboardInterrupt, StopError: as it came, with a note that says how far it got; what was answered is kept.
     """
     target = _writable(path)
     _refuse_inputs(target, gold, retrieve)
@@ -166,33 +167,46 @@ def record(
         report_progress()
         return len(partial.lines) > resumed or len(failures) < max(FRUITLESS, allow_errors + 1)
 
-    left = [Question(query_id, text) for query_id, text in questions.items() if query_id not in partial.lines]
+    left = [
+        Question(query_id, text, resumed > 0) for query_id, text in questions.items() if query_id not in partial.lines
+    ]
     with partial:
         try:
             report_progress()
-            ask(retrieve, left, calls, take)
+            (_ask_all if isinstance(retrieve, Command) and retrieve.for_all else ask)(retrieve, left, calls, take)
             unasked = len(questions) - len(partial.lines) - len(failures)
             lines = [*filter(None, map(partial.lines.get, questions))]
             if lines and not unasked:
                 data = b"".join(line.data for line in lines)
                 write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
-        except KeyboardInterrupt as stop:
+        except (KeyboardInterrupt, StopError) as stop:
             stop.add_note(_how_far(partial, len(questions)))
             raise
         if not lines or len(failures) <= allow_errors:
             partial.remove()
+    times = [line.ms for line in lines if line.ms is not None]
     recorded = Recorded(
         path=redacted(Path(called).as_posix()),
         total=len(questions),
         recorded=len(lines),
         resumed=resumed,
-        median_ms=quantile([line.ms for line in lines], 0.5) if lines else None,
+        median_ms=quantile(times, 0.5) if times else None,
         failures=tuple(filter(None, map(failures.get, questions))),
         unasked=unasked,
     )
     if not lines or len(failures) > allow_errors:
         raise RecordingError(recorded, allow_errors)
     return recorded
+
+
+def _ask_all(command: Any, questions: Sequence[Question], calls: Calls, take: Callable[[Outcome], bool]) -> None:
+    """Ask one process after the other what has no answer yet, as often as there may be retries."""
+    left = {question.query_id: question.text for question in questions}
+    for retries in range(calls.retries, -1, -1):
+        for query_id, found in command.answers(dict(left)) if left else ():
+            if not isinstance(found, Problem) or not retries:
+                take(found if isinstance(found, Problem) else Returned(query_id, found, None))
+                del left[query_id]
 
 
 def _questions_of(gold: Gold) -> dict[str, str]:
@@ -250,6 +264,7 @@ def _writable(path: str | Path) -> Path:
 
 def _refuse_inputs(target: Path, gold: str | Path | Gold, retrieve: Retrieve) -> None:
     inputs = [] if isinstance(gold, Gold) else [("gold", os.fspath(gold))]
+    inputs.extend(("the command", file) for file in (retrieve.files if isinstance(retrieve, Service) else ()))
     with suppress(TypeError):  # built in, or an object
         inputs.append(("retrieve", inspect.getfile(retrieve)))
     refuse_overwriting([("path", str(target)), ("path", f"{target}{SUFFIX}")], inputs)

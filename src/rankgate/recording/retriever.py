@@ -1,4 +1,4 @@
-"""The user's function: imported by `module:function`, sync or async, where its code failed, which code it is."""
+"""The user's function, object or service: how it is named, imported and called, how it fails, which code it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,27 @@ from rankgate.files.git import GitError, repository_around, run_git
 from rankgate.readers.results import described
 
 Retrieve = Callable[[str], Any]
+
+
+class Service:
+    """A retriever outside of this process, called with the whole `Question`; no run may replace its `files`."""
+
+    files: tuple[str, ...] = ()
+
+    def __call__(self, question: Any, /) -> Any: ...  # noqa: D102
+
+
+class CallError(Exception):
+    """A call failed, as its text says; it may be repeated if `again`, or after the `wait` that was asked for."""
+
+    def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.again, self.wait = again, wait
+
+
+class StopError(RankgateError):
+    """No call can succeed, for one reason."""
+
 
 _FLAG = "--retriever"
 _LONGEST_MESSAGE = 300
@@ -33,11 +54,12 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 def load_retriever(spec: str) -> Retrieve:
     """Import what `module:function` names, looking in the current directory first, which stays on `sys.path`.
 
-    The part after the colon may be dotted (`my_app.search:index.retrieve`).
+    The part after the colon may be dotted (`my_app.search:index.retrieve`). Of an object that cannot be called it is
+    the first that it has of `invoke` (LangChain), `retrieve` (LlamaIndex), `run` (Haystack), `ainvoke`, `aretrieve`.
 
     Raises:
-        RankgateError: no such module or attribute (the nearest is suggested), not a function, or the module's own
-            code fails on import; then the message is its own, with its file and line.
+        RankgateError: no such module or attribute (the nearest is suggested), nothing that can be called, or the
+            module's own code fails on import; then the message is its own, with its file and line.
     """
     module_name, _, attributes = spec.partition(":")
     if not all(module_name.split(".")) or not all(attributes.split(".")) or "/" in module_name:
@@ -52,9 +74,30 @@ def load_retriever(spec: str) -> Retrieve:
     if isinstance(function, type):
         raise bad_input(f"{spec} is a class; name a function, an instance or a method of one", key=_FLAG)
     if not callable(function):
-        raise bad_input(f"{spec} is {described(function)}, not a function", key=_FLAG)
+        method: Any = next(filter(callable, (getattr(function, name, None) for name in _METHODS)), None)
+        if method is None:
+            raise bad_input(
+                f"{spec} is {described(function)}, not a function, and has no invoke or retrieve", key=_FLAG
+            )
+        function = functools.partial(_documents, method) if method.__name__ == "run" else method
     retrieve: Retrieve = function
     return retrieve
+
+
+_METHODS = ("invoke", "retrieve", "run", "ainvoke", "aretrieve")
+
+
+def _documents(run: Any, question: str) -> Any:
+    """What a component of Haystack finds for a `query`, or a pipeline for each text that it requires."""
+    if "data" not in inspect.signature(run).parameters:
+        outputs = {"": run(query=question)}
+    else:
+        inputs = [each for sockets in run.__self__.inputs().values() for each in sockets.items()]
+        outputs = run({name: question for name, about in inputs if about["is_mandatory"] and about["type"] is str})
+    found = [each["documents"] for each in outputs.values() if isinstance(each, Mapping) and "documents" in each]
+    if len(found) != 1:
+        raise CallError(f"{len(found)} outputs have documents; name a function that returns those of one")
+    return found[0]
 
 
 def name_of(retrieve: Retrieve) -> str:
@@ -75,16 +118,17 @@ def failure(query_id: str | None, error: BaseException) -> Problem:
     """An error of the user's code as `file:line: query: Type: message`, cut to one line.
 
     The place is the innermost line that is neither rankgate's, nor an installed package's, nor the standard library's;
-    where there is none, the innermost line that is not rankgate's.
+    where there is none, the innermost line that is not rankgate's. A CallError is its text alone.
     """
     try:
         text = " ".join(str(error).split())
     except Exception:  # noqa: BLE001 -- the user's own __str__
         text = ""
-    message = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    known = isinstance(error, CallError)
+    message = text if known else f"{type(error).__name__}: {text}" if text else type(error).__name__
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1]}…"
-    return Problem(message, *_place(error), query_id)
+    return Problem(message, *((None, None) if known else _place(error)), query_id)
 
 
 def _bare(retrieve: Any) -> Any:

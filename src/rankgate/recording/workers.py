@@ -16,13 +16,14 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.errors import Problem
 from rankgate.readers.results import drained
-from rankgate.recording.retriever import Retrieve, failure, is_async
+from rankgate.recording.retriever import CallError, Retrieve, Service, StopError, failure, is_async
 
 # How long a stopped recording waits for calls under way; a thread cannot be ended from outside.
 _GRACE_SECONDS = 0.5
 _PAUSE_SECONDS = 0.5  # before the second attempt, twice as long before each further one
+_MAX_WAITS = 5  # for one question, where a service asks to wait
 busy: set[int] = set()  # threads that call the retriever, or wait for what it started: no process can end them
 
 
@@ -35,22 +36,23 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is asked, and for which query."""
+    """What is asked, for which query, and whether the recording that is resumed has answers."""
 
     query_id: str
     text: str
+    resumed: bool = False
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """What a call returned, its generators run to their end, and how long that took."""
+    """What a call returned, its generators run to their end, and how long that took; None where it was not timed."""
 
     query_id: str
     result: Any
-    ms: float
+    ms: float | None
 
 
 Outcome = Returned | Problem
-_Outcomes = SimpleQueue[tuple[int, Outcome | RankgateError]]
+_Outcomes = SimpleQueue[tuple[int, Returned | BaseException]]
 _Lane = SimpleQueue[tuple[int, Question, float] | None]
 _Begin = Callable[[int, Question, float], None]  # a call, after a pause
 
@@ -63,39 +65,46 @@ def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: C
     already. Whatever the function raises becomes a problem whose key is the query id, but for a KeyboardInterrupt in
     the main thread. That and what `take` raises end everything: no further question is asked, and calls under way are
     cancelled or left behind. So is a call that takes longer than the timeout, which is a problem too.
+    Where a service asks to wait, no call begins before that, and the question is asked again: up to five times, after
+    at least 1 s, 2 s, 4 s and so on, beside the retries.
 
     Raises:
-        RankgateError: an async function stops its event loop.
+        StopError: a service says so, or an async function stops its event loop.
     """
     outcomes: _Outcomes = SimpleQueue()
-    waiting = deque((question, 0) for question in questions)
-    under_way: dict[int, tuple[Question, int, float]] = {}
+    waiting = deque((question, 0, 0) for question in questions)
+    under_way: dict[int, tuple[Question, int, int, float]] = {}
+    free = 0.0  # when a service wants to be asked again
     beside = calls.workers > 1 or calls.timeout is not None
     with (_on_loop if is_async(retrieve) else _in_threads if beside else _here)(retrieve, outcomes, calls) as begin:
         for number in count():
             if waiting and len(under_way) < calls.workers:
-                question, attempt = waiting.popleft()
-                pause = _PAUSE_SECONDS * 2.0 ** (attempt - 1) if attempt else 0.0
+                question, attempt, waits = waiting.popleft()
+                pause = max(_PAUSE_SECONDS * 2.0 ** (attempt - 1) if attempt else 0.0, free - time.monotonic())
                 deadline = time.monotonic() + pause + (calls.timeout or math.inf)
-                under_way[number] = (question, attempt, deadline)
+                under_way[number] = (question, attempt, waits, deadline)
                 begin(number, question, pause)
                 continue
             if not under_way:
                 return
-            done, outcome = _next(outcomes, {number: call[2] for number, call in under_way.items()})
-            if isinstance(outcome, RankgateError):
+            done, outcome = _next(outcomes, {number: call[-1] for number, call in under_way.items()})
+            if isinstance(outcome, StopError):
                 raise outcome
             if done not in under_way:
                 continue  # answered too late
-            question, attempt, _ = under_way.pop(done)
-            outcome = outcome or Problem(f"no answer within {calls.timeout:g} s", key=question.query_id)
-            if isinstance(outcome, Problem) and attempt < calls.retries:
-                waiting.append((question, attempt + 1))
-            elif not take(outcome):
+            question, attempt, waits, _ = under_way.pop(done)
+            outcome = outcome or CallError(f"no answer within {calls.timeout:g} s", again=True)
+            again, wait = (outcome.again, outcome.wait) if isinstance(outcome, CallError) else (True, None)
+            if wait is not None and waits < _MAX_WAITS:
+                free = max(free, time.monotonic() + max(wait, 2.0**waits))
+                waiting.append((question, attempt, waits + 1))
+            elif not isinstance(outcome, Returned) and again and attempt < calls.retries:
+                waiting.append((question, attempt + 1, waits))
+            elif not take(outcome if isinstance(outcome, Returned) else failure(question.query_id, outcome)):
                 return
 
 
-def _next(outcomes: _Outcomes, deadlines: Mapping[int, float]) -> tuple[int, Outcome | RankgateError | None]:
+def _next(outcomes: _Outcomes, deadlines: Mapping[int, float]) -> tuple[int, Returned | BaseException | None]:
     """The next call that has an outcome, or none within its time."""
     first = min(deadlines, key=deadlines.__getitem__)
     try:
@@ -157,7 +166,7 @@ def _on_loop(retrieve: Retrieve, outcomes: _Outcomes, calls: Calls) -> Iterator[
         try:
             asyncio.run(serve())
         except RuntimeError:
-            outcomes.put((0, bad_input("the retriever stopped its event loop, so that no answer can come")))
+            outcomes.put((0, StopError([Problem("the retriever stopped its event loop, so that no answer can come")])))
         finally:
             busy.discard(get_ident())
 
@@ -184,21 +193,22 @@ def _on_loop(retrieve: Retrieve, outcomes: _Outcomes, calls: Calls) -> Iterator[
         thread.join(patience)
 
 
-def _called(retrieve: Retrieve, question: Question) -> Outcome:
+def _called(retrieve: Retrieve, question: Question) -> Returned | BaseException:
     start, process = time.perf_counter(), os.getpid()
+    asked: Any = question if isinstance(retrieve, Service) else question.text
     try:
-        result = drained(retrieve(question.text))
+        result = drained(retrieve(asked))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
             raise
-        return failure(question.query_id, error)  # the user's code may raise anything, also SystemExit
+        return error  # the user's code may raise anything, also SystemExit
     finally:
         if os.getpid() != process:
             os._exit(1)  # a fork of the function's that came back: it must not record as well
     return Returned(question.query_id, result, 1000 * (time.perf_counter() - start))
 
 
-async def _awaited(retrieve: Retrieve, question: Question) -> Outcome:
+async def _awaited(retrieve: Retrieve, question: Question) -> Returned | BaseException:
     start = time.perf_counter()
     try:
         result = retrieve(question.text)
@@ -211,5 +221,5 @@ async def _awaited(retrieve: Retrieve, question: Question) -> Outcome:
         task = asyncio.current_task()
         if task is not None and task.cancelling():  # from outside, not by the function itself
             raise
-        return failure(question.query_id, error)
+        return error
     return Returned(question.query_id, result, 1000 * (time.perf_counter() - start))

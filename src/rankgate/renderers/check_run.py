@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from rankgate.model.headline import short_headline
-from rankgate.model.reasons import sentences
+from rankgate.model.headline import headline_gate, more_text, short_headline
+from rankgate.model.reasons import plain_sentence
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import TOLERANCE, Direction, Evidence, ReasonKind, Verdict
 from rankgate.model.wording import VERDICT_WORDS, size_text
@@ -73,15 +73,12 @@ def _title(report: Report) -> str:
 
 def _deciding(report: Report) -> str:
     """What decided first and by how much, or else what the headline says beside the verdict."""
-    deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
-    # What holds for all says more, as in the report's sentence.
-    deciding.sort(key=lambda gate: gate.segment is not None)
-    if report.verdict is Verdict.FAIL and deciding and deciding[0].reasons:
-        gate, more = deciding[0], len({each.place for each in deciding}) - 1  # one that both sides judge is one
-        others = f", and {more} more gate{'s' if more > 1 else ''}" if more else ""
-        where, reason = "" if gate.segment is None else "in one segment, ", sentences(gate, report.base)[0]
-        return f"{where}{_change(gate) or reason}{others}"
-    return short_headline(report)
+    gate = headline_gate(report)
+    if gate is None or report.verdict is not Verdict.FAIL or not gate.reasons:
+        return short_headline(report)
+    where = "" if gate.segment is None else "for one part of the questions, "
+    reason = _change(gate) or plain_sentence(gate, report.base).replace(f" ({gate.meaning})", "", 1)
+    return f"{where}{reason}{more_text(report, gate)}"
 
 
 def _change(gate: GateResult) -> str:

@@ -14,6 +14,7 @@ from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
 from rankgate.renderers import phrases, question_rows, rows, sections, segment_rows
 from rankgate.renderers.escape import cell, code, shorten, visible
+from rankgate.renderers.links import links_line
 
 
 def segment_tag(segment: Segment) -> str:
@@ -31,8 +32,8 @@ _FUNCTIONS: tuple[Callable[..., object], ...] = (
     *(rows.gate_row, rows.gate_rows, rows.reasons, rows.other_reasons, rows.first_look, rows.odd_line, rows.differs),
     *(rows.base_head, rows.base_items, rows.source_item, rows.compared, rows.command_block),
     *(question_rows.moved_line, question_rows.moved_questions, question_rows.move_item, question_rows.all_listed),
-    *(segment_rows.segment_head, segment_rows.segment_row, segment_rows.segment_legend),
-    *(sections.sections, sections.trend_head, sections.trend_rows),
+    *(segment_rows.segment_head, segment_rows.segment_row),
+    *(sections.sections, sections.trend_head, sections.trend_rows, links_line),
 )
 
 

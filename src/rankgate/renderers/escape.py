@@ -54,6 +54,13 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
+def middle(text: object, limit: int) -> str:
+    """`visible`, and no longer than the limit: what is cut is in the middle, as names and ids differ at their ends."""
+    shown = visible(str(text))
+    tail = (limit - 1) // 2
+    return shown if len(shown) <= limit else f"{shown[: limit - 1 - tail]}…{shown[-tail:]}"
+
+
 def one_line(text: object, limit: int = 200) -> str:
     """`visible`, and no longer than the limit."""
     return shorten(visible(str(text)), limit)

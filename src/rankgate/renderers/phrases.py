@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from rankgate.model.details import Cause, Expected, depth_of, left
+from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Diagnosis, GateResult, Provenance, Report, SegmentValue, Source
-from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
+from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict, worst
 from rankgate.model.wording import (
     confidence_text,
     count_text,
@@ -28,12 +29,19 @@ MAX_FALLEN = 5
 LONGEST = 40  # characters of a name or a tag
 
 # What one gate does, and what several do.
-_VERBS = {
+VERBS = {
     Verdict.FAIL: ("fails", "fail"),
     Verdict.WARN: ("warns", "warn"),
     Verdict.NOT_JUDGED: ("is not judged", "are not judged"),
     Verdict.PASS: ("holds", "hold"),
 }
+# What becomes of a segment: of one, of several, and beside its change. The worst first.
+_STATES = (
+    *((*VERBS[Verdict.FAIL], ""), (*VERBS[Verdict.NOT_JUDGED], "not judged"), (*VERBS[Verdict.WARN], "warns")),
+    *(("is within noise", "are within noise", "within noise"), (*VERBS[Verdict.PASS], "holds")),
+    ("is too small to judge", "are too small to judge", "on too few questions"),
+)
+_NOISE, _HOLDS, _SMALL = 3, 4, 5  # places of those that pass
 # A short label, and a clause that explains it; `first k` is the details'. In the order of how much each one hurts.
 CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.NO_RESULT: ("no result", "the run lacks the question or returns an empty list"),
@@ -77,12 +85,16 @@ def gate_change_interval(gate: GateResult) -> str:
 
     Where the value over all queries reads otherwise than that on the pairs, the change is not now − baseline.
     """
-    bounds, paired = change_interval_text(gate.delta_ci, gate.unit), _value(gate.paired_value, gate)
+    bounds = change_interval_text(gate.delta_ci, gate.unit)
     interval = f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
-    of_pairs = gate.delta is not None and gate.paired_value is not None and paired != gate_now(gate)
-    both = f"{count_text(gate.n_pairs, 'query', 'queries')} in both runs"
-    pairs = f"{gate_baseline(gate)} → {paired} on the {both}" if of_pairs else ""
-    return "; ".join(filter(None, [interval, exact_proof(gate), pairs]))
+    change = f"{gate_baseline(gate)} → {_value(gate.paired_value, gate)}"
+    pairs = f"{change} on the {count_text(gate.n_pairs, 'query', 'queries')} in both runs"
+    return "; ".join(filter(None, [interval, exact_proof(gate), pairs if differs_on_pairs(gate) else ""]))
+
+
+def differs_on_pairs(gate: GateResult) -> bool:
+    """Whether the value over all queries reads otherwise than that on the pairs."""
+    return gate.delta is not None and _value(gate.paired_value, gate) not in (NOTHING, gate_now(gate))
 
 
 def change_interval_text(ci: Interval | None, unit: Unit) -> str:
@@ -121,42 +133,64 @@ def gate_status(gate: GateResult) -> str:
     return "waived" if gate.waived else gate.verdict.value.replace("_", " ")
 
 
+def part_text(part: GateResult) -> str:
+    """What became of a segment: `**−84.0 pp**` where it fails, else `−8.0 pp within noise`."""
+    low = {each.kind for each in part.reasons if each.ruling is Ruling.VIOLATED} == {ReasonKind.THRESHOLD}
+    text = gate_now(part) if low or part.delta is None else gate_change(part)
+    label = "waived" if part.waived else _STATES[segment_state(part)][-1]
+    return f"{text} {label}" if label else f"**{text}**"
+
+
 def shown_gates(report: Report) -> list[GateResult]:
     """The gates, and of their segments those that warn or fail."""
     return [gate for gate in report.gates if gate.segment is None or gate.verdict is not Verdict.PASS]
 
 
-def foremost(report: Report, most: int | None = None) -> list[GateResult]:
-    """Of the gates that are shown the `most` (None: all) that say most about the verdict, in the report's order."""
+def foremost(report: Report, most: int) -> list[GateResult]:
+    """Of the gates that are shown the `most` that say most about the verdict, in the report's order."""
     gates = shown_gates(report)
-    if most is None or most >= len(gates):
-        return gates
     order = (report.verdict, Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
     ranked = sorted(range(len(gates)), key=lambda index: order.index(gates[index].verdict))
     return [gates[index] for index in sorted(ranked[:most])]
 
 
-def deciding(report: Report, most: int | None = None) -> list[GateResult]:
-    """Of the foremost gates those whose verdict is the report's, where that is none of all is well."""
-    if report.verdict is Verdict.PASS:
-        return []
-    return [gate for gate in foremost(report, most) if gate.verdict is report.verdict]
+def deciding(report: Report) -> list[GateResult]:
+    """Of the gates that are shown those whose verdict is the report's; none where all is well."""
+    return [gate for gate in shown_gates(report) if gate.verdict is report.verdict is not Verdict.PASS]
 
 
-def others(report: Report, most: int | None = None) -> list[GateResult]:
-    """The foremost gates that did not decide."""
-    chosen = {id(gate) for gate in deciding(report, most)}
-    return [gate for gate in foremost(report, most) if id(gate) not in chosen]
+def others(report: Report) -> list[GateResult]:
+    """The gates that are shown and did not decide."""
+    calm = report.verdict is Verdict.PASS
+    return [gate for gate in shown_gates(report) if calm or gate.verdict is not report.verdict]
 
 
-def others_line(report: Report) -> str:
-    """`1 more gate warns, 3 gates hold`, of the gates that did not decide."""
-    counts = Counter(gate.verdict for gate in others(report))
-    return ", ".join(
-        f"{count_text(counts[verdict], 'gate')} {one if counts[verdict] == 1 else many}"
-        for verdict, (one, many) in _VERBS.items()
-        if counts[verdict]
-    )
+def others_line(report: Report, *, every: bool = False) -> str:
+    """`1 gate warns, 3 gates hold`: each gate that did not decide once, or every gate, by its worst result."""
+    ends: dict[str, Verdict] = {}
+    for gate in report.gates:
+        ends[gate.name] = worst([gate.verdict, ends.get(gate.name, Verdict.PASS)])
+    left_out = None if every or report.verdict is Verdict.PASS else report.verdict
+    counts = Counter(verdict for verdict in ends.values() if verdict is not left_out)
+    found = ((counts[verdict], verbs) for verdict, verbs in VERBS.items() if counts[verdict])
+    return ", ".join(f"{count_text(count, 'gate')} {verbs[count > 1]}" for count, verbs in found)
+
+
+def decided(report: Report) -> list[list[GateResult]]:
+    """The gates whose worst result has the report's verdict, each with its segments; none where all is well.
+
+    That of the headline comes first, then what lies furthest beyond its limits. What the base judges more strictly is a
+    gate of its own.
+    """
+    groups: dict[tuple[str, str | None], list[GateResult]] = {}
+    for gate in report.gates:
+        groups.setdefault((gate.name, gate.judged_by), []).append(gate)
+    ends = ((worst([gate.verdict for gate in group]), group) for group in groups.values())
+    found, first = [group for end, group in ends if end is report.verdict is not Verdict.PASS], headline_gate(report)
+    beyond = {
+        id(group): max((gate.violation or 0.0) / (gate.regression_max or 1.0) for gate in group) for group in found
+    }
+    return sorted(found, key=lambda group: (all(gate is not first for gate in group), -beyond[id(group)]))
 
 
 def values_line(report: Report, most: int = 4) -> str:
@@ -173,27 +207,28 @@ def values_line(report: Report, most: int = 4) -> str:
 
 
 def segments_line(report: Report, spell: Callable[[str], str]) -> str:
-    """What became of the segments that gates look at: `Segments: 1 fail, 9 hold, 2 too small to judge.` or so.
+    """What became of the segments that gates look at: `Segments: 1 fails, 9 hold, 2 are too small to judge.` or so.
+
+    Each counts once, as the gate that is hardest on it has it.
 
     Then the rules that judge none, and the segments that fell and do not block; `spell` makes their tags safe to show.
     """
     parts = [gate for gate in report.gates if gate.segment is not None and gate.judged_by is None]
     if not parts:
         return ""
-    small = sum(gate.too_small for gate in parts)
-    noise = sum(
-        gate.verdict is Verdict.PASS and gate.evidence_state is EvidenceState.INCONCLUSIVE and not gate.too_small
-        for gate in parts
-    )
-    counts = {
-        "fail": sum(gate.verdict is Verdict.FAIL for gate in parts),
-        "warn": sum(gate.verdict is Verdict.WARN for gate in parts),
-        "hold": sum(gate.verdict is Verdict.PASS for gate in parts) - small - noise,
-        "within noise": noise,
-        "too small to judge": small,
-    }
-    line = f"Segments: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}."
+    states: dict[str | None, int] = {}
+    for part in parts:
+        states[part.segment] = min(segment_state(part), states.get(part.segment, len(_STATES)))
+    counts = sorted(Counter(states.values()).items())
+    line = f"Segments: {', '.join(f'{count:,} {_STATES[state][count > 1]}' for state, count in counts)}."
     return " ".join([line, *_judge_none(parts), *_fallen(parts, spell)])
+
+
+def segment_state(part: GateResult) -> int:
+    """The place in `_STATES` of what became of a segment; the least is the worst."""
+    if part.verdict is not Verdict.PASS:
+        return (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN).index(part.verdict)
+    return _SMALL if part.too_small else _NOISE if part.evidence_state is EvidenceState.INCONCLUSIVE else _HOLDS
 
 
 def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
@@ -202,9 +237,12 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
     for part in parts:
         keys = tuple(tag.partition(":")[0] for tag in (part.segment or "").split(" × "))
         rules.setdefault((part.name, keys), []).append(part)
-    for rule in (each for each in rules.values() if all(part.too_small for part in each)):
+    small = [each for each in rules.values() if all(part.too_small for part in each)]
+    for rule in small[:MAX_FALLEN]:
         none = f"judges none of its {len(rule)} segments" if len(rule) > 1 else "does not judge its only segment"
         yield f"{rule[0].metric} {none}: at most {'; '.join(sentences(max(rule, key=lambda part: part.n), None))}."
+    if len(small) > MAX_FALLEN:
+        yield f"So it is with {len(small) - MAX_FALLEN} more."
 
 
 def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:
@@ -216,7 +254,7 @@ def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterato
     ]
     more = f" and {len(fallen) - MAX_FALLEN} more" if len(fallen) > MAX_FALLEN else ""
     if shown:
-        yield f"Got worse and does not block: {'; '.join(shown)}{more}."
+        yield f"Worse when looked at alone, which does not block: {'; '.join(shown)}{more}."
 
 
 def segment_text(value: SegmentValue) -> str:

@@ -11,16 +11,18 @@ from rankgate.renderers.phrases import CAUSE_WORDS
 from rankgate.renderers.rows import named
 
 MAX_WORSE = 10
-MAX_BETTER = 5
+MAX_ALIKE = 4  # that got worse in one way
+MAX_BETTER = 3
 MAX_DOCUMENTS = 6
 LESS = "**Less:** the relevant documents are there, the metric fell"
 BETTER = "**Better**"
 
 
 def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, list[Movement]]]:
-    """The questions to list, under headings that say what happened to them; of `most` the worse ones first."""
+    """The worst of each kind under headings that say what happened to them; of `most` the worse questions first."""
     room = MAX_WORSE + MAX_BETTER if most is None else most
     worse = sampled([move for move in report.misses if move.worse], lambda move: move.fate, min(MAX_WORSE, room))
+    worse = [move for fate in CAUSE_WORDS for move in [each for each in worse if each.fate is fate][:MAX_ALIKE]]
     better = [move for move in report.misses if not move.worse][: min(MAX_BETTER, room - len(worse))]
     groups: dict[str, list[Movement]] = {}
     for move in worse:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rankgate.model.headline import headline_gate, other_sentences
-from rankgate.model.reasons import sentences
+from rankgate.model.reasons import sentences, waived_text
 from rankgate.model.report import GateResult, Report, Source
-from rankgate.model.values import Verdict
+from rankgate.model.values import TOLERANCE, ReasonKind, Verdict, worst
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
@@ -19,41 +19,97 @@ from rankgate.renderers.what_differs import differences_line
 
 MAX_FACTS = 8
 MAX_QUERIES = 10
+MAX_PARTS = 3  # segments of a gate, or questions that must pass, in its row
 MAX_PROBLEMS = 20
 LONGEST_SENTENCE = 600  # characters
+LONGEST_NAME = 24  # in a row
 
 _WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
+_ESCAPED = {ord(char): f"%{ord(char):02X}" for char in " |()<>\\`\n\r"}  # what ends an address in a cell
+_IN_ROWS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
 
 
 def gate_rows(report: Report, gates: Sequence[GateResult] | None = None) -> list[str]:
     """The rows of a table of these gates, or of all that are shown."""
-    counts = Counter(gate.metric for gate in report.gates if gate.is_main)
-    shown = phrases.shown_gates(report) if gates is None else gates
-    return [_gate_row(gate, report, shared=counts[gate.metric] > 1) for gate in shown]
+    return group_rows(report, [[gate] for gate in (phrases.shown_gates(report) if gates is None else gates)])
 
 
 def gate_row(gate: GateResult, report: Report) -> str:
-    """A gate as a row: metric and meaning, baseline, now, change with its interval, limit, status."""
+    """A gate as a row: status, metric and meaning, value and change with their intervals, limit."""
     return gate_rows(report, [gate])[0]
 
 
-def _gate_row(gate: GateResult, report: Report, *, shared: bool) -> str:
-    about = [shorten(gate.meaning, LONGEST_SENTENCE), *([cell(gate.name, 80)] if shared else [])]
-    if gate.segment is not None:
-        about = [f"only {cell(gate.segment, 80)}"]
-    if gate.since is not None:
-        about = [f"since {cell(gate.since, 80)}"]
-    if gate.judged_by and report.base:
-        about.append(f"by {report.base.judges}")
+def group_rows(report: Report, groups: Sequence[Sequence[GateResult]]) -> list[str]:
+    """A row a group of results of one gate: that over all questions, or else the worst, with its worst segments."""
+    shared = _shared(report)
+    return [_row(group, report, shared=group[0].metric in shared) for group in groups]
+
+
+def _shared(report: Report) -> set[str]:
+    """The metrics that several gates look at."""
+    counts = Counter(gate.metric for gate in report.gates if gate.is_main)
+    return {metric for metric, count in counts.items() if count > 1}
+
+
+def _row(group: Sequence[GateResult], report: Report, *, shared: bool) -> str:
+    verdict, ranked = worst([each.verdict for each in group]), sorted(group, key=_severity)
+    gate = next((each for each in group if each.segment is None), ranked[0])
+    parts, changes = [part for part in ranked if part is not gate], _changes(gate)
+    if gate.verdict is not verdict:  # only segments decided: they come first
+        whole = phrases.gate_now(gate) if gate.delta is None else phrases.gate_change(gate)
+        changes = [_worst_parts(parts), f"{unbroken(whole)} over all questions, which {phrases.VERBS[gate.verdict][0]}"]
+    elif parts:
+        changes.append(_worst_parts(parts))
+    if must := list(dict.fromkeys(query for each in group for query in each.queries)):
+        changes.append(f"{listed(must, MAX_PARTS, _short_cell)} must pass and {'do' if must[1:] else 'does'} not")
+    about = [f"only {cell(gate.segment, 80)}"] if gate.segment is not None else []
+    about += [f"since {cell(gate.since, 80)}"] if gate.since is not None else []
+    about += [cell(gate.name, 40)] if shared and not about else []
+    about += [f"by {report.base.judges}"] if gate.judged_by and report.base else []
+    limit = shown = unbroken(phrases.gate_limit(gate))
+    if limit and gate.line is not None and report.links and report.links.criteria:
+        shown = f"[{limit}](<{report.links.criteria.translate(_ESCAPED)}#L{gate.line}>)"
+    of_part = next((unbroken(phrases.gate_limit(part)) for part in parts if part.verdict is verdict), limit)
+    statuses = {phrases.gate_status(each) for each in group if each.verdict is verdict}
     cells = (
-        _stacked(f"**{named(gate.metric, report)}**", *about),
-        phrases.gate_baseline(gate),
-        unbroken(_stacked(phrases.gate_now(gate), phrases.gate_now_interval(gate))),
-        unbroken(_stacked(phrases.gate_change(gate), phrases.gate_change_interval(gate))),
-        unbroken(phrases.gate_limit(gate)),
-        f"{phrases.ICONS[gate.verdict]}&nbsp;{phrases.gate_status(gate)}",
+        f"{phrases.ICONS[verdict]}&nbsp;{statuses.pop() if len(statuses) == 1 else verdict.value}",
+        f"{', '.join([f'**{named(gate.metric, report)}**', *about])}: {shorten(gate.meaning, LONGEST_SENTENCE)}",
+        _stacked(*changes),
+        _stacked(shown, f"by segment: {of_part}" if of_part != limit else ""),
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _short_cell(text: str | None) -> str:
+    return cell(text, LONGEST_NAME)
+
+
+def _severity(gate: GateResult) -> tuple[int, float]:
+    """Segments in the order of what became of them, then of what they lost."""
+    return phrases.segment_state(gate), min(gate.direction.sign * (gate.delta or 0.0), -(gate.violation or 0.0))
+
+
+def _worst_parts(parts: Sequence[GateResult]) -> str:
+    """`` `lang:zh` **−84.0 pp**, `lang:ar` −8.0 pp within noise, and 6 more ``: segments that violate or got worse."""
+    bad = [part for part in parts if part.verdict is not Verdict.PASS or _severity(part)[1] < -TOLERANCE]
+    shown = [f"{_short_cell(part.segment)} {unbroken(phrases.part_text(part))}" for part in bad[:MAX_PARTS]]
+    return ", ".join([*shown, *([f"and {len(parts) - len(shown):,} more"] if len(parts) > len(shown) > 0 else [])])
+
+
+def _changes(gate: GateResult) -> list[str]:
+    """`91.9% → 85.8%` and `−6.1 pp`; of that which is limited with what the data say of it, in small letters."""
+    of_value = small(phrases.gate_now_interval(gate) if gate.delta is None or gate.threshold is not None else "")
+    if gate.delta is None:
+        uncompared = any(reason.kind is ReasonKind.NO_BASELINE for reason in gate.reasons)
+        return [f"{phrases.gate_now(gate)}{of_value}", *["no baseline"] * uncompared]
+    before = "" if phrases.differs_on_pairs(gate) else f"{phrases.gate_baseline(gate)} → "
+    change = f"**{unbroken(phrases.gate_change(gate))}**{small(phrases.gate_change_interval(gate))}"
+    return [f"{before}{phrases.gate_now(gate)}{of_value}", change]
+
+
+def small(text: str) -> str:
+    """In small letters, each clause on a line of its own where the cell is narrow."""
+    return f" <sub>{text.replace(' ', '&nbsp;').replace(';&nbsp;', '; ')}</sub>" if text else ""
 
 
 def _stacked(*lines: str) -> str:
@@ -62,21 +118,47 @@ def _stacked(*lines: str) -> str:
 
 def reasons(report: Report, gates: Sequence[GateResult] | None = None) -> list[str]:
     """Why these gates, or all that are shown, failed or warned; without the reason that the headline says."""
-    first = headline_gate(report)
-    return [
-        f"{VERDICT_WORDS[gate.verdict_of(position)]}: {f'in {code(gate.segment, 80)}, ' if gate.segment else ''}"
-        f"{_sentence(reason, report)}{'' if position else _queries_and_waiver(gate)}."
-        for gate in (phrases.shown_gates(report) if gates is None else gates)
-        if gate.verdict in (Verdict.FAIL, Verdict.WARN)
-        for position, reason in enumerate(sentences(gate, report.base))
-        if position or gate is not first or gate.segment is not None or gate.queries or gate.waived or gate.judged_by
-    ]
+    return [reason() for reason in reasons_to_say(report, phrases.shown_gates(report) if gates is None else gates)]
 
 
-def other_reasons(report: Report, most: int | None = None) -> list[str]:
-    """What failed or warned and is no gate's, the first so many; without what the headline says."""
-    others = other_sentences(report)[:most]
-    return [f"{VERDICT_WORDS[verdict]}: {_sentence(text, report)}." for verdict, text in others]
+def reasons_to_say(
+    report: Report, gates: Sequence[GateResult], *, beyond_rows: bool = False
+) -> Iterator[Callable[[], str]]:
+    """The same, each put into words only when it is called; `beyond_rows` leaves out what the row of the gate says."""
+    first, shared = headline_gate(report), _shared(report)
+    for gate in gates:
+        if gate.verdict not in (Verdict.FAIL, Verdict.WARN):
+            continue
+        headed = gate is first and not (gate.segment or gate.queries or gate.waived or gate.judged_by)
+        for position, reason in enumerate(gate.reasons):
+            in_row = beyond_rows and reason.kind in _IN_ROWS and reason.at_worst is None and gate.counted is None
+            if not (headed and not position) and not (in_row and (position or not gate.waived)):
+                yield partial(_reason, gate, position, report, in_row=in_row, shared=gate.metric in shared)
+
+
+def _reason(gate: GateResult, position: int, report: Report, *, in_row: bool, shared: bool) -> str:
+    where = f"{code(gate.name, 40)}: " if shared else ""
+    where += f"in {code(gate.segment, 40)}, " if gate.segment else ""
+    said = _sentence(sentences(gate, report.base)[position], report)
+    if in_row and gate.waived:
+        said = f"{named(gate.metric, report)} is {waived_text(gate.waived)}"
+    end = "" if position else _queries_and_waiver(gate)
+    return f"{VERDICT_WORDS[gate.verdict_of(position)]}: {where}{said}{end}."
+
+
+def other_reasons(report: Report) -> list[str]:
+    """What failed or warned and is no gate's, without what the headline says."""
+    return [_other_reason(each, report) for each in other_sentences(report)]
+
+
+def _other_reason(said: tuple[Verdict, str], report: Report) -> str:
+    return f"{VERDICT_WORDS[said[0]]}: {_sentence(said[1], report)}."
+
+
+def all_reasons(report: Report, gates: Sequence[GateResult]) -> list[Callable[[], str]]:
+    """What failed or warned and is no gate's, then what no row says of these gates; put into words when called."""
+    others = (partial(_other_reason, each, report) for each in other_sentences(report))
+    return [*others, *reasons_to_say(report, gates, beyond_rows=True)]
 
 
 def _sentence(text: str, report: Report) -> str:
@@ -110,7 +192,7 @@ def first_look(report: Report) -> str:
     if not report.diagnosis:
         return ""
     before, tag, after = phrases.finding_parts(report.diagnosis[0])
-    return f"**Look here first:** {_sentence(before, report)}{tag and code(tag, 80)}{_sentence(after, report)}."
+    return f"**Look here first:** {_sentence(before, report)}{tag and code(tag, 40)}{_sentence(after, report)}."
 
 
 def odd_line(report: Report) -> str:
@@ -147,8 +229,11 @@ def command_block(command: Sequence[str]) -> str:
 
 def named(text: str, report: Report) -> str:
     """Text of ours with metrics that have parameters as code; to GitHub the end of `recall(rel=2)@5` names a user."""
-    known = {*report.metrics, *(gate.metric for gate in report.gates)}
-    return _WITH_PARAMETERS.sub(lambda match: f"`{match[0]}`" if match[0] in known else match[0], text)
+
+    def known(name: str) -> bool:
+        return name in report.metrics or any(gate.metric == name for gate in report.gates)
+
+    return _WITH_PARAMETERS.sub(lambda match: f"`{match[0]}`" if known(match[0]) else match[0], text)
 
 
 def unbroken(text: str) -> str:

@@ -12,6 +12,7 @@ from rankgate.model.report import Report
 from rankgate.renderers.environment import environment, mistake
 from rankgate.renderers.escape import visible
 from rankgate.renderers.fitting import usual_room
+from rankgate.renderers.links import documented
 
 MISTAKE = 3  # the exit code with which the output is a Mistake instead of Markdown
 
@@ -51,6 +52,7 @@ def main() -> None:
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
     for name in _LATE:
         importlib.import_module(name)
+    documented()
     _limit(task.limits)
     try:
         output, code = _render(task).encode()[: task.limits.output + 1], 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 
 import msgspec
 
@@ -12,12 +12,17 @@ from rankgate.model.wording import count_text, value_text
 from rankgate.renderers import phrases, rows
 from rankgate.renderers.answer_rows import answer_lines, answers_head, answers_text, lost_answers
 from rankgate.renderers.escape import code
+from rankgate.renderers.links import links_line
 from rankgate.renderers.phrases import moved_head, value_or_dash
 from rankgate.renderers.question_rows import all_listed, move_item, moved_line, moved_questions
 from rankgate.renderers.rows import named
-from rankgate.renderers.segment_rows import MAX_TAGS, segment_head, segment_legend, segment_row
+from rankgate.renderers.segment_rows import MAX_TAGS, segment_head, segment_row
 
 MAX_TRENDS = 6
+MAX_GATES = 3  # above the folds; with segments one less
+MAX_OPEN = 5  # gates, problems, reasons and notes there
+MAX_NOTES = 2
+LONGEST_OPEN = 300  # characters of a problem there
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 Room = Mapping[str, int]
@@ -36,14 +41,18 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def sections(report: Report, room: Room) -> list[str]:
-    """The parts of the comment below its first line, as Markdown, each within its room; folds unless all is well."""
+    """The parts of the comment below its first line, as Markdown, each within its room; folds unless all is well.
+
+    Sections that have one title, side by side, lie in one fold.
+    """
     calm = report.verdict is Verdict.PASS
-    texts = [(section.title, section.text(report, room)) for section in SECTIONS]
-    opened = [text for title, text in texts if title is None and text]
+    opened, folds = list[str](), dict[Callable[[Report], str] | str, list[str]]()
+    for section in SECTIONS:
+        if text := section.text(report, room):
+            (opened if section.title is None else folds.setdefault(section.title, [])).append(text)
     folded = [
-        _folded(title if isinstance(title, str) else title(report), text, calm=calm)
-        for title, text in texts
-        if title and text
+        _folded(title if isinstance(title, str) else title(report), "\n\n".join(texts), calm=calm)
+        for title, texts in folds.items()
     ]
     if calm:
         folded = ["<details>\n<summary>Gates, tags, what was compared, and how to repeat it</summary>", *folded]
@@ -58,25 +67,53 @@ def _folded(title: str, text: str, *, calm: bool) -> str:
 
 
 def _problems(report: Report, room: Room) -> str:
-    if not report.problems:
+    if not room["problems"]:
         return ""
-    lines = [f"- {code(str(problem), 600)}" for problem in report.problems[: room["problems"]]]
-    more = len(report.problems) - room["problems"]
-    lines += [f"- and {count_text(more, 'more', 'more')} in `report.json`"] if more > 0 else []
-    return "\n".join(["No verdict could be reached, so this does not count as passed. To fix it:\n", *lines])
-
-
-def _finding(report: Report, room: Room) -> str:
-    return rows.first_look(report) if room["finding"] else ""
+    shown = [str(problem) for problem in report.problems[: room["problems"]]]
+    lines = [f"- {code(problem, LONGEST_OPEN)}" for problem in shown[:MAX_OPEN]]
+    rest = [f"- {code(problem, rows.LONGEST_SENTENCE)}" for problem in shown[MAX_OPEN:]]
+    more = len(report.problems) - len(shown)
+    rest += [f"- and {more:,} more in `report.json`"] if more > 0 else []
+    text = "\n".join(["No verdict could be reached, so this does not count as passed. To fix it:\n", *lines])
+    return _parts(text, _folded("More problems", "\n".join(rest), calm=False) if rest else "")
 
 
 def _gates(report: Report, room: Room) -> str:
-    return _table(report, phrases.deciding(report, room["gates"]))
+    if not room["gates"]:
+        return ""
+    groups = phrases.decided(report)
+    more, see = len(groups) - room["gates"], ": see all numbers" if room["numbers"] else ""
+    left = f"{count_text(more, 'more gate')} {phrases.VERBS[report.verdict][more > 1]}{see}."
+    return _parts(_table(rows.group_rows(report, groups[: room["gates"]])), left * (more > 0))
+
+
+def _first_gates(report: Report) -> Sequence[Sequence[GateResult]]:
+    groups = phrases.decided(report)[:MAX_GATES]
+    return groups[: MAX_GATES - any(len(group) > 1 for group in groups)]
+
+
+def _open(report: Report) -> int:
+    """How many reasons stand above the folds: the fewer the more gates and problems do."""
+    gates = min(len(phrases.decided(report)), len(_first_gates(report)) + 1)
+    return max(0, min(MAX_OPEN - gates - len(report.problems), len(rows.all_reasons(report, phrases.deciding(report)))))
 
 
 def _reasons(report: Report, room: Room) -> str:
-    why = rows.reasons(report, phrases.deciding(report, room["gates"]))
-    return _listed([*why, *rows.other_reasons(report, room["warnings"])]) if report.gates else ""
+    return _listed(_reason_items(report, 0, room["warnings"]))
+
+
+def _more_reasons(report: Report, room: Room) -> str:
+    segments = _segments(report) if room["numbers"] and report.verdict is not Verdict.PASS else ""
+    return _parts(_listed(_reason_items(report, room["warnings"], room["reasons"])), segments)
+
+
+def _reason_items(report: Report, start: int, most: int) -> list[str]:
+    """Of the reasons of all gates, those first that decided, so many from there on."""
+    return [reason() for reason in _all_reasons(report)[start : start + most]] if most else []
+
+
+def _all_reasons(report: Report) -> list[Callable[[], str]]:
+    return rows.all_reasons(report, [*phrases.deciding(report), *phrases.others(report)])
 
 
 def _base(report: Report, room: Room) -> str:
@@ -85,19 +122,20 @@ def _base(report: Report, room: Room) -> str:
     return "\n".join([f"{rows.base_head(report)}\n", *rows.base_items(report)[: room["base"]]])
 
 
-def _differs(report: Report, room: Room) -> str:
-    return rows.differs(report) if room["differs"] and report.verdict is not Verdict.PASS else ""
+def _noted(report: Report) -> int:
+    """How many notes stand above the folds: where all is well, and where they say whom to believe."""
+    return MAX_NOTES if report.verdict is Verdict.PASS or report.untrusted_run or report.base else 0
 
 
 def _notes(report: Report, room: Room) -> str:
     if not report.gates:
         return ""
-    values = named(phrases.values_line(report), report) if report.verdict is Verdict.PASS else ""
-    segments = phrases.segments_line(report, lambda text: code(text, 80))
-    counted = [named(line(report), report) for line in (phrases.queries_line, phrases.weights_line)]
-    lines = [values, *counted, segments, rows.odd_line(report)]
-    noted = " ".join(filter(None, [*lines, named(" ".join(report.notes[: room["notes"]]), report)]))
-    return "\n\n".join(filter(None, [named(" ".join(answer_lines(report, code)), report), noted]))
+    lines = [named(phrases.values_line(report), report), _segments(report)] if report.verdict is Verdict.PASS else []
+    return " ".join(filter(None, [*lines, named(" ".join(report.notes[: min(room["notes"], _noted(report))]), report)]))
+
+
+def _segments(report: Report) -> str:
+    return phrases.segments_line(report, lambda text: code(text, 80))
 
 
 def _questions(report: Report, room: Room) -> str:
@@ -107,16 +145,18 @@ def _questions(report: Report, room: Room) -> str:
     for heading, moves in moved_questions(report, room["questions"]):
         parts += [heading, "\n".join(move_item(move, report) for move in moves)]
     listed = "All of them" if all_listed(report) else f"The {len(report.misses)} that moved most"
-    return "\n\n".join(filter(None, [*parts, f"{listed} are in `report.json`."]))
+    return _parts(*parts, f"{listed} are in `report.json`.")
 
 
-def _others_head(report: Report) -> str:
-    return phrases.others_line(report).capitalize()
+def _numbers_head(report: Report) -> str:
+    """`All numbers: 1 gate fails, 3 gates hold`."""
+    return f"All numbers: {phrases.others_line(report, every=True)}" if report.gates else "All numbers"
 
 
-def _other_gates(report: Report, room: Room) -> str:
-    beside = phrases.others(report, room["gates"])
-    return f"{_table(report, beside)}\n\n{_listed(rows.reasons(report, beside))}".rstrip()
+def _numbers(report: Report, room: Room) -> str:
+    if not room["numbers"]:
+        return ""
+    return _table(rows.gate_rows(report, phrases.foremost(report, room["numbers"])))
 
 
 def _tags(report: Report, room: Room) -> str:
@@ -125,26 +165,29 @@ def _tags(report: Report, room: Room) -> str:
     table = [segment_head(report), *(segment_row(segment, report) for segment in report.segments[: room["tags"]])]
     more = len(report.segments) - room["tags"]
     left = f"{count_text(more, 'more tag is', 'more tags are')} in `report.json`." if more > 0 else ""
-    return "\n\n".join(filter(None, ["\n".join(table), segment_legend(report), left]))
+    return _parts("**By tag**", "\n".join(table), left)
 
 
 def _trend(report: Report, room: Room) -> str:
     if not room["trend"]:
         return ""
     head = "| Metric | Trend | Lowest | Highest | Newest | This run |\n|:--|:--|--:|--:|--:|--:|"
-    return "\n".join([head, *trend_rows(report)[: room["trend"]]])
+    return "\n".join([f"**{trend_head(report)}**\n", head, *trend_rows(report)[: room["trend"]]])
 
 
 def _compared(report: Report, room: Room) -> str:
-    differs = rows.differs(report) if room["differs"] and report.verdict is Verdict.PASS else ""
-    fine_print = [*report.notes, *report.fine_print][len(report.notes) : room["notes"]]
-    items = "\n".join(rows.compared(report)[: room["compared"]])
-    return "\n\n".join(filter(None, [differs, named(" ".join(fine_print), report), items]))
+    noted = [*report.notes, *report.fine_print][_noted(report) : room["notes"]]
+    lines = [" ".join(answer_lines(report, code)), phrases.queries_line(report), phrases.weights_line(report)]
+    lines = [*(named(line, report) for line in [*lines, " ".join(noted)]), rows.odd_line(report)]
+    return _parts(*lines[: len(lines) * bool(report.gates)], "\n".join(rows.compared(report)[: room["compared"]]))
 
 
-def _table(report: Report, gates: Sequence[GateResult]) -> str:
-    head = "| Metric | Baseline | Now | Change | Limit | Status |\n|:--|--:|--:|:--|:--|:--|"
-    return "\n".join([head, *rows.gate_rows(report, gates)]) if gates else ""
+def _parts(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))
+
+
+def _table(shown: Sequence[str]) -> str:
+    return "\n".join(["| Status | Metric | Change | Limit |\n|:--|:--|:--|:--|", *shown]) if shown else ""
 
 
 def _listed(sentences: Sequence[str]) -> str:
@@ -193,34 +236,64 @@ def _question_count(report: Report) -> int:
     return sum(len(moves) for _, moves in moved_questions(report))
 
 
-def _where_judged(count: Callable[[Report], int]) -> Callable[[Report], int]:
-    return lambda report: count(report) if report.gates else 0
+def _judged(items: Callable[[Report], Sized]) -> Callable[[Report], int]:
+    """How many there are, where gates were judged."""
+    return lambda report: len(items(report)) if report.gates else 0
 
 
-_FINDING = _where_judged(lambda report: min(len(report.diagnosis), 1))
-_REASONS = _where_judged(lambda report: len(rows.other_reasons(report)))
-_BASE = _where_judged(lambda report: len(rows.base_items(report)))
-_DIFFERS = _where_judged(lambda report: int(bool(rows.differs(report))))
-_NOTES = _where_judged(lambda report: len(report.notes) + len(report.fine_print))
-_ANSWERS = _where_judged(lambda report: len(lost_answers(report)))
+def _whole(key: str, text: Callable[[Report], str]) -> Callable[[Report, Room], str]:
+    return lambda report, room: text(report) if room[key] else ""
+
+
 _LOST = ("answer that got worse", "answers that got worse")
 _CHANGES = ("change of the gate", "changes of the gate")
 _LINES = ("line of what was compared", "lines of what was compared")
+_ROWS = ("row of numbers", "rows of numbers")
+_DIFFERS = "what differs from the baseline"
+_BASE_HEAD = "What the pull request changes of the gate"
 _COMPARED = "What was compared, and how to repeat it"
 
 # In the order in which they stand.
 SECTIONS = (
-    Section("problems", 13, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
-    Section("finding", 8, "what to look at first", _FINDING, _finding),
-    Section("gates", 12, ("gate", None), lambda r: len(phrases.deciding(r)), _gates),
-    Section("warnings", 11, ("other reason", None), _REASONS, _reasons),
-    Section("base", 10, _CHANGES, _BASE, _base),
-    Section("differs", 7, "what differs from the baseline", _DIFFERS, _differs),
-    Section("notes", 6, ("note", None), _NOTES, _notes),
-    Section("answers", 4, _LOST, _ANSWERS, answers_text, answers_head, lambda r: r.answers.worse if r.answers else 0),
+    Section("problems", 15, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
+    Section(
+        "finding", 8, "what to look at first", _judged(lambda r: r.diagnosis[:1]), _whole("finding", rows.first_look)
+    ),
+    Section("links", 13, "links", lambda r: int(bool(links_line(r))), _whole("links", links_line)),
+    Section(
+        "gates",
+        14,
+        ("gate", None),
+        _judged(_first_gates),
+        _gates,
+        of=lambda r: len(phrases.decided(r)),
+    ),
+    Section("warnings", 12, ("other reason", None), lambda r: _open(r) if r.gates else 0, _reasons),
+    Section("notes", 6, ("note", None), _judged(lambda r: [*r.notes, *r.fine_print]), _notes),
+    Section("base", 11, _CHANGES, _judged(rows.base_items), _base, _BASE_HEAD),
+    Section(
+        "answers",
+        4,
+        _LOST,
+        _judged(lost_answers),
+        answers_text,
+        answers_head,
+        lambda r: r.answers.worse if r.answers else 0,
+    ),
     Section("questions", 3, ("moved question", None), _question_count, _questions, moved_head, lambda r: len(r.misses)),
-    Section("gates", 9, ("gate", None), lambda r: len(phrases.others(r)), _other_gates, _others_head),
-    Section("tags", 2, ("tag", None), lambda r: len(r.segments[:MAX_TAGS]), _tags, "By tag", lambda r: len(r.segments)),
-    Section("trend", 1, ("trend", None), lambda r: len(trend_rows(r)), _trend, trend_head),
+    Section("numbers", 10, _ROWS, _judged(phrases.shown_gates), _numbers, _numbers_head),
+    Section(
+        "reasons",
+        9,
+        ("further reason", None),
+        lambda r: len(_all_reasons(r)) - _open(r) if r.gates else 0,
+        _more_reasons,
+        _numbers_head,
+    ),
+    Section(
+        "tags", 2, ("tag", None), lambda r: len(r.segments[:MAX_TAGS]), _tags, _numbers_head, lambda r: len(r.segments)
+    ),
+    Section("trend", 1, ("trend", None), lambda r: len(trend_rows(r)), _trend, _numbers_head),
+    Section("differs", 7, _DIFFERS, _judged(lambda r: rows.differs(r)[:1]), _whole("differs", rows.differs), _COMPARED),
     Section("compared", 5, _LINES, lambda r: len(rows.compared(r)), _compared, _COMPARED),
 )

@@ -1,6 +1,7 @@
-"""How likely a count is by chance alone: tails of the binomial and the hypergeometric distribution."""
+"""How likely a count is by chance alone: tails of the binomial and the hypergeometric distribution, and Holm."""
 
 import math
+from collections.abc import Mapping
 
 _NEGLIGIBLE = 1e-18  # of the sum: a binomial probability below it cannot move the level
 
@@ -35,6 +36,21 @@ def hypergeometric_tail(hits: int, drawn: int, marked: int, total: int) -> float
     ways = _log_ways(total, drawn)
     terms = (_log_ways(marked, x) + _log_ways(total - marked, drawn - x) - ways for x in range(least, most + 1))
     return min(1.0, math.fsum(map(math.exp, terms)))
+
+
+def holm(levels: Mapping[str | None, float], share: float, among: int) -> dict[str | None, float]:
+    """The confidence of each of several two-sided tests by their one-sided levels: Holm's step-down.
+
+    The k-th level (from 0) is judged at 1 − share / (among − k) and proven below half of that error; from the first
+    that is not, all have the same confidence. Tests beyond those given, up to `among`, count as never proven.
+    """
+    order = sorted(levels, key=levels.__getitem__)
+    confidences: dict[str | None, float] = {}
+    for rank, name in enumerate(order):
+        confidences[name] = 1 - share / (among - rank)
+        if not levels[name] < (1 - confidences[name]) / 2:
+            return confidences | dict.fromkeys(order[rank:], confidences[name])
+    return confidences
 
 
 def _log_ways(n: int, k: int) -> float:

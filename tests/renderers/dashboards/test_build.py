@@ -22,7 +22,7 @@ from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.values import GateSet, Known, Step, Tag, Way, place_of, places_of
 from rankgate.renderers.pages.dashboard import events_of
-from rankgate.renderers.pages.trend_chart import SIZES, spec_of
+from rankgate.renderers.pages.trend_chart import WIDE, spec_of
 
 TODAY = "2026-03-01"
 DAYS = st.dates().map(lambda day: day.isoformat())
@@ -123,7 +123,7 @@ def before(step: Step | None) -> float | None:
 )
 def test_a_change_is_one_where_its_interval_excludes_zero(direction: Direction, ci: Interval | None, way: Way) -> None:
     size = sum(bound or 0 for bound in ci or ())
-    step = Step(before=0.5, size=size, direction=direction, paired=Known(size, ci))
+    step = Step(before=0.5, size=size, direction=direction, unit=Unit.SCORE, paired=Known(size, ci))
     assert (step.way, replace(step, paired=None).way) == (way, "unknown")
 
 
@@ -246,7 +246,7 @@ def test_numbers_of_two_judges_are_two_curves_of_a_judged_metric_and_nothing_els
     assert [(point.span, before(point.step)) for point in judged.points] == [(0, None), (0, 0.9), (1, None), (1, 0.9)]
     assert (judged.accepted, before(ranked.accepted)) == (None, 0.8)
     assert [before(point.step) for point in ranked.points] == [None, 0.8, 0.8, 0.8]
-    lines = [each for each in spec_of(judged, found, SIZES[0])["layer"] if each["mark"]["type"] == "line"]
+    lines = [each for each in spec_of(judged, found, WIDE)["layer"] if each["mark"]["type"] == "line"]
     assert "detail" in lines[-1]["encoding"]
     assert events_of(found.runs[2]) == ["new judge"]
 

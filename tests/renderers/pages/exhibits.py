@@ -19,10 +19,11 @@ RECALL = Measure(name="recall@5", meaning="share found", unit=Unit.SHARE, direct
 LATENCY = Measure(name="latency", meaning="milliseconds", unit=Unit.MILLISECONDS, direction=Direction.LOWER)
 
 
-def value_of(delta: float | None, ci: tuple[float | None, float | None] | None = None) -> PanelValue:
+def value_of(
+    delta: float | None, ci: tuple[float | None, float | None] | None = None, *, limit: float | None = None
+) -> PanelValue:
     """A value with a change."""
-    baseline = None if delta is None else 0.5
-    return PanelValue(value=0.5, ci=(0.4, 0.6), n=10, baseline=baseline, delta=delta, delta_ci=ci, n_pairs=10)
+    return PanelValue(value=0.5, ci=(0.4, 0.6), delta=delta, delta_ci=ci, limit=limit)
 
 
 def question_of(

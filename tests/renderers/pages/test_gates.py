@@ -6,42 +6,84 @@ import re
 
 import pytest
 from msgspec.structs import replace
+from tests.renderers.pages.exhibits import details_of, value_of
 from tests.renderers.reports import HOLDS, LATENCY, RECALL
 
+from rankgate.model.details import PanelRow
 from rankgate.model.report import GateResult, Provenance, Report
-from rankgate.model.values import Direction, Verdict
+from rankgate.model.values import Direction, Unit, Verdict
 from rankgate.model.waiver_use import Waived
-from rankgate.renderers.pages.report import BAR_WIDTH, MAX_GATES, Bar, about_of, bar_of, render_report
+from rankgate.renderers.pages.report import MAX_GATES, about_of, render_report
+
+
+def bars(html: str) -> list[dict[str, float]]:
+    """Where the marks of each bar lie, from 6 to 194, and where its line ends."""
+    found = []
+    for bar in re.findall(r'<svg class="bar".*?</svg>', html, re.DOTALL):
+        marks = dict(re.findall(r'<line class="(zero|limit)" x1="([-0-9.]+)"', bar))
+        ((low, high),) = re.findall(r'class="reach" x1="([-0-9.]+)" x2="([-0-9.]+)"', bar)
+        (change,) = re.findall(r'<circle cx="([-0-9.]+)"', bar)
+        found.append({name: float(at) for name, at in {**marks, "low": low, "high": high, "change": change}.items()})
+    return found
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        # 128 points from 6 to 134 for −0.12 to 0: 1066.7 a unit
-        pytest.param({}, Bar(zero=134.0, change=27.3, low=6.0, high=48.7, limit=102.0), id="fell beyond its limit"),
+        # 188 points from 6 to 194 for −0.12 to 0: 1566.7 a unit
         pytest.param(
-            {"delta_ci": None}, Bar(zero=134.0, change=6.0, low=6.0, high=6.0, limit=95.6), id="no interval: a dot"
+            {},
+            {"zero": 194.0, "change": 37.3, "low": 6.0, "high": 68.7, "limit": 147.0},
+            id="fell beyond its limit",
+        ),
+        pytest.param(
+            {"delta_ci": None},
+            {"zero": 194.0, "change": 6.0, "low": 6.0, "high": 6.0, "limit": 137.6},
+            id="no interval: a dot",
         ),
         pytest.param(
             {"delta_ci": (None, -0.08)},
-            Bar(zero=134.0, change=6.0, low=0.0, high=31.6, limit=95.6),
+            {"zero": 194.0, "change": 6.0, "low": 0.0, "high": 43.6, "limit": 137.6},
             id="an unknown bound lies at the edge",
         ),
         pytest.param(
             {"direction": Direction.LOWER, "delta": 0.1, "delta_ci": (0.0, 0.2), "regression_max": 0.1},
-            Bar(zero=6.0, change=70.0, low=6.0, high=134.0, limit=70.0),
+            {"zero": 6.0, "change": 100.0, "low": 6.0, "high": 194.0, "limit": 100.0},
             id="where lower is better the limit lies above",
         ),
         pytest.param(
             {"delta": 0.0, "delta_ci": (0.0, 0.0), "regression_max": None},
-            Bar(zero=BAR_WIDTH / 2, change=BAR_WIDTH / 2, low=BAR_WIDTH / 2, high=BAR_WIDTH / 2, limit=None),
+            {"zero": 100.0, "change": 100.0, "low": 100.0, "high": 100.0},
             id="nothing changed and nothing is forbidden",
         ),
-        pytest.param({"delta": None}, None, id="nothing to compare with"),
     ],
 )
-def test_a_bar_holds_change_interval_and_limit_beside_zero(change: dict[str, object], expected: Bar | None) -> None:
-    assert bar_of(replace(RECALL, **change)) == expected
+def test_a_bar_holds_change_interval_and_limit_beside_zero(
+    change: dict[str, object], expected: dict[str, float]
+) -> None:
+    assert bars(page(replace(RECALL, **change))) == [expected]
+
+
+def test_there_is_no_bar_of_what_has_nothing_to_compare_with() -> None:
+    assert bars(page(replace(RECALL, delta=None, delta_ci=None))) == []
+
+
+def test_gates_of_one_metric_share_a_scale_with_each_other_and_with_the_segments_and_its_ends_are_stated() -> None:
+    """The gate goes from −12 to 0, its segment to +2, and the panel from −40 to +10: all are drawn from −40 to +10."""
+    part = replace(RECALL, segment="lang:es", delta=0.01, delta_ci=(0.0, 0.02))
+    drift = replace(RECALL, since="launch", regression_max=0.25)
+    other = replace(RECALL, metric="mrr", unit=Unit.SCORE)
+    rows = (PanelRow(tag=tag, queries=9, values={"recall@5": value_of(-0.1, (-0.4, 0.1))}) for tag in (None, "a"))
+    html = render_report(replace(report(RECALL, part, drift, other), details=details_of(panel=tuple(rows))))
+    whole, segment, since, own, again = bars(html)
+    assert again == since
+    assert len({each["zero"] for each in (whole, segment, since)}) == 1
+    assert whole["limit"] == segment["limit"] > since["limit"]
+    assert own["zero"] == 194.0
+    ends = re.findall(r'<span class="ends" aria-hidden="true"><span>(.*?)</span><span>(.*?)</span>', html)
+    assert ends == [*[("−40.0 pp", "+10.0 pp")] * 3, ("−0.120", "±0.000"), ("−40.0 pp", "+10.0 pp")]
+    assert "The scale, from −40.0 pp to +10.0 pp, is that of the metric's gates." in html
+    assert "The scale goes from −40.0 pp to +10.0 pp.</desc>" in html
 
 
 def report(*gates: GateResult) -> Report:
@@ -63,7 +105,8 @@ def rows(html: str, label: str = "Gates") -> list[str]:
 def test_a_row_says_what_the_comment_says() -> None:
     (row,) = rows(page(RECALL))
     assert row == (
-        "recall@5 share of the relevant documents found in the first 5 results ✕ fail −10.0 pp 95%: −12.0 to −8.0 pp "
+        "recall@5 share of the relevant documents found in the first 5 results ✕ fail −10.0 pp −12.0 pp ±0.0 pp "
+        "95%: −12.0 to −8.0 pp "
         "90.0% 80.0% 95%: 75.0 to 85.0% at least 85.0%, drop at most 3.0 pp"
     )
 
@@ -101,7 +144,7 @@ def test_a_segment_that_holds_has_no_row() -> None:
 def test_questions_of_a_hard_check_and_who_waived_it_are_named_within_bounds() -> None:
     waived = Waived(by="ana", reason="new\nindex", issue="https://example.org/1", expires="2026-12-31", up_to=0.1)
     html = page(replace(RECALL, queries=[f"q{n}" for n in range(12)], waived=waived))
-    assert "<code><bdi>q9</bdi></code> and 2 more." in html
+    assert '<code><bdi><span class="id"><span></span>q9</span></bdi></code> and 2 more.' in html
     assert "Waived by <bdi>ana, new index, https://example.org/1</bdi>." in html
     assert "</span> waived</span>" in html
 

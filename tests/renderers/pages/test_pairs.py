@@ -71,9 +71,9 @@ def test_ties_are_a_number_and_a_share() -> None:
         *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%"))
     ]
     assert (found.queries, found.grouped, found.shortened) == (8, 1, True)
-    assert "= 6 same" in found.wide
-    assert "1 worse (12%), 6 same (75%), 1 better (12%) of 8 questions" in found.wide
-    assert "The largest loss is −100.0 pp, the largest gain +100.0 pp." in found.narrow
+    assert "= 6 same" in found.picture
+    assert "1 worse (12%), 6 same (75%), 1 better (12%) of 8 questions" in found.picture
+    assert "The largest loss is −100.0 pp, the largest gain +100.0 pp." in found.picture
 
 
 def test_thousands_of_questions_make_a_bounded_picture() -> None:
@@ -81,7 +81,7 @@ def test_thousands_of_questions_make_a_bounded_picture() -> None:
     found = pairs_of(details_of(*questions))
     assert found is not None
     assert found.grouped == -(-5000 // MAX_BARS)
-    assert len(found.wide) < 60_000
+    assert len(found.picture) < 120_000
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_few_changes_among_thousands_have_a_bar_each() -> None:
     assert found is not None
     assert (found.grouped, found.shortened) == (1, True)
     assert [tile.share for tile in found.tiles] == ["1%", "99%", "0%"]
-    assert ">20</text>" not in found.wide  # no number on an axis on which ties are drawn shorter
+    assert ">20</text>" not in found.picture  # no number on an axis on which ties are drawn shorter
 
 
 def test_without_a_baseline_there_are_no_pairs() -> None:

@@ -54,7 +54,8 @@ Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN:
 """
 
 _FORKS = """\
-Do you take pull requests of forks? The same command with --github --force also writes the workflow for them.
+Do you take pull requests of forks? The same command with --github --force also writes the workflow for them;
+     without --gold and --run it leaves the criteria as they are.
 """
 
 _ACCEPT = f"""\

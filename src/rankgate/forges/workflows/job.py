@@ -133,6 +133,7 @@ def publish(
         why = "sent to the default branch's judge alone"
         why = why if job.app else "zizmor: ignore[secrets-outside-env] a branch's pull request is judged too"
         given += ['judge: "true"', f"judge-key: ${{{{ secrets.{JUDGE_KEY} }}}} # {why}"]
+    given += ['html: "true" # the page that the comment leads to'] if judges and not job.enterprise else []
     given += ['upload: "false" # by the step of its own'] if job.enterprise else []
     if job.app is not None:
         given += [

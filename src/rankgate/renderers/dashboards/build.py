@@ -173,7 +173,7 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
             return None
         known = shown.paired(since, run.record).get(metric.name) if shown.paired else None
         size = known.value if known else now - before
-        return Step(before=before, size=size, direction=metric.direction, paired=known)
+        return Step(before=before, size=size, direction=metric.direction, unit=metric.unit, paired=known)
 
     judged, points, turns, before_by = Need.VERDICTS in metric.needs, list[Point](), 0, None
     for run in runs:

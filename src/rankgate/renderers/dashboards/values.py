@@ -13,6 +13,7 @@ from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import beyond
 from rankgate.model.values import Direction, Interval, Unit
+from rankgate.model.wording import vanishes
 from rankgate.readers.dates import days_between
 
 INDEX = "index.html"  # the page that links to all others
@@ -122,14 +123,16 @@ class Step(_Part, frozen=True, kw_only=True):
     before: float
     size: float  # on the questions of both, else the difference of the recorded values
     direction: Direction
+    unit: Unit
     paired: Known | None
 
     @property
     def way(self) -> Way:
-        """A change is one only where its paired interval excludes zero."""
+        """A change is one only where its paired interval excludes zero, and it does not read ±0."""
         if self.paired is None:
             return "unknown"
-        if not beyond(self.paired.ci, 0.0, "above") and not beyond(self.paired.ci, 0.0, "below"):
+        certain = beyond(self.paired.ci, 0.0, "above") or beyond(self.paired.ci, 0.0, "below")
+        if not certain or vanishes(self.size, self.unit):
             return "same"
         return "better" if (self.size > 0) == (self.direction is Direction.HIGHER) else "worse"
 

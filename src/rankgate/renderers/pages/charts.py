@@ -6,7 +6,7 @@ Colours are the page's CSS variables, so that one picture serves light and dark.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -54,6 +54,15 @@ def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -
         raise bad_input("pages need the html extra; run: pip install 'rankgate[html]'") from error
     drawn = vl_convert.vegalite_to_svg({**spec, "config": CONFIG}, vl_version="5.20")
     return Markup(_named(drawn, name, str(escape(title)), str(escape(description))))  # noqa: S704 -- SVG of the library
+
+
+def fitted(draw: Callable[[int], Mapping[str, Any]], wide: int, narrow: int, *, name: str, **labels: str) -> Markup:
+    """A chart in two widths, in pixels: the page shows the one that its window has room for."""
+    drawn = (
+        Markup('<div class="{}">{}</div>').format(kind, chart(draw(width), name=f"{name}-{kind}", **labels))
+        for kind, width in (("wide", wide), ("narrow", narrow))
+    )
+    return Markup().join(drawn)
 
 
 def layer(

@@ -10,10 +10,9 @@ import msgspec
 from markupsafe import Markup
 
 from rankgate.model.details import ReportDetails, Sweep
-from rankgate.model.values import Direction, Unit
+from rankgate.model.values import Unit
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.charts import AXES, INK, OF_RUN, chart, layer
-from rankgate.renderers.pages.segments import leading_measure
 
 MAX_SEGMENTS = 12
 NAMES = {"recall": "recall", "ndcg": "nDCG"}
@@ -48,9 +47,7 @@ def curves_of(details: ReportDetails) -> Curves | None:
     for sweep in drawable:
         if sweep.tag is not None:
             tags.setdefault(sweep.tag, []).append(sweep)
-    losses = _losses(details)
-    ranked = sorted(tags, key=lambda tag: (losses.get(tag, 0.0), -tags[tag][0].queries))
-    kept, others = ranked[:MAX_SEGMENTS], ranked[MAX_SEGMENTS:]
+    kept, others = list(tags)[:MAX_SEGMENTS], list(tags)[MAX_SEGMENTS:]  # in the order of the panel
     floor = _floor([sweep for tag in kept for sweep in tags[tag]])
     return Curves(
         whole=tuple(_curve([sweep], f"curve-{sweep.measure}", 280, 190, _floor(whole)) for sweep in whole),
@@ -58,15 +55,6 @@ def curves_of(details: ReportDetails) -> Curves | None:
         left_out=tuple(one_line(tag, 60) for tag in others),
         compared=any(sweep.baseline for sweep in drawable),
     )
-
-
-def _losses(details: ReportDetails) -> dict[str, float]:
-    """The leading metric's change by tag, the worst the lowest; without a baseline there is none."""
-    measure = leading_measure(details)
-    if measure is None:
-        return {}
-    sign = 1 if measure.direction is Direction.HIGHER else -1
-    return {row.tag: sign * (row.values[measure.name].delta or 0.0) for row in details.panel if row.tag is not None}
 
 
 def knee_text(sweep: Sweep) -> str:

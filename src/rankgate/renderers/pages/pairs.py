@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from markupsafe import Markup
 from rankgate.model.details import Measure, ReportDetails
 from rankgate.model.values import TOLERANCE, Direction, Unit
 from rankgate.model.wording import delta_text
-from rankgate.renderers.pages.charts import BETTER, SAME, WORSE, by, chart, layer
+from rankgate.renderers.pages.charts import BETTER, SAME, WORSE, by, fitted, layer
 from rankgate.renderers.pages.segments import leading_measure
 
 MAX_BARS = 160  # beyond, neighbours share a bar: more would be thinner than a line
@@ -38,13 +39,12 @@ class Tile(msgspec.Struct, frozen=True):
 
 
 class Pairs(msgspec.Struct, frozen=True, kw_only=True):
-    """The pictures, for wide and narrow windows, with their numbers; `shortened` says that ties take less room."""
+    """The picture with its numbers; `shortened` says that ties take less room."""
 
     measure: Measure
     queries: int
     tiles: tuple[Tile, ...]
-    wide: Markup
-    narrow: Markup
+    picture: Markup
     grouped: int
     shortened: bool
 
@@ -73,13 +73,9 @@ def pairs_of(details: ReportDetails) -> Pairs | None:
         f"The largest loss is {_largest(worse, measure)}, the largest gain {_largest(better, measure)}."
     )
     title = f"Change of {measure.name}, question by question"
-    wide, narrow = (
-        chart(waterfall(steps, counts, measure, width), name=f"pairs-{width}", title=title, description=description)
-        for width in (_WIDE, _NARROW)
-    )
-    return Pairs(
-        measure=measure, queries=total, tiles=tiles, wide=wide, narrow=narrow, grouped=size, shortened=room < same
-    )
+    draw = partial(waterfall, steps, counts, measure)
+    picture = fitted(draw, _WIDE, _NARROW, name="pairs", title=title, description=description)
+    return Pairs(measure=measure, queries=total, tiles=tiles, picture=picture, grouped=size, shortened=room < same)
 
 
 def split(changes: Iterable[float], direction: Direction) -> tuple[list[float], int, list[float]]:

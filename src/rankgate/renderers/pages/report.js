@@ -1,46 +1,310 @@
-// Filters over the questions, the copy button, and open rankings on paper. Without it everything is shown.
+// The list of questions, drawn from its JSON; the copy button; and what is open on paper.
 "use strict";
 (() => {
-  const rows = [...document.querySelectorAll("#misses > .miss")];
-  const form = document.getElementById("filters");
-  if (form) {
-    const { tag, cause, text } = form.elements;
+  const PAGE = 50;
+  const PAPER = 20;
+  const embedded = document.getElementById("question-data");
+  const make = (tag, about, ...children) => {
+    const made = document.createElement(tag);
+    for (const [key, value] of Object.entries(about ?? {})) if (value !== false) made.setAttribute(key, value);
+    made.append(...children.filter((each) => each !== ""));
+    return made;
+  };
+  const spaced = (...parts) => parts.filter((each) => each !== "").flatMap((each) => [each, " "]);
+  const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
+
+  // Names break at separators. Of a long one the middle is folded, not cut: it is there to copy, on hover and on focus.
+  const broken = (text) => text.split(/(?<=[/:#_.,-])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
+  const name = (text, reachable = true) => {
+    const letters = [...text];
+    if (letters.length <= 48) return make("code", { class: "name" }, make("bdi", null, ...broken(text)));
+    const parts = [letters.slice(0, 24), letters.slice(24, -20), letters.slice(-20)].map((each) => each.join(""));
+    const [head, middle, tail] = parts;
+    const bdi = make("bdi", null, ...broken(head), make("span", { class: "mid" }, ...broken(middle)), ...broken(tail));
+    return make("code", { class: "name long", title: text, ...(reachable && { tabindex: 0 }) }, bdi);
+  };
+
+  // Compared without regard to case, accents and width.
+  const fold = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").normalize("NFC").toLowerCase();
+
+  // Of each question, the worst first: `id` and `question` as shown; `tagged`, numbers of `tags`; `cause`, the number of
+  // one of `causes` (class, label, meaning); `way`, -1 for worse, 1 for better, null without a comparison; `change`, more
+  // is better; `value`, and `said`, both values as text; `expected`, the relevant documents (number of the name, gain, rank
+  // before, rank now), of which there are `relevant`; `notable`, whether it has a finding or changed; `k`, the ranks of
+  // which its cause speaks; `lists`, `gains` and `passages`, before and now: numbers of `names`, gains, numbers of
+  // `texts`. The passages end with the last question that has any. `groups` are what losses share, with the `rows` of words.
+  function list(data) {
+    const total = data.id.length;
+    const form = document.getElementById("filters");
+    const rows = document.getElementById("misses");
     const status = document.getElementById("shown");
-    const words = rows.map((row) => row.textContent.toLowerCase());
-    const apply = () => {
-      const wanted = text.value.trim().toLowerCase();
-      let shown = 0;
-      rows.forEach((row, index) => {
-        const fits =
-          (!cause.value || row.dataset.cause === cause.value) &&
-          (!tag.value || row.dataset.tags.split(" ").includes(tag.value)) &&
-          (!wanted || words[index].includes(wanted));
-        row.hidden = !fits;
-        shown += fits;
-      });
-      status.textContent = `${shown} of ${rows.length} questions shown`;
+    const pager = document.getElementById("pager");
+    const [previous, next] = pager.querySelectorAll("button");
+    const fields = ["text", "tag", "cause", "way", "word", "sort"];
+    const members = new Map(data.groups.map((group) => [group.name, new Set(group.rows)]));
+    const tagNumbers = new Map(data.tags.map((tag, number) => [tag, number]));
+    const causeNumbers = new Map(data.causes.map(([, label], number) => [label, number]));
+    const places = new Map(data.id.map((id, row) => [id, row]).reverse());
+    const ways = new Map([["worse", -1], ["better", 1], ["same", 0]]);
+    let texts = null;
+
+    // The state is what stands in the address: #tag=…&way=worse, #q=ID.
+    const decoded = (text) => {
+      try {
+        return decodeURIComponent(text);
+      } catch {
+        return text;
+      }
     };
+    const stateOf = (hash) => {
+      const state = new Map();
+      for (const part of hash.replace(/^#/, "").split("&")) {
+        const at = part.indexOf("=");
+        if (at > 0) state.set(decoded(part.slice(0, at)), decoded(part.slice(at + 1)));
+      }
+      return state;
+    };
+    const hashOf = (state) =>
+      `#${[...state].filter(([, value]) => value).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&")}`;
+    const go = (state, replace) => {
+      state.set("whatif", stateOf(location.hash).get("whatif")); // of whatif.js, which alone changes it
+      try {
+        history[replace ? "replaceState" : "pushState"](null, "", hashOf(state));
+      } catch {
+        // an address that may not change, as in some frames: the list does all the same
+      }
+      apply(state);
+    };
+
+    const tagged = (row, tag) => {
+      const has = (each) => data.tagged[row].includes(tagNumbers.get(each));
+      return has(tag) || (tag.includes(" × ") && tag.split(" × ").every(has)); // a segment of several tags
+    };
+    const found = (state) => {
+      const words = fold(state.get("text") ?? "").split(/\s+/).filter(Boolean);
+      if (words.length)
+        texts ??= data.id.map((id, row) =>
+          fold([id, data.question[row], ...data.tagged[row].map((tag) => data.tags[tag])].join("\n")),
+        );
+      const [tag, cause, way, word] = ["tag", "cause", "way", "word"].map((key) => state.get(key));
+      const fits = (row) =>
+        (!tag || tagged(row, tag)) &&
+        (!cause || data.cause[row] === causeNumbers.get(cause)) &&
+        (!way || data.way[row] === ways.get(way)) &&
+        (!word || members.get(word)?.has(row)) &&
+        words.every((each) => texts[row].includes(each));
+      const kept = [...data.id.keys()].filter(fits);
+      const by = { change: data.change, value: data.value }[state.get("sort")];
+      const sign = state.get("sort") === "value" && data.lower ? -1 : 1;
+      if (by) kept.sort((a, b) => (by[a] === null) - (by[b] === null) || sign * (by[a] - by[b]) || a - b); // no number: last
+      if (state.get("sort") === "id") {
+        const order = new Intl.Collator("en", { numeric: true }).compare;
+        kept.sort((a, b) => order(data.id[a], data.id[b]) || a - b);
+      }
+      return kept;
+    };
+
+    const whereabouts = (before, after) => {
+      if (!data.both) return after === null ? "not found" : `rank ${after}`;
+      if (before === null) return after === null ? "not found before or now" : `not found → rank ${after}`;
+      return before === after ? `stays at rank ${before}` : `rank ${before} → ${after ?? "gone"}`;
+    };
+    const expected = (row, from, to) =>
+      data.expected[row].slice(from, to).map(([id, gain, before, after]) => {
+        const graded = gain === 1 ? "" : `, gain ${gain}`;
+        return make("li", null, name(data.names[id]), " ", make("span", { class: "move" }, whereabouts(before, after) + graded));
+      });
+
+    const CLOSED = 3;
+    const item = (row, open) => {
+      const [value, label] = data.causes[data.cause[row]];
+      const id = data.id[row];
+      const link = make("a", { href: `#q=${encodeURIComponent(id)}` }, name(id, false));
+      const tags = data.tagged[row].slice(0, 10).map((tag) => make("span", { class: "tag" }, make("bdi", null, ...broken(data.tags[tag]))));
+      const more = data.relevant[row] - Math.min(CLOSED, data.expected[row].length);
+      const details = make("details", { class: "screen" }, make("summary", null, summary), make("div", { class: "lists" }));
+      details.addEventListener("toggle", () => details.open && fill(row, details.lastChild));
+      details.open = open;
+      return make(
+        "li",
+        { class: open ? "miss target" : "miss" },
+        make("div", { class: "head" }, make("span", { class: `cause ${value}` }, label), " ", make("span", { class: "values" }, data.said[row])),
+        make(
+          "div",
+          { class: "what" },
+          data.question[row] && make("p", { class: "question", dir: "auto" }, data.question[row]),
+          make("p", { class: "faint" }, ...spaced(link, ...tags, data.tagged[row].length > 10 ? `and ${data.tagged[row].length - 10} more` : "")),
+        ),
+        make("ul", { class: "expected" }, ...expected(row, 0, CLOSED), more > 0 ? make("li", null, `and ${more} more`) : ""),
+        open === undefined ? "" : details,
+      );
+    };
+    const summary = data.both ? `First ${data.depth} of both rankings` : `First ${data.depth} of the ranking`;
+
+    // What became of an item between the lists; `other` has the ranks of the other side.
+    const move = (place, other, now, gone) => {
+      if (!data.both) return "";
+      if (other === place) return "";
+      if (other) return now ? `rank ${other} → ${place}` : `rank ${place} → ${other}`;
+      return gone;
+    };
+    const fill = (row, box) => {
+      if (box.firstChild) return;
+      const rest = expected(row, CLOSED);
+      if (rest.length) {
+        const left = data.relevant[row] - data.expected[row].length;
+        box.append(make("p", { class: "faint" }, "More relevant documents:"));
+        box.append(make("ul", { class: "expected" }, ...rest, left ? make("li", null, `and ${left} more`) : ""));
+      }
+      const titles = data.both ? ["Baseline", "Now"] : ["", "Now"];
+      const ranks = data.lists[row].map((side, at) => {
+        const known = data.expected[row].map((each) => [each[0], each[2 + at]]); // also behind what is shown
+        return new Map([...known, ...(side ?? []).map((id, place) => [id, place + 1])]);
+      });
+      const words = wordsOf(data.question[row]);
+      const sides = titles.map((title, at) => title && ranking(row, at, title, ranks[1 - at], words));
+      box.append(make("div", { class: "rankings" }, ...sides));
+      if (data.texts.length && !data.passages[row])
+        box.append(make("p", { class: "faint" }, `Passages are shown of the ${counted(data.passages.length, "worst question")} only.`));
+    };
+    const ranking = (row, at, title, others, words) => {
+      const side = data.lists[row][at];
+      const box = make("div", { class: "ranking" }, make("p", { class: "title" }, title));
+      if (side === null) box.append(make("p", { class: "faint" }, at ? "the run lacks the question" : "the baseline lacks the question"));
+      else if (!side.length) box.append(make("p", { class: "faint" }, "an empty list"));
+      else {
+        const items = side.map((id, place) => {
+          const gain = data.gains[row][at][place];
+          const right = gain > 0;
+          const said = [gain === null ? "" : !right ? "judged not relevant" : gain === 1 ? "relevant" : `relevant, gain ${gain}`];
+          const away = at ? `new: not in the first ${data.depth} before` : `left the first ${data.depth}`;
+          if (data.lists[row][1 - at] !== null) said.push(move(place + 1, others.get(id), at, away));
+          const text = data.texts[data.passages?.[row]?.[at][place]];
+          return make(
+            "li",
+            { class: [right && "right", place + 1 === data.k[row] && place + 1 < side.length && "last"].filter(Boolean).join(" ") },
+            name(data.names[id]),
+            " ",
+            make("span", { class: "mark" }, right ? make("span", { "aria-hidden": "true" }, "✓ ") : "", said.filter(Boolean).join("; ")),
+            text ? make("p", { class: "passage", dir: "auto" }, ...marked(text, words)) : "",
+          );
+        });
+        box.append(make("ol", null, ...items));
+      }
+      return box;
+    };
+
+    // Words as the reader's language has them, by the browser, else runs of letters and digits.
+    const segmenter = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "word" }) : null;
+    const pieces = (text) =>
+      segmenter
+        ? [...segmenter.segment(text)].map((each) => [each.segment, each.isWordLike])
+        : text.split(/([\p{L}\p{M}\p{N}]+)/u).map((each, at) => [each, at % 2 === 1]);
+    const telling = (word) => word.length > 2 || /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u.test(word);
+    const wordsOf = (text) => new Set(pieces(text).filter((each) => each[1]).map((each) => fold(each[0])).filter(telling));
+    const marked = (text, words) =>
+      pieces(text).map(([part, word]) => (word && words.has(fold(part)) ? make("mark", null, part) : part));
+
+    const option = (select, value, label, count) =>
+      select.append(make("option", { value }, count === undefined ? label : `${label} (${count.toLocaleString("en")})`));
+    const offer = () => {
+      const { tag, cause, way, word } = form.elements;
+      const tally = (numbers) => numbers.reduce((counts, each) => counts.set(each, (counts.get(each) ?? 0) + 1), new Map());
+      const tags = tally(data.tagged.flat());
+      const offered = [...tags].sort((a, b) => b[1] - a[1]).slice(0, 200).map(([number, count]) => [data.tags[number], count]);
+      for (const [each, count] of offered.sort((a, b) => (a[0] < b[0] ? -1 : 1))) option(tag, each, short(each), count);
+      const rarer = tags.size - offered.length;
+      if (rarer) tag.append(make("option", { disabled: "" }, `${counted(rarer, "rarer segment")}: find them by their name`));
+      const causes = tally(data.cause);
+      data.causes.forEach(([, label], number) => causes.has(number) && option(cause, label, label, causes.get(number)));
+      const went = tally(data.way);
+      for (const [value, number] of ways) if (went.has(number)) option(way, value, value, went.get(number));
+      for (const group of data.groups) if (group.kind === "word") option(word, group.name, group.name, group.questions);
+      for (const each of [tag, way, word]) each.parentElement.hidden = each.length < 2;
+    };
+    const short = (text) => (text.length > 48 ? `${text.slice(0, 28)}…${text.slice(-16)}` : text);
+
+    let current = new Map();
+    function apply(state) {
+      current = state;
+      const kept = found(state);
+      const wanted = state.get("q");
+      const row = wanted === undefined ? undefined : places.get(spelled(wanted));
+      const at = kept.indexOf(row);
+      const pages = Math.max(1, Math.ceil(kept.length / PAGE));
+      const asked = at >= 0 ? Math.floor(at / PAGE) : Math.trunc(Number(state.get("page")) || 1) - 1;
+      const page = Math.min(Math.max(asked, 0), pages - 1);
+      for (const field of fields) {
+        const control = form.elements[field];
+        const value = state.get(field) ?? "";
+        if (control.tagName === "SELECT" && ![...control.options].some((each) => each.value === value))
+          option(control, value, short(value)); // of an address that somebody wrote
+        if (control.value !== value) control.value = value;
+      }
+      const begin = page * PAGE;
+      const shown = kept.slice(begin, begin + PAGE);
+      rows.replaceChildren(...shown.map((each) => item(each, each === row)));
+      rows.start = begin + 1;
+      const range = kept.length > PAGE ? `${begin + 1} to ${begin + shown.length} of ` : "";
+      const missing = wanted !== undefined && row === undefined ? `No question has the id ${short(wanted)}. ` : "";
+      status.textContent = `${missing}${range}${counted(kept.length, "question")}${kept.length < total ? `, of ${total.toLocaleString("en")}` : ""}`;
+      pager.hidden = pages < 2;
+      [previous.disabled, next.disabled] = [page === 0, page === pages - 1];
+      pager.querySelector("span").textContent = `Page ${page + 1} of ${pages}`;
+      pager.dataset.page = page + 1;
+      if (at >= 0) {
+        const target = rows.children[at - begin];
+        target.scrollIntoView({ block: "start" });
+        target.querySelector("summary").focus({ preventScroll: true });
+      }
+    }
+    // An id as the page has it: what would be hidden as its code point.
+    const spelled = (id) =>
+      places.has(id)
+        ? id
+        : id.replace(/[\p{C}\p{Zl}\p{Zp}\p{Zs}\u034f\u115f\u1160\u3164\uffa0]/gu, (each) =>
+            " \u200c\u200d".includes(each) ? each : `\\u${each.codePointAt(0).toString(16).padStart(4, "0")}`,
+          );
+
+    const chosen = () => new Map(fields.map((field) => [field, form.elements[field].value]));
     let waiting = 0;
-    text.addEventListener("input", () => {
+    form.elements.text.addEventListener("input", () => {
       clearTimeout(waiting);
-      waiting = setTimeout(apply, 150);
+      waiting = setTimeout(() => go(chosen(), true), 150);
     });
-    tag.addEventListener("change", apply);
-    cause.addEventListener("change", apply);
-    form.addEventListener("reset", () => setTimeout(apply));
+    form.addEventListener("change", (event) => event.target.name !== "text" && go(chosen()));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      apply();
+      clearTimeout(waiting);
+      go(chosen());
     });
-    const all = document.getElementById("open-all");
-    all.addEventListener("click", () => {
-      const open = all.textContent === "Open all rankings";
-      for (const row of rows) row.querySelector("details").open = open;
-      all.textContent = open ? "Close all rankings" : "Open all rankings";
+    form.addEventListener("reset", (event) => {
+      event.preventDefault();
+      clearTimeout(waiting);
+      go(new Map());
     });
+    const turn = (by) => {
+      const state = new Map([...current, ["page", Number(pager.dataset.page) + by]]);
+      state.delete("q");
+      go(state);
+      status.focus({ preventScroll: true });
+      form.scrollIntoView({ block: "start" });
+    };
+    previous.addEventListener("click", () => turn(-1));
+    next.addEventListener("click", () => turn(1));
+    const follow = () => {
+      if (!location.hash || location.hash === "#" || location.hash.includes("=")) apply(stateOf(location.hash));
+    };
+    addEventListener("hashchange", follow);
+
+    offer();
     form.hidden = false;
-    apply(); // a browser that goes back keeps what was chosen
+    if (location.hash.includes("=")) follow();
+    else apply(new Map());
+    const worst = [...data.id.keys()].filter((row) => data.notable[row]);
+    document.getElementById("worst").append(...worst.slice(0, PAPER).map((row) => item(row))); // on paper
   }
+  if (embedded) list(JSON.parse(embedded.textContent));
 
   const copy = document.getElementById("copy");
   if (copy && navigator.clipboard) {
@@ -58,7 +322,7 @@
 
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
+    opened = [...document.querySelectorAll("details:not([open], .screen)")];
     for (const each of opened) each.open = true;
   });
   addEventListener("afterprint", () => {

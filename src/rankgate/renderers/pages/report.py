@@ -9,8 +9,8 @@ import msgspec
 from rankgate.model import wording
 from rankgate.model.lineage import lineage_note
 from rankgate.model.reasons import sentences
-from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Report, Source
-from rankgate.model.values import Direction, Unit
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import Unit
 from rankgate.model.waiver_use import WaiverState
 from rankgate.renderers import phrases
 from rankgate.renderers.answer_rows import answer_lines, fate, loss_values, lost_answers
@@ -18,20 +18,17 @@ from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import command_line, one_line, quoted, visible
 from rankgate.renderers.pages.curves import curves_of
 from rankgate.renderers.pages.pairs import pairs_of
-from rankgate.renderers.pages.segments import changes_chart, way_of
+from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, listed_name, questions_data
+from rankgate.renderers.pages.segments import changes_chart, scales_of
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.spread import spread_of
 from rankgate.renderers.pages.trend import trend_of
-from rankgate.renderers.pages.triage import mark_of, triage_of
 from rankgate.renderers.what_differs import differences_line, plain
 
 MAX_PROBLEMS = 200
 MAX_GATES = 200
 MAX_CHANGES = 100
 MAX_MOVES = 100
-MAX_FACTS = 20
-BAR_WIDTH = 140.0
-_PAD = 6.0
 ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
 
 WAIVER_STATES: dict[WaiverState, str] = {
@@ -46,15 +43,17 @@ WAIVER_STATES: dict[WaiverState, str] = {
 }
 
 
-def render_report(report: Report) -> str:
+def render_report(report: Report, *, judged: bool = True) -> str:
     """The page: one file with its style, its script and its pictures, which loads nothing.
 
-    A report that was read from `report.json` has no rankings; the panels that need them say how to get them.
+    A report that was read from `report.json` has no rankings; the panels that need them say how to get them. Where
+    nothing was `judged`, the page compares two runs: the summary is its title, and there is no verdict.
 
     Raises:
         RankgateError: there are pictures to draw, and the extra that draws them is not installed.
     """
     details = None if report.details is msgspec.UNSET else report.details
+    scales = scales_of(report, details)
     notes = (
         *answer_lines(report, plain),
         phrases.queries_line(report),
@@ -64,12 +63,22 @@ def render_report(report: Report) -> str:
         *report.notes,
     )
     base_changes = changes(report, quoted)
+    questions = questions_data(details, report) if details else None
     units = {gate.name: gate.unit for gate in report.gates}
+    what_if = details.what_if if details and details.what_if and details.what_if.gates else None
+    tried = {key: getattr(report, key) for key in ("gates", "waivers", "failures", "warnings")}
     return page(
         "report.html.j2",
-        title=f"rankgate: {wording.VERDICT_WORDS[report.verdict]}",
-        styles=("report.css",),
-        scripts=("report.js",),
+        title=f"rankgate: {wording.VERDICT_WORDS[report.verdict]}" if judged else one_line(report.summary),
+        judged=judged,
+        styles=("report.css", "whatif.css"),
+        scripts=("report.js", *(["whatif.js"] if what_if else [])),
+        data={
+            **({"question-data": questions} if questions and questions["way"] else {}),
+            **({"whatif": {"what_if": what_if, **tried}} if what_if else {}),
+        },
+        what_if=what_if,
+        main={gate.name: gate for gate in report.gates if gate.is_main},
         report=report,
         summary=one_line(report.summary, 1200),
         icons=ICONS,
@@ -78,10 +87,9 @@ def render_report(report: Report) -> str:
         gates=phrases.foremost(report, MAX_GATES),
         more_gates=max(0, len(phrases.shown_gates(report)) - MAX_GATES),
         drift=[gate for gate in report.gates if gate.since is not None],
-        bar_width=BAR_WIDTH,
         notes=[visible(text) for text in notes if text],
         fine_print=[visible(text) for text in report.fine_print],
-        findings=[_finding(each) for each in report.diagnosis],
+        findings=[phrases.finding_parts(each) for each in report.diagnosis],
         differs=visible(differences_line(report, plain)),
         moves=report.misses[:MAX_MOVES],
         losses=lost_answers(report, MAX_MOVES),
@@ -92,59 +100,23 @@ def render_report(report: Report) -> str:
         base_changes=base_changes[:MAX_CHANGES],
         more_base_changes=max(0, len(base_changes) - MAX_CHANGES),
         inputs=phrases.inputs_of(report.provenance),
-        facts=facts(report),
         command=visible(command_line(report.provenance.command)),
         details=details,
-        segments=changes_chart(details) if details else None,
+        scales=scales,
+        segments=changes_chart(details, scales) if details else None,
         curves=curves_of(details) if details else None,
         spread=spread_of(details) if details else None,
         pairs=pairs_of(details) if details else None,
-        triage=triage_of(details, report.gates) if details else None,
+        questions=questions,
+        listed_name=listed_name,
+        limits=(MAX_PASSAGE, MAX_PASSAGES // 1_000_000),
         phrases=phrases,
         wording=wording,
-        facts_of=facts_of,
+        lineage_note=lineage_note,
         waiver_states=WAIVER_STATES,
         about_of=about_of,
-        bar_of=bar_of,
         count=wording.count_text,
-        causes=phrases.CAUSE_WORDS,
-        mark_of=mark_of,
         sentences=sentences,
-        way_of=way_of,
-    )
-
-
-class Bar(msgspec.Struct, frozen=True):
-    """A change and its interval as places on a line `BAR_WIDTH` long; `limit` is the largest allowed change."""
-
-    zero: float
-    change: float
-    low: float
-    high: float
-    limit: float | None
-
-
-def bar_of(gate: GateResult) -> Bar | None:
-    """Where a change, its interval and the limit lie beside zero; a bound that is not known lies at the edge."""
-    if gate.delta is None:
-        return None
-    low, high = gate.delta_ci or (gate.delta, gate.delta)
-    limit = gate.regression_max
-    if limit is not None and gate.direction is Direction.HIGHER:
-        limit = -limit
-    known = [0.0, gate.delta, *(value for value in (low, high, limit) if value is not None)]
-    least, most = min(known), max(known)
-    scale = (BAR_WIDTH - 2 * _PAD) / ((most - least) or 1.0)
-
-    def place(value: float) -> float:
-        return round(_PAD + (value - least) * scale, 1) if most > least else BAR_WIDTH / 2
-
-    return Bar(
-        zero=place(0.0),
-        change=place(gate.delta),
-        low=0.0 if low is None else place(low),
-        high=BAR_WIDTH if high is None else place(high),
-        limit=None if limit is None else place(limit),
     )
 
 
@@ -157,31 +129,3 @@ def about_of(gate: GateResult, report: Report) -> list[tuple[str, str]]:
         return [("since", one_line(gate.since, 80)), *by]
     several = sum(each.is_main and each.metric == gate.metric for each in report.gates) > 1
     return [*([("gate", one_line(gate.name, 80))] if several else []), *by]
-
-
-def _finding(found: Diagnosis) -> tuple[str, str, str]:
-    before, tag, after = phrases.finding_parts(found)
-    return visible(before), one_line(tag, 80), visible(after)
-
-
-def facts_of(source: Source) -> tuple[list[tuple[str, str]], int]:
-    """What an input says of itself, as (key, value), and how much more it says."""
-    lineage = source.lineage if isinstance(source, BaselineSource) else None
-    note = lineage_note(lineage) if lineage else None
-    about = [(key, value) for key, value in source.about.items() if isinstance(value, str | int | float)]
-    shown = [(one_line(key, 60), one_line(value, 120)) for key, value in about[:MAX_FACTS]]
-    return [*([("accepted", visible(note))] if note else []), *shown], max(0, len(about) - MAX_FACTS)
-
-
-def facts(report: Report) -> list[tuple[str, str]]:
-    """The rest of the provenance, as (what, value)."""
-    provenance = report.provenance
-    known = (
-        ("Criteria", provenance.criteria),
-        ("Base", report.base.commit.shown if report.base else None),
-        ("Judged on", provenance.date),
-        ("rankgate", provenance.rankgate),
-        ("Depth", None if provenance.depth is None else f"first {provenance.depth} results of each list"),
-        ("Gold fingerprint", provenance.gold_fingerprint),
-    )
-    return [(what, one_line(value)) for what, value in known if value]

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
-from rankgate.renderers.escape import one_line
+from rankgate.renderers.escape import middle, one_line
 
 FOLDER = Path(__file__).parent
 
 
 def page(
-    template: str, *, title: str, styles: tuple[str, ...] = (), scripts: tuple[str, ...] = (), **values: Any
+    template: str,
+    *,
+    title: str,
+    styles: tuple[str, ...] = (),
+    scripts: tuple[str, ...] = (),
+    data: Mapping[str, object] = {},
+    **values: Any,
 ) -> str:
     """The page that a template of this folder makes, with styles and scripts by their file names.
+
+    `data` is what scripts read: each value as JSON in an element whose id is its name, which nothing in it can end.
 
     Every value is escaped unless it is a chart of ours. The policy names our style and our scripts by their digests: no
     other script runs, nothing is loaded, nothing is sent, whatever stands in the data.
@@ -36,13 +48,26 @@ def page(
             policy=policy,
             style=Markup(style),  # noqa: S704 -- a file of ours
             scripts=[Markup(source) for source in sources],  # noqa: S704 -- as above
+            data={name: _embedded(value) for name, value in data.items()},
             **values,
         )
     )
 
 
+def _embedded(value: object) -> Markup:
+    text = json.dumps(msgspec.json.decode(msgspec.json.encode(value)), separators=(",", ":"))  # ASCII: nothing hides
+    for mark in "<>&":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")  # which stand in strings alone
+    return Markup(text)  # noqa: S704 -- no tag can begin in it
+
+
 def _digest(source: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
+
+
+def breakable(text: object, limit: int = 60) -> Markup:
+    """A name that may break after its separators, without its middle where it is longer than the limit."""
+    return Markup("<wbr>").join(re.split(r"(?<=[:/_-])(?!$)|(?<=\.)(?!\d|$)", middle(text, limit)))
 
 
 @cache
@@ -55,5 +80,5 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["text"] = one_line
+    environment.filters |= {"text": one_line, "middle": middle, "name": breakable}
     return environment

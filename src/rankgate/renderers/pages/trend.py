@@ -46,11 +46,13 @@ def _picture(report: Report, name: str, place: int) -> Markup:
         value_or_dash(value, metric.unit) for value in (points[0]["value"], points[-1]["value"], metric.value)
     )
     description = f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."
+    floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment and not gate.since}
+    known = sorted(floor for floor in floors if floor is not None)
+    limits = "".join(f" The limit is {value_or_dash(limit, metric.unit)}." for limit in known)
     if metric.value is not None:
         points.append({"place": len(report.trend), "value": metric.value, "of": "this run"})
-    floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment and not gate.since}
-    spec = _spec(points, sorted(floor for floor in floors if floor is not None), metric)
-    return chart(spec, name=f"trend-{place}", title=f"{name} over the last runs", description=description)
+    title, description = f"{name} over the last runs", f"{description}{limits}"
+    return chart(_spec(points, known, metric), name=f"trend-{place}", title=title, description=description)
 
 
 def _spec(points: list[dict[str, Any]], floors: list[float], metric: MetricValue) -> dict[str, Any]:

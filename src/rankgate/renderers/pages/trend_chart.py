@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-import msgspec
 from markupsafe import Markup, escape
 
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, interval_text, value_text
 from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point, Span
 from rankgate.renderers.escape import one_line, visible
-from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, chart, layer
+from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, fitted, layer
 
 DAY = 86_400_000  # milliseconds
 UNCHECKED = "not checked"
@@ -25,34 +25,21 @@ MARKS = {
     VERDICT_WORDS[Verdict.NOT_JUDGED]: ("var(--not-judged)", "diamond"),
     UNCHECKED: ("var(--same)", "cross"),
 }
+WIDE, NARROW = 860, 300  # pixels
 _LETTER, _LONGEST_TAG = 7, 16  # pixels that a letter of a release's name takes at most; letters
 _MANY = 100  # points; more are drawn smaller
 
 
-class Size(msgspec.Struct, frozen=True):
-    """A drawing: its class on the page, its measures in pixels, and about how many ticks its time has."""
-
-    name: str
-    width: int
-    height: int
-    ticks: int
+def trend_charts(shown: GateSet) -> list[Markup]:
+    """For each curve its drawing; nothing for a curve without a point."""
+    return [_drawn(curve, shown, f"trend-{at}") if curve.points else Markup() for at, curve in enumerate(shown.curves)]
 
 
-SIZES = (Size("wide", 860, 260, 8), Size("narrow", 300, 220, 3))
-
-
-def trend_charts(shown: GateSet) -> list[list[tuple[str, Markup]]]:
-    """For each curve its drawings, with the class of each; none for a curve without a point."""
-    return [
-        [(size.name, _drawn(curve, shown, size, f"{size.name}-{number}")) for size in SIZES if curve.points]
-        for number, curve in enumerate(shown.curves)
-    ]
-
-
-def _drawn(curve: Curve, shown: GateSet, size: Size, name: str) -> Markup:
+def _drawn(curve: Curve, shown: GateSet, name: str) -> Markup:
     """With a tooltip on each point, which `dashboard.js` shows too."""
     title, points = f"{curve.metric} over time", {point.run.record.id: point for point in curve.points}
-    drawn = chart(spec_of(curve, shown, size), name=name, title=title, description=described(curve))
+    draw, description = partial(spec_of, curve, shown), described(curve)
+    drawn = fitted(draw, WIDE, NARROW, name=name, title=title, description=description)
 
     def marked(link: re.Match[str]) -> str:
         return f'<g data-run="{link[1]}"><title>{escape(_said(points[link[1]], curve))}</title>'
@@ -77,14 +64,15 @@ def described(curve: Curve) -> str:
     """The curve in numbers, for those who cannot see it."""
     values = [point.value for point in curve.points]
     ends = [value_text(value, curve.unit) for value in (values[0], values[-1], min(values), max(values))]
+    limits = "".join(f"; today's limit is {value_text(limit, curve.unit)}" for limit in curve.limits)
     first, last = (curve.points[place].run.record.date for place in (0, -1))
     return (
         f"{len(values)} values, from {ends[0]} on {first} to {ends[1]} on {last}; the lowest is {ends[2]}, "
-        f"the highest {ends[3]}. The table below lists all of them."
+        f"the highest {ends[3]}{limits}. The table below lists all of them."
     )
 
 
-def spec_of(curve: Curve, shown: GateSet, size: Size) -> dict[str, Any]:
+def spec_of(curve: Curve, shown: GateSet, width: int) -> dict[str, Any]:
     """The chart in Vega-Lite. Time is in milliseconds of UTC, so that no time zone moves a point."""
     start, end = domain(shown)
     x = {
@@ -92,20 +80,20 @@ def spec_of(curve: Curve, shown: GateSet, size: Size) -> dict[str, Any]:
         "type": "temporal",
         "title": None,
         "scale": {"type": "utc", "domain": [_ms(start), _ms(end)], "nice": False},
-        "axis": {"tickCount": size.ticks, "labelOverlap": True, "grid": False},
+        "axis": {"tickCount": width // 100, "labelOverlap": True, "grid": False},
     }
     axis = {"format": AXES[curve.unit], "tickCount": 5}
     y = {"field": "v", "type": "quantitative", "title": None, "scale": {"zero": False, "padding": 8}, "axis": axis}
     limits = layer("rule", {"y": y}, [{"v": limit} for limit in curve.limits], color="var(--fail)", strokeDash=[2, 3])
     spans = [span for span in shown.spans if span.metric and span.metric.name == curve.metric]
-    around = [*_bands(spans, x, start, end), *_releases(shown, x, size)]
+    around = [*_bands(spans, x, start, end), *_releases(shown, x, width)]
     layers = [
         *around,
         *([limits] if curve.limits else []),
         *_accepted(curve, {"x": x, "y": y}, end),
         *_points(curve, {"x": x, "y": y}),
     ]
-    return {"width": size.width, "height": size.height, "layer": layers}
+    return {"width": width, "height": 260 if width == WIDE else 220, "layer": layers}
 
 
 def domain(shown: GateSet) -> tuple[float, float]:
@@ -176,7 +164,7 @@ def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -
     return layers
 
 
-def _releases(shown: GateSet, x: dict[str, Any], size: Size) -> list[dict[str, Any]]:
+def _releases(shown: GateSet, x: dict[str, Any], width: int) -> list[dict[str, Any]]:
     """A line each, and the names of as many as have room above the chart, the newest first."""
     if not shown.releases:
         return []
@@ -185,7 +173,7 @@ def _releases(shown: GateSet, x: dict[str, Any], size: Size) -> list[dict[str, A
     named: list[dict[str, Any]] = []
     for release in sorted(shown.releases, key=lambda release: release.at, reverse=True):
         tag = one_line(release.tag.name, _LONGEST_TAG)
-        middle, half = (release.at - start) / (end - start) * size.width, len(tag) * _LETTER / 2
+        middle, half = (release.at - start) / (end - start) * width, len(tag) * _LETTER / 2
         if middle + half < left:
             left = middle - half - _LETTER
             named.append({"t": _ms(release.at), "tag": tag})

@@ -1,0 +1,103 @@
+"""pytest as a command line: the fixture `rankgate_check`, and by `--rankgate=FILE` a test for each gate of a check.
+
+pytest loads this module in every environment that has rankgate; all else is imported by who uses it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from rankgate import Report
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--rankgate`."""
+    text = "check by these ship criteria, whose `inputs:` name the files, with a test for each gate and segment"
+    parser.getgroup("rankgate").addoption("--rankgate", metavar="FILE", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take the file that the option names as an argument, unless one names it, or a part of it."""
+    path = _named(config)
+    if path and not path.is_file():  # as an empty variable: nothing would be judged, and all would pass
+        raise pytest.UsageError(f"--rankgate={config.getoption('--rankgate')}: no such file")
+    if path and path not in {Path(each.partition("::")[0]).resolve() for each in config.args}:
+        config.args.append(str(path))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The criteria are a file of tests; no other file is."""
+    return _Criteria.from_parent(parent, path=file_path) if _named(parent.config) == file_path.resolve() else None
+
+
+def _named(config: pytest.Config) -> Path | None:
+    named = config.getoption("--rankgate")
+    return None if named is None else Path(named).resolve()
+
+
+@pytest.fixture(scope="session")
+def rankgate_check() -> Callable[..., Report]:
+    """`rankgate.check`."""
+    from rankgate import check
+
+    return check
+
+
+class _Criteria(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        """The gates and segments of the report, and `verdict` for what no gate alone decides."""
+        from rankgate import RankgateError
+        from rankgate.api import COLUMNS, check
+        from rankgate.renderers.escape import one_line, visible
+
+        try:
+            report = check(criteria=os.path.relpath(self.path))
+        except RankgateError as error:
+            raise self.CollectError(str(error)) from error
+        for gate in report.gates:
+            numbers = "; ".join(f"{key} {text}" for key, cell in COLUMNS.items() if (text := cell(gate).strip("–")))
+            texts = [*(f"{visible(reason.text)}." for reason in gate.reasons), numbers]
+            name = one_line(gate.name) + (f"[{one_line(gate.segment)}]" if gate.segment else "")
+            yield self._test(name, gate.verdict, texts, gate.line)
+        kind = "fail" if report.failures else "warn" if report.warnings else "pass"
+        others = [visible(text) for text in (*report.failures, *report.warnings)]
+        if report.verdict not in {kind, "pass", *(gate.verdict for gate in report.gates)}:
+            kind, others = report.verdict, [visible(report.summary)]
+        yield self._test("verdict", kind, others, None)
+
+    def _test(self, name: str, verdict: str, texts: list[str], line: int | None) -> pytest.Item:
+        test: _Gate = _Gate.from_parent(self, name=name)
+        test.verdict, test.text, test.line = verdict, "\n".join(texts), line or 1
+        return test
+
+
+class _Gate(pytest.Item):
+    verdict: str
+    text: str
+    line: int
+
+    def setup(self) -> None:
+        """What is not judged is an error, and neither a pass nor a failure."""
+        if self.verdict == "not_judged":
+            pytest.fail(self.text, pytrace=False)
+
+    def runtest(self) -> None:
+        """A violation fails; a warning is one of pytest."""
+        if self.verdict == "fail":
+            pytest.fail(self.text, pytrace=False)
+        if self.verdict == "warn":
+            self.warn(pytest.PytestWarning(self.text))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """A warning that `-W error` raises is its text alone."""
+        return str(excinfo.value) if excinfo.errisinstance(Warning) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the gate stands in the criteria."""
+        return self.path, self.line - 1, self.name

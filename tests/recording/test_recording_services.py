@@ -1,0 +1,672 @@
+"""`record --url` and `record --command` against real servers and real processes: what arrives, and every bad answer."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import parse_qs, unquote_to_bytes, urlsplit
+
+import pytest
+import trustme
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate.cli import main
+from rankgate.errors import RankgateError
+from rankgate.recording.retriever import CallError
+from rankgate.recording.services import Command, HttpService, headers_of, run_line_of
+from rankgate.recording.workers import Question
+
+TOKEN = "s3cr3t/+token\\value"  # noqa: S105 -- of nobody; JSON escapes some of it
+HITS = {
+    "hits": {"total": 2, "hits": [{"_id": "a", "_score": 2.5, "_source": {"body": "A"}}, {"_id": "b", "_score": 1}]}
+}
+BODY = '{"query": {"match": {"body": "{{question}}"}}, "id": "{{query_id}}"}'
+FULL = ["--results", "hits.hits", "--id", "_id", "--score", "_score", "--text", "_source.body"]
+Answer = tuple[int, dict[str, str], bytes]
+
+
+def answer(value: Any, status: int = 200, **headers: str) -> Answer:
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return status, {name.replace("_", "-"): text for name, text in headers.items()}, data
+
+
+class Server:
+    """Answers as `script` says, one item a request, then with the hits; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.script: list[Answer | str] = []
+        self.always: Answer | str | None = None
+        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
+        self.free = Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                outer.requests.append((self.command, self.path, dict(self.headers), body))
+                what = outer.script.pop(0) if outer.script else outer.always or answer(HITS)
+                if what in ("hang", "drip"):
+                    self.send_response(200)
+                    while what == "drip" and not outer.free.wait(0.05):
+                        with contextlib.suppress(OSError):
+                            self.wfile.write(b"X")
+                    outer.free.wait()
+                    self.close_connection = True
+                    return
+                assert not isinstance(what, str)
+                status, headers, data = what
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(data)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.close_connection = "Connection" in headers
+                with contextlib.suppress(OSError):  # the reader has seen enough
+                    self.wfile.write(data)
+
+            do_POST = do_GET  # noqa: N815
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}/search"
+        Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.free.set()
+        self.http.shutdown()
+        self.http.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with contextlib.closing(Server()) as each:
+        yield each
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory with three questions, and a token in the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOKEN", TOKEN)
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    samples = [{"id": f"q{n}", "input": f"question {n}", "expected_output": ["a"]} for n in (1, 2, 3)]
+    Path("gold.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+
+
+def recorded(*words: str) -> int:
+    return main(["record", "--gold", "gold.jsonl", "-o", "run.jsonl", *words])
+
+
+def by_url(server: Server, *words: str) -> int:
+    key = ["--header", "Authorization: Bearer env:TOKEN"]
+    return recorded("--url", server.url, "--body", BODY, *key, *FULL, *words)
+
+
+def lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
+
+
+def test_a_search_engine_is_asked_and_read_by_paths(server: Server) -> None:
+    assert by_url(server, "--workers", "2") == 0
+    assert [line["query_id"] for line in lines()] == ["q1", "q2", "q3"]
+    assert lines()[0]["topk"] == [
+        {"rank": 1, "chunk_id": "a", "score": 2.5, "text": "A"},
+        {"rank": 2, "chunk_id": "b", "score": 1},
+    ]
+    assert lines()[0]["system"] == server.url
+    assert set(lines()[0]["latency_ms"]) == {"retrieve"}
+    method, path, headers, body = min(server.requests, key=lambda each: each[3])
+    assert (method, path, json.loads(body)) == (
+        "POST", "/search", {"query": {"match": {"body": "question 1"}}, "id": "q1"}
+    )  # fmt: skip
+    assert headers["Authorization"] == f"Bearer {TOKEN}"
+    assert headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(["a", "b"], ["a", "b"], id="bare texts"),
+        pytest.param([7, 8], [7, 8], id="bare numbers"),
+        pytest.param([{"id": "a"}, {"id": "b"}], ["a", "b"], id="with ids"),
+        pytest.param({"topk": ["a"], "answer": "A."}, ["a"], id="a whole run line"),
+        pytest.param([], [], id="nothing found"),
+    ],
+)
+def test_usual_answers_need_no_paths(server: Server, given: Any, expected: list[Any]) -> None:
+    server.always = answer(given)
+    assert recorded("--url", server.url + "?q={{question}}") == 0
+    assert [item.get("chunk_id", item.get("id")) for item in lines()[0]["topk"]] == expected
+    assert server.requests[0][:2] == ("GET", "/search?q=question%201")
+    assert lines()[0].get("answer") == (given.get("answer") if isinstance(given, dict) else None)
+
+
+@pytest.mark.parametrize(
+    ("value", "paths", "message"),
+    [
+        pytest.param(
+            HITS, {"results": "hit.hits"}, "the answer has no 'hit.hits'; did you mean 'hits.hits'?", id="near"
+        ),
+        pytest.param(HITS, {"results": "hits"}, "the answer's hits is no list (found: total, hits)", id="an object"),
+        pytest.param(HITS, {}, "--results says where in it one is (found: hits, hits.total, hits.hits)", id="no path"),
+        pytest.param({"r": None}, {"results": "r"}, "the answer's r is no list (found: null)", id="null"),
+        pytest.param("a", {}, '(found: "a")', id="a text"),
+        pytest.param(
+            [{"_id": 1}, {"x": 1}], {"chunk_id": "_id"}, "result 2 has no '_id' (found: 'x')", id="one lacks it"
+        ),
+        pytest.param([{"a": 1}], {"chunk_id": "a", "score": "s"}, "result 1 has no 's' (found: 'a')", id="no score"),
+    ],
+)
+def test_a_path_that_finds_nothing_says_which_keys_there_are(value: Any, paths: dict[str, str], message: str) -> None:
+    with pytest.raises(CallError) as caught:
+        run_line_of(value, paths)
+    assert message in str(caught.value)
+
+
+def test_paths_go_through_lists_and_keys_with_dots() -> None:
+    value = {"data": [{"rows": [{"fields": {"a.b": ["x"], "n": None}}]}]}
+    found = run_line_of(value, {"results": "data.0.rows", "chunk_id": "fields.a.b.0", "score": "fields.n"})
+    assert found == {"topk": [{"chunk_id": "x"}]}
+
+
+TROUBLE: list[Any] = [
+    pytest.param(answer({"error": "down"}, 500), 'the server answered 500: {"error": "down"}', 3, id="500"),
+    pytest.param(answer(b"<html>busy"), "the answer is HTML, no JSON", 3, id="HTML with status 200"),
+    pytest.param(answer(b""), "the answer is empty", 3, id="empty"),
+    pytest.param(answer(b'{"a": 1, "a": 2}'), "the answer is no JSON: ", 3, id="a key twice"),
+    pytest.param(answer(b"\xff"), "the answer is no JSON: ", 3, id="no UTF-8"),
+    pytest.param(answer({}), "the answer has no 'hits.hits' (found: nothing)", 1, id="an empty object"),
+    pytest.param(answer("x"), "the answer has no 'hits.hits'", 1, id="a text"),
+    pytest.param(answer({"hits": {"hits": None}}), "hits.hits is no list (found: null)", 1, id="null"),
+    pytest.param(
+        answer({"hits": {"hits": [{"_id": 1.5, "_score": 1, "_source": {"body": "A"}}]}}), "1.5", 1, id="a float"
+    ),
+    pytest.param(answer({"why": TOKEN}, 400), 'answered 400: {"why": "***"}', 1, id="400 that repeats the key"),
+    pytest.param(answer(b"no", 404), "the server answered 404", 1, id="404"),
+    pytest.param(answer(b"", 302, Location="http://elsewhere/"), "answered 302, a redirect", 1, id="a redirect"),
+    pytest.param(
+        answer(b"", 429, Retry_After="3600"), "asks to wait 3600 s, longer than 120 s", 1, id="too much patience"
+    ),
+    pytest.param(
+        answer(b"", 503, Retry_After="Fri, 31 Dec 9999 23:59:59 GMT"), "longer than 120 s", 1, id="until a far date"
+    ),
+    pytest.param(answer(gzip.compress(bytes(30_000_000)), Content_Encoding="gzip"), "it is compressed", 1, id="a bomb"),
+    pytest.param(answer(b" " * 17_000_000), "larger than 16,000,000 bytes", 1, id="too large"),
+    pytest.param(
+        answer(b'{"a', Content_Length="99", Connection="close"), "no answer that can be used", 3, id="it breaks off"
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "message", "attempts"), TROUBLE)
+def test_a_bad_answer_fails_the_question_with_the_reason_and_without_the_key(
+    server: Server,
+    what: Any,
+    message: str,
+    attempts: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rankgate.recording.workers._PAUSE_SECONDS", 0.01)
+    server.always = what
+    assert by_url(server, "--retries", "2") == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert "every question failed; run.jsonl is not written" in printed.err
+    assert len(server.requests) == 3 * attempts
+    assert_no_secret(printed.out + printed.err)
+
+
+def assert_no_secret(text: str) -> None:
+    everything = [text, *(path.read_text(errors="replace") for path in Path().iterdir() if path.is_file())]
+    forms = {TOKEN, json.dumps(TOKEN)[1:-1], repr(TOKEN)[1:-1], TOKEN[:-6], TOKEN[:8]}
+    assert [form for form in forms for each in everything if form in each] == []
+
+
+@pytest.mark.parametrize("what", ["hang", "drip"])
+def test_a_server_that_never_ends_its_answer_is_left(
+    server: Server, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.script = [what]
+    assert by_url(server, "--timeout", "1") == 2
+    assert "q1: no answer within 1 s\n" in capsys.readouterr().err
+    assert len(lines()) == 2
+
+
+def test_a_limit_is_waited_for_beside_the_retries(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    sleep = time.sleep
+
+    def waited(seconds: float) -> None:
+        waits.append(seconds)
+        sleep(0)
+
+    monkeypatch.setattr("rankgate.recording.workers.time.sleep", waited)
+    server.script = [answer(b"", 429), answer(b"", 503, Retry_After="7"), answer({}, 429, Retry_After="1")]
+    assert by_url(server) == 0
+    assert len(server.requests) == 6
+    assert max(waits) > 6
+    assert_no_secret("")
+
+
+@pytest.mark.parametrize(
+    ("after", "least"),
+    [
+        pytest.param(60, 50, id="in a minute"),
+        pytest.param(-3600, 0.5, id="an hour ago"),
+        pytest.param("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0.5, id="a year that is none"),
+        pytest.param("tomorrow", 0.5, id="a word"),
+    ],
+)
+def test_a_limit_until_a_date_is_waited_for(
+    server: Server, after: float | str, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("rankgate.recording.workers.time.sleep", waits.append)
+    date = after if isinstance(after, str) else formatdate(time.time() + after, usegmt=True)
+    server.script = [answer(b"", 429, Retry_After=date)]
+    assert by_url(server, "--timeout", "600") == 0
+    assert least < max(waits) < max(2, 61)
+    assert len(server.requests) == 4
+
+
+REFUSED = "it refuses the key of --header"
+
+
+@pytest.mark.parametrize(
+    ("before", "status", "kept"),
+    [
+        pytest.param([], 401, "0 of 3 questions were recorded; nothing is kept", id="the key is wrong"),
+        pytest.param([403], 403, "0 of 3 questions were recorded; nothing is kept", id="everything is forbidden"),
+        pytest.param(
+            [200],
+            401,
+            "1 of 3 questions are recorded and kept in run.jsonl.partial; the same command resumes there",
+            id="the key expires",
+        ),
+    ],
+)
+def test_a_refused_key_stops_everything_with_one_sentence(
+    server: Server, before: list[int], status: int, kept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.script = [*(answer(HITS, each) for each in before), answer({"token": TOKEN}, status)]
+    assert by_url(server) == 2
+    printed = capsys.readouterr()
+    assert printed.err == f"error: {server.url}: the server answered {status}, {REFUSED}: {kept}\n"
+    assert_no_secret(printed.out + printed.err)
+    asked = len(server.requests)
+    assert by_url(server) == 0
+    assert len(server.requests) == asked + 3 - before.count(200)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_question_that_a_firewall_rejects_is_one_failure(
+    server: Server, place: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.script = [*[answer(HITS)] * place, answer(b"<html>blocked", 403)]
+    assert by_url(server) == 2
+    assert f"error: q{place + 1}: the server answered 403\n" in capsys.readouterr().err
+    assert len(lines()) == 2
+    server.always = answer(b"", 403)  # asked again alone, as the first of its recording
+    assert by_url(server, "--allow-errors", "1") == 0
+    assert (len(lines()), len(server.requests)) == (2, 4)
+
+
+def test_two_questions_that_a_firewall_rejects_are_allowed_after_the_third_was_recorded(server: Server) -> None:
+    server.script = [answer(HITS)]
+    server.always = answer(b"", 403)
+    assert by_url(server) == 2
+    assert by_url(server, "--allow-errors", "2") == 0
+    assert (len(lines()), len(server.requests)) == (1, 5)
+
+
+def test_a_key_that_the_server_repeats_in_its_results_is_not_kept(server: Server) -> None:
+    escaped = json.dumps([{"id": f"x{TOKEN}", TOKEN: 1}]).replace("/", "\\/").replace("+", "\\u002b")
+    server.always = answer(escaped.encode())
+    assert recorded("--url", server.url + "?q={{question}}", "--header", "X-Api-Key: env:TOKEN") == 0
+    assert_no_secret("")
+    assert lines()[0]["topk"][0] == {"rank": 1, "id": "x***", "***": 1}
+
+
+def test_nobody_there_and_a_certificate_that_nobody_trusts(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert recorded("--url", f"http://127.0.0.1:{port}/?q={{{{question}}}}") == 2
+    assert "no answer that can be used: no connection could be made" in capsys.readouterr().err
+    assert recorded("--url", "http://no-such-host.invalid/?q={{question}}") == 2
+    assert "its name was not found" in capsys.readouterr().err
+    each = Server()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    each.http.socket = context.wrap_socket(each.http.socket, server_side=True)
+    with contextlib.closing(each):
+        assert recorded("--url", each.url.replace("http:", "https:") + "?q={{question}}") == 2
+    assert "its certificate is not trusted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(
+            ["--header", "Authorization: Bearer abc"], "Authorization has a key, which logs would", id="a key"
+        ),
+        pytest.param(["--header", "X-Api-Key: abc"], "write 'X-Api-Key: env:VARIABLE'", id="another"),
+        pytest.param(["--header", "X-Other: Bearer abc"], "X-Other has a key", id="by its value"),
+        pytest.param(["--header", "Authorization: env:NO_SUCH"], "NO_SUCH of the environment is not set", id="not set"),
+        pytest.param(["--header", "Content-Type: text/xml"], "set twice or by rankgate", id="ours"),
+        pytest.param(["--header", "X: a\nAuthorization: abc"], "is no 'NAME: VALUE'", id="two in one"),
+        pytest.param(["--header", "X: {{question}}"], "is no 'NAME: VALUE'", id="a template in a header"),
+        pytest.param(["--body", '{"q": {{question}}}'], 'is not JSON, with "{{question}}" in quotes', id="no quotes"),
+        pytest.param(["--body", '{"q": "{{qestion}}"}'], "did you mean 'question'?", id="a slip"),
+        pytest.param(["--body", '{"q": "{{x}}"}'], "there are {{question} and {{query_id}}", id="unknown"),
+        pytest.param(["--body", '{"q": "{{query_id}}"}'], "has no {{question}}", id="no question"),
+        pytest.param(["--score", "s"], "need it", id="no id"),
+        pytest.param(
+            ["--url", "http://127.0.0.1/?key=env:TOKEN&q={{question}}"], "filled into --header alone", id="a key there"
+        ),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_before_anything_is(
+    server: Server, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = [] if "--body" in words else ["--body", BODY]
+    assert recorded("--url", server.url, *url, *words) == 2
+    printed = capsys.readouterr().err
+    assert message.replace("{{question}", "{{question}}").replace("}}}", "}}") in printed
+    assert "abc" not in printed
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:abc@host/?q={{question}}", "ftp://host/?q={{question}}", "https://{{question}}/", "https:///?q=",
+        "https://host:x/?q={{question}}", "https://host/{{question}}", "https://host/?q={{question}}#x",
+        "https://host/?p=100%&q={{question}}", "https://[::1/?q={{question}}", "https://host\\@other/?q={{question}}",
+    ],
+)  # fmt: skip
+def test_an_address_that_is_none_is_refused_without_being_repeated(url: str) -> None:
+    with pytest.raises(RankgateError, match=r"https://host/search, with {{question}} after a [?]") as caught:
+        HttpService(url, None, None, {}, lambda *_: None)
+    assert "abc" not in str(caught.value)
+
+
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=60) | st.sampled_from(
+    ["{{question}}", '"', "\\", "{{query_id}} }}", "a\nb\r\0", "..", "-rf", "\ud800", "💥é", "&q=2#%41+ ", "</script>"]
+)
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_any_question_arrives_as_it_is(text: str) -> None:
+    sent: list[tuple[str, str, bytes | None]] = []
+
+    def send(*request: Any) -> Any:
+        sent.append(request)
+        raise CallError("kept")
+
+    for url, body in (("http://h/?a=1&q={{question}}&b={{ query_id }}", None), ("http://h/", BODY)):
+        with pytest.raises(CallError, match="kept"):
+            HttpService(url, None, body, {}, send)(Question("id {{question}}", text))
+    query = dict(part.split("=") for part in urlsplit(sent[0][1]).query.split("&"))
+    assert unquote_to_bytes(query["q"]) == text.encode("utf-8", "surrogatepass")
+    assert unquote_to_bytes(query["b"]) == b"id {{question}}"
+    assert json.loads(sent[1][2] or b"") == {"query": {"match": {"body": text}}, "id": "id {{question}}"}
+
+
+def test_hostile_questions_arrive_at_a_real_server(server: Server) -> None:
+    texts = ["{{question}}", '"', "\\", "a&q=2#%41+ é💥", "..", "a\nb"]
+    samples = [{"id": f"q{n}", "input": text, "expected_output": ["a"]} for n, text in enumerate(texts)]
+    Path("gold.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    assert recorded("--url", server.url + "?q={{question}}", "--results", "hits.hits", "--id", "_id") == 0
+    assert [parse_qs(urlsplit(path).query)["q"] for _, path, _, _ in server.requests] == [[text] for text in texts]
+
+
+def test_another_request_begins_a_new_recording(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    server.script = [answer(HITS), answer(b"", 401)]
+    assert by_url(server) == 2
+    assert by_url(server, "--method", "GET") == 0
+    assert "run.jsonl.partial is of another retriever; starting over" in capsys.readouterr().err
+    assert len(server.requests) == 5
+
+
+# Commands: a program with a mode, which notes what it was asked.
+PROGRAM = r"""
+import json, os, subprocess, sys, time
+mode = sys.argv[1]
+def note(question):
+    with open("calls.txt", "a") as calls:
+        calls.write(question["query_id"] + "\n")
+if mode == "deaf":
+    print('["a"]'); sys.exit()
+if mode == "silent":
+    sys.exit()
+questions = [json.loads(line) for line in sys.stdin]
+for question in questions:
+    note(question)
+    line = {"query_id": question["query_id"], "topk": [question["question"], "a"]}
+    last = question["query_id"] == "q3"
+    if mode == "log" and last: print("loading the index")
+    if mode == "exit" and last: print("no index é\x1b", file=sys.stderr); sys.exit(3)
+    if mode == "kill" and last and not os.path.exists("go"): sys.stdout.flush(); os.kill(os.getpid(), 9)
+    if mode == "half" and last and not os.path.exists("go"):
+        print(json.dumps(line)[:9], end="", flush=True); sys.exit(1)
+    if mode == "wrong" and last: line["query_id"] = "q99"
+    if mode == "twice" and last: line["query_id"] = "q1"
+    if mode == "shape" and last: line = {"query_id": "q3", "hits": []}
+    if mode == "chatty": sys.stderr.write("x" * 300_000)
+    if mode == "bomb" and last:
+        while True: print("x" * 100_000)
+    if mode == "hang" and last:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        open("pids.txt", "w").write(f"{os.getpid()} {child.pid}")
+        sys.stdout.flush(); time.sleep(600)
+    print(json.dumps(line), flush=mode != "buffered")
+"""
+
+
+@pytest.fixture
+def program() -> str:
+    Path("search.py").write_text(PROGRAM)
+    return f"{sys.executable} search.py"
+
+
+def asked() -> list[str]:
+    return Path("calls.txt").read_text().split() if Path("calls.txt").exists() else []
+
+
+@pytest.mark.parametrize("option", ["--command", "--command-all"])
+@pytest.mark.parametrize("mode", ["plain", "chatty", "buffered"])
+def test_a_command_is_asked(program: str, option: str, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recorded(option, f"{program} {mode} --key hidden") == 0
+    assert [[item["chunk_id"] for item in line["topk"]] for line in lines()] == [
+        [f"question {n}", "a"] for n in (1, 2, 3)
+    ]
+    assert {line["system"] for line in lines()} == {f"{sys.executable} search.py"}
+    assert ("latency_ms" in lines()[0]) == (option == "--command")
+    assert ("(median" in capsys.readouterr().out) == (option == "--command")
+    assert asked() == ["q1", "q2", "q3"]
+
+
+@pytest.mark.parametrize(
+    ("option", "mode", "message", "kept"),
+    [
+        pytest.param("--command", "log", "q3: the answer is no JSON", 2, id="one: a log line"),
+        pytest.param(
+            "--command", "exit", "q3: the command ended by exit code 3; its log ends in: no index", 2, id="one: 3"
+        ),
+        pytest.param("--command", "kill", "q3: the command ended by SIGKILL", 2, id="one: killed"),
+        pytest.param("--command", "half", "q3: the command ended by exit code 1", 2, id="one: half a line"),
+        pytest.param("--command", "wrong", "q3: the result is a run line of query 'q99'", 2, id="one: another query"),
+        pytest.param("--command", "shape", "q3: the answer is no list", 2, id="one: another shape"),
+        pytest.param("--command", "bomb", "q3: the command wrote more than 16 MB a question", 2, id="one: too much"),
+        pytest.param("--command", "hang", "q3: ", 2, id="one: it hangs"),
+        pytest.param("--command", "silent", "q1: the answer is empty", 0, id="one: nothing"),
+        pytest.param(
+            "--command-all", "exit", "q3: no line answers it; the command ended by exit code 3", 2, id="all: 3"
+        ),
+        pytest.param(
+            "--command-all", "kill", "q3: no line answers it; the command ended by SIGKILL", 2, id="all: killed"
+        ),
+        pytest.param(
+            "--command-all", "half", "q3: no line answers it; the command ended by exit", 2, id="all: half a line"
+        ),
+        pytest.param("--command-all", "shape", "q3: the answer is no list", 2, id="all: another shape"),
+        pytest.param(
+            "--command-all", "hang", "q3: no line answers it; the command wrote nothing more", 2, id="all: it hangs"
+        ),
+        pytest.param("--command-all", "silent", "q1: no line answers it; the command ended", 0, id="all: nothing"),
+        pytest.param("--command-all", "log", "error: line 3 of the command is no JSON", 0, id="all: a log line"),
+        pytest.param(
+            "--command-all", "wrong", "error: line 3 of the command is no JSON with", 0, id="all: another query"
+        ),
+        pytest.param("--command-all", "twice", "error: line 3 of the command is no JSON with", 0, id="all: one twice"),
+        pytest.param("--command-all", "deaf", "error: line 1 of the command is no JSON with", 0, id="all: no query_id"),
+    ],
+)
+def test_a_bad_command_fails_with_the_reason(
+    program: str, option: str, mode: str, message: str, kept: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = ["--timeout", "3"] if mode == "hang" else []
+    assert recorded(option, f"{program} {mode}", *seconds) == 2
+    assert message in capsys.readouterr().err
+    assert (len(lines()) if Path("run.jsonl").exists() else 0) == kept
+    if mode == "hang":
+        assert_ended()
+
+
+def assert_ended() -> None:
+    """Neither the command nor its child runs any more; a zombie that nobody has collected yet does not run."""
+
+    def runs(pid: str) -> bool:
+        stat = Path("/proc", pid, "stat")
+        with contextlib.suppress(OSError):
+            return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+        return False
+
+    pids = Path("pids.txt").read_text().split()
+    for _ in range(2000):
+        if not any(map(runs, pids)):
+            return
+        time.sleep(0.005)
+    pytest.fail(f"still there: {pids}")
+
+
+def test_a_command_that_reads_nothing_cannot_block(program: str) -> None:
+    samples = [{"id": f"q{n}", "input": "x" * 200_000, "expected_output": ["a"]} for n in (1, 2)]
+    Path("gold.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    assert recorded("--command", f"{program} deaf") == 0
+    assert len(lines()) == 2
+
+
+@pytest.mark.parametrize("option", ["--command", "--command-all"])
+@pytest.mark.parametrize("mode", ["kill", "half"])
+def test_after_it_died_only_what_is_missing_is_asked(program: str, option: str, mode: str) -> None:
+    assert recorded(option, f"{program} {mode}") == 2
+    Path("go").touch()
+    assert recorded(option, f"{program} {mode}") == 0
+    assert asked() == ["q1", "q2", "q3", "q3"]
+    assert len(lines()) == 3
+
+
+def test_one_for_all_is_started_again_for_what_is_missing(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recorded("--command-all", f"{program} kill", "--retries", "2") == 2
+    assert asked() == ["q1", "q2", "q3", "q3", "q3"]
+
+
+START = """\
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from rankgate.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("option", ["--command", "--command-all"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_a_stopped_recording_ends_its_processes_and_loses_nothing(
+    program: str, option: str, number: signal.Signals
+) -> None:
+    words = ["record", "--gold", "gold.jsonl", "-o", "run.jsonl", option]
+    environment = {**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])}
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", START, *words, f"{program} hang"], env=environment, stderr=subprocess.PIPE
+    )
+    try:
+        while not (Path("pids.txt").exists() and len(Path("pids.txt").read_text().split()) == 2):
+            assert process.poll() is None
+            time.sleep(0.005)
+        while Path("run.jsonl.partial").read_text().count("\n") < 3:
+            time.sleep(0.005)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=300)
+    finally:
+        process.kill()
+        process.wait()
+    if number == signal.SIGKILL:  # nobody could end them
+        for pid in Path("pids.txt").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+    else:
+        assert process.returncode == 130
+        assert err.decode().startswith("interrupted: 2 of 3 questions are recorded and kept")
+    assert_ended()
+    Path("search.py").write_text(PROGRAM.replace('mode == "hang"', "False"))
+    assert recorded(option, f"{program} hang") == 0
+    assert asked() == ["q1", "q2", "q3", "q3"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        pytest.param("", "no program that can be run", id="empty"),
+        pytest.param("./no-such", "no program that can be run: './no-such'", id="not there"),
+        pytest.param("cat 'x", "cannot be split into words: no closing quotation", id="an open quote"),
+        pytest.param("cat | sort", "no shell runs the command", id="a pipe"),
+    ],
+)
+def test_a_command_that_cannot_run_is_refused(command: str, message: str) -> None:
+    with pytest.raises(RankgateError, match=message):
+        Command(command, {})
+
+
+@given(TEXTS)
+@settings(max_examples=25, deadline=None)
+def test_any_question_arrives_at_a_command_as_it_is(text: str) -> None:
+    echo = f"{sys.executable} -c 'import sys, json; print(json.dumps([json.loads(sys.stdin.read())[\"question\"]]))'"
+    with contextlib.suppress(CallError):  # half of a surrogate pair is refused in answers, and only there
+        assert Command(echo, {})(Question("q", text)) == {"topk": [text]}
+        return
+    assert any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def test_a_run_does_not_replace_the_program(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["record", "--gold", "gold.jsonl", "-o", "search.py", "--command", f"{program} plain"]) == 2
+    assert "path would write over what the command names" in capsys.readouterr().err
+
+
+def test_secrets_are_words_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT", "abc")
+    found = headers_of(["Authorization: Basic env:TOKEN", "X-Both: env:SHORT/env:TOKEN", "Api-Key:env:SHORT"])
+    assert found[0] == {"Authorization": f"Basic {TOKEN}", "X-Both": "env:SHORT/env:TOKEN", "Api-Key": "abc"}
+    assert found[1] == [TOKEN]

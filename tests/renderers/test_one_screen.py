@@ -1,0 +1,275 @@
+"""A comment is one screen until somebody unfolds it, and its status stands within a telephone's width."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.renderers.page import Page as Parsed
+from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+
+from rankgate.errors import Problem
+from rankgate.model.headline import concluded, with_summary
+from rankgate.model.report import Diagnosis, GateResult, Links, Report
+from rankgate.model.values import EvidenceState, Reason, ReasonKind, Ruling, Verdict
+from rankgate.model.wording import VERDICT_WORDS
+from rankgate.renderers.markdown import render_markdown
+
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
+
+from make_comment_picture import as_github_shows_it
+
+SCREEN = 700  # px, at GitHub's width for a comment
+WIDE, NARROW = 860, 390
+HOSTILE = (
+    "@all </td></tr></table>\n|`x`| <img src=x> \u202e漢字漢字漢字漢字漢字漢字 [a](http://e.example) " + "long" * 60
+)
+LANGUAGES = ("zh", "th", "ar", "de", "en", "es", "fr", "hi", "ja", "ko", "pt-BR", "ru")
+DROPPED = Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED, state=EvidenceState.INCONCLUSIVE)
+FALLEN = replace(
+    RECALL,
+    reasons=[DROPPED, replace(DROPPED, kind=ReasonKind.THRESHOLD)],
+    evidence_state=EvidenceState.INCONCLUSIVE,
+    delta_ci=(-0.2, 0.05),
+)
+KEPT = replace(HOLDS, metric="recall@5", reasons=[])
+
+
+def segment(tag: str, delta: float, verdict: Verdict = Verdict.FAIL) -> GateResult:
+    base = FALLEN if verdict is not Verdict.PASS else replace(KEPT, evidence_state=EvidenceState.INCONCLUSIVE)
+    return replace(base, segment=tag, delta=delta, paired_value=0.9 + delta, value=0.9 + delta, verdict=verdict)
+
+
+def two_of_twelve(mark: str = "") -> list[GateResult]:
+    """Twelve languages of which two are broken; one fell within noise."""
+    deltas = dict(zip(LANGUAGES, (-0.84, -0.72, -0.08), strict=False))
+    verdicts = {"zh": Verdict.FAIL, "th": Verdict.FAIL}
+    return [segment(f"lang:{tag}{mark}", deltas.get(tag, 0.0), verdicts.get(tag, Verdict.PASS)) for tag in LANGUAGES]
+
+
+def report_of(gates: list[GateResult]) -> Report:
+    segments = [replace(ENGLISH, value=gate.segment or "") for gate in gates if gate.segment][:60]
+    return concluded(replace(REPORT, gates=gates, segments=segments, diagnosis=[LOOK]))
+
+
+def gates_named(count: int, label: str = "gate") -> list[str]:
+    return [f"{label} {number}" for number in range(count)]
+
+
+LOOK = Diagnosis(rule="one_tag", finding="all 12 questions that got worse are tagged {tag}", evidence={"tag": HOSTILE})
+ADVISED = Reason(ReasonKind.LOST, count=7, limit=2)
+REPORTS = {
+    "one segment": report_of([KEPT, segment("lang:zh", -0.84)]),
+    "two of twelve languages": report_of([KEPT, *two_of_twelve()]),
+    "two of twelve languages, and the whole": report_of([FALLEN, *two_of_twelve()]),
+    "sixty segments": report_of([FALLEN, *(segment(f"topic:{number}", -number / 100) for number in range(1, 61))]),
+    "twelve gates": report_of([replace(FALLEN, name=name) for name in gates_named(12)]),
+    "twelve gates by twelve languages": report_of(
+        [
+            replace(gate, name=name)
+            for name in gates_named(12)
+            for gate in (FALLEN, *(segment(f"lang:{tag}", -0.5) for tag in LANGUAGES))
+        ]
+    ),
+    "all of it hostile": report_of(
+        [
+            replace(gate, name=f"{name} {HOSTILE}", reasons=[*gate.reasons, ADVISED])
+            for name in gates_named(12)
+            for gate in (FALLEN, *two_of_twelve(HOSTILE))
+        ]
+    ),
+    "hostile questions that must pass": report_of(
+        [replace(FALLEN, name=name, queries=[f"{number}{HOSTILE}" for number in range(9)]) for name in gates_named(2)]
+    ),
+    "sixty reasons that are no gate's": replace(
+        report_of([FALLEN]),
+        warnings=[f"the file number {number} changed, and here is why " * 3 for number in range(60)],
+    ),
+    "twelve gates with reasons of their own": report_of(
+        [replace(FALLEN, name=name, reasons=[*FALLEN.reasons, ADVISED]) for name in gates_named(12)]
+    ),
+    "forty hostile problems": replace(NOT_JUDGED, problems=[Problem(HOSTILE * 9, HOSTILE, 3)] * 40),
+    "all is well in sixty segments of twelve gates": report_of(
+        [
+            replace(KEPT, name=name, segment=part, too_small=part is not None, reasons=reasons)
+            for name in gates_named(12)
+            for part in (None, *(f"topic:{HOSTILE}{number}" for number in range(60)))
+            for reasons in [[Reason(ReasonKind.TOO_SMALL, count=7, limit=30)] if part else []]
+        ]
+    ),
+    "sixty gates hold": report_of([replace(KEPT, name=name, metric=f"recall@{name[5:]}") for name in gates_named(60)]),
+    "a warning": report_of([replace(LATENCY, name=name) for name in gates_named(5)]),
+}
+SCENARIOS = sorted(Path(__file__).parents[1].glob("scenarios/*/expected/comment.md"))
+JUDGED = sorted(Path(__file__).parents[1].glob("judged/*.md"))
+COMMENTS = {path.parts[-3]: path.read_text(encoding="utf-8") for path in SCENARIOS}
+COMMENTS |= {path.stem: path.read_text(encoding="utf-8") for path in JUDGED}
+COMMENTS |= {name: render_markdown(report) for name, report in REPORTS.items()}
+
+
+@pytest.fixture(scope="module")
+def sheet(browser: str, node_modules: Path) -> Iterator[Page]:
+    """A page with GitHub's stylesheet, which comments are laid into."""
+    css = (node_modules / "github-markdown-css" / "github-markdown-light.css").read_text(encoding="utf-8")
+    own = "body { margin: 0 } .markdown-body { box-sizing: border-box; padding: 24px; font-size: 14px }"
+    with sync_playwright() as playwright:
+        opened: Browser = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = opened.new_page()
+        page.set_content(
+            f"<!doctype html><meta charset='utf-8'><style>{css}{own}</style><article class='markdown-body'>"
+        )
+        yield page
+        opened.close()
+
+
+def lay(sheet: Page, comment: str, width: int) -> float:
+    """The height of the comment with every section closed."""
+    sheet.set_viewport_size({"width": width, "height": 800})
+    sheet.eval_on_selector("article", "(article, html) => { article.innerHTML = html }", as_github_shows_it(comment))
+    return float(sheet.eval_on_selector("article", "article => article.getBoundingClientRect().height"))
+
+
+@pytest.mark.parametrize("name", COMMENTS)
+def test_a_comment_is_one_screen_until_it_is_unfolded(sheet: Page, name: str) -> None:
+    assert 50 < lay(sheet, COMMENTS[name], WIDE) <= SCREEN
+
+
+@pytest.mark.parametrize("name", COMMENTS)
+def test_the_status_of_every_row_stands_within_a_narrow_screen(sheet: Page, name: str) -> None:
+    lay(sheet, COMMENTS[name], NARROW)
+    table = sheet.locator("article > table")
+    if table.count() == 0:
+        return
+    assert table.locator("th").first.inner_text() == "Status"
+    for cell in table.locator("td:first-child").all():
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= NARROW
+        assert re.search(r"pass|warn|fail|waived|not judged", cell.inner_text())
+
+
+# What stands in the rows and what below them
+
+
+def first_screen(report: Report) -> str:
+    return render_markdown(report).partition("<details>")[0]
+
+
+def rows_of(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("| ") and "**" in line]
+
+
+def test_a_gate_is_one_row_with_its_worst_segments_in_it() -> None:
+    (row,) = rows_of(first_screen(REPORTS["two of twelve languages, and the whole"]))
+    said = "`lang:zh` **−84.0&nbsp;pp**, `lang:th` **−72.0&nbsp;pp**, `lang:ar` −8.0&nbsp;pp within noise, and 9 more"
+    assert said in row
+
+
+def test_where_only_segments_fail_they_come_first_and_the_whole_is_said_to_hold() -> None:
+    (row,) = rows_of(first_screen(REPORTS["one segment"]))
+    assert "| `lang:zh` **−84.0&nbsp;pp**<br>±0.0&nbsp;pp over all questions, which holds |" in row
+
+
+def test_gates_beyond_the_first_few_are_counted_and_folded() -> None:
+    text = render_markdown(REPORTS["twelve gates by twelve languages"])
+    shown = text.partition("<details>")[0]
+    assert len(rows_of(shown)) == 2
+    assert "10 more gates fail: see all numbers." in shown
+    assert len(rows_of(first_screen(REPORTS["twelve gates"]))) == 3
+    assert "<summary>All numbers: 12 gates fail</summary>" in text
+    assert "Segments: 12 fail.\n" in text, "each once, whatever the number of gates"
+
+
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [
+        ("one segment", "at most 3.0 are allowed."),
+        ("two of twelve languages", "at most 3.0 are allowed; 1 more part fails."),
+        ("two of twelve languages, and the whole", "at most 3.0 are allowed; 2 parts of the questions fail."),
+        ("twelve gates", "at most 3.0 are allowed; 11 more gates fail."),
+        ("twelve gates by twelve languages", "; 12 parts of the questions and 11 more gates fail."),
+    ],
+)
+def test_the_sentence_counts_segments_as_parts_and_never_as_gates(name: str, counted: str) -> None:
+    assert REPORTS[name].summary.endswith(counted)
+
+
+def test_the_limit_leads_to_its_line_where_the_address_is_known() -> None:
+    linked = replace(REPORT, links=Links(criteria="https://example.org/blob/1/a (b)|>.yaml"))
+    address = "https://example.org/blob/1/a%20%28b%29%7C%3E.yaml#L2"
+    assert f"(<{address}>) |" in rows_of(first_screen(linked))[0]
+    for unknown in (REPORT, replace(REPORT, links=Links()), replace(linked, gates=[replace(RECALL, line=None)])):
+        assert "](<" not in render_markdown(unknown)
+
+
+REASONS = st.sampled_from(
+    [
+        *(DROPPED, replace(DROPPED, kind=ReasonKind.THRESHOLD), replace(DROPPED, state=EvidenceState.NO_INTERVAL)),
+        *(ADVISED, Reason(ReasonKind.ABSENT, count=2), Reason(ReasonKind.MUST_PASS, count=1)),
+        Reason(ReasonKind.NO_BASELINE),
+    ]
+)
+
+
+@st.composite
+def gates(draw: st.DrawFn) -> GateResult:
+    verdict = draw(st.sampled_from([Verdict.FAIL, Verdict.WARN, Verdict.PASS]))
+    return replace(
+        FALLEN,
+        name=(name := draw(st.sampled_from(["a", "b", "c", "d"]))),
+        metric=f"metric-{name}",
+        segment=draw(st.sampled_from([None, None, "lang:es", "lang:zh"])),
+        delta=draw(st.sampled_from([-0.5, -0.1, 0.0, None])),
+        verdict=verdict,
+        reasons=draw(st.lists(REASONS, min_size=1, max_size=3, unique_by=lambda reason: reason.kind))
+        if verdict is not Verdict.PASS
+        else [],
+        queries=draw(st.sampled_from([[], ["must-1"]])),
+    )
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(gates(), min_size=1, max_size=12, unique_by=lambda gate: gate.place),
+    st.lists(st.sampled_from(["ids are stale", "a change"]), max_size=4),
+)
+def test_no_bullet_says_what_a_row_or_the_sentence_says_and_nothing_that_failed_says_noise(
+    found: list[GateResult], warnings: list[str]
+) -> None:
+    report = concluded(replace(REPORT, gates=found, warnings=warnings))
+    text = render_markdown(report)
+    page = Parsed(text)
+    said = [re.sub(r"^(FAIL|WARN): ", "", item).rstrip(".") for item in page.items]
+    cells = {cell for row in page.rows for cell in row}
+    for bullet in said[: said.index(next(each for each in said if each.startswith("Gold set")))]:
+        assert bullet not in report.summary or bullet in warnings[1:]
+        assert not any(bullet in cell for cell in cells)
+        assert not re.search(r"(dropped|fell|is) (from|[\d.]+%)", bullet), "numbers stand in rows"
+    if report.verdict is Verdict.FAIL:
+        assert not re.search("noise|chance", report.summary)
+    for item in page.items:
+        assert not (item.startswith(VERDICT_WORDS[Verdict.FAIL]) and re.search("noise|chance", item))
+
+
+def test_what_fails_by_an_estimate_gives_its_interval_and_no_excuse() -> None:
+    report = with_summary(replace(REPORT, gates=[FALLEN]))
+    assert "chance" not in report.summary
+    warns = with_summary(replace(REPORT, verdict=Verdict.WARN, gates=[replace(FALLEN, verdict=Verdict.WARN)]))
+    assert warns.summary.endswith("that may be chance.")
+    assert "<sub>95%:&nbsp;−20.0&nbsp;to&nbsp;+5.0&nbsp;pp</sub>" in rows_of(first_screen(report))[0]
+
+
+def test_reasons_of_two_gates_on_one_metric_name_the_gate() -> None:
+    gates = [replace(FALLEN, name=name, reasons=[*FALLEN.reasons, ADVISED]) for name in gates_named(2)]
+    bullets = [item for item in Parsed(render_markdown(report_of(gates))).items if item.startswith("FAIL")]
+    assert len(bullets) == len(set(bullets)) == 2
+    lines = [line for line in render_markdown(report_of(gates)).splitlines() if line.startswith("- FAIL: ")]
+    assert [line.partition(": ")[2].partition(": ")[0] for line in lines] == ["`gate 0`", "`gate 1`"]
