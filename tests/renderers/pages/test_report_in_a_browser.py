@@ -322,6 +322,7 @@ def test_hostile_text_in_every_field_of_gold_and_run_is_only_text(
     page = tmp_path / "report.html"
     with Seen(opened, page, bypass_csp=bypass_csp, viewport={"width": 390, "height": 800}) as seen:
         seen.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        expect(seen.page.locator("#misses .rankings")).to_have_count(seen.page.locator("#misses > .miss").count())
         assert seen.page.evaluate("window.hacked") is None
         assert (seen.said, seen.asked) == ([], [page.as_uri()])
         assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
