@@ -11,12 +11,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
 from msgspec.structs import replace
 from packaging.requirements import Requirement
+from tests.conftest import lacking
 from tests.forges.test_workflows import JOB
 
 import rankgate
@@ -38,7 +40,9 @@ class Person:
     def __init__(self, directory: Path) -> None:
         identity = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        self.environment = {**kept, **identity, "HOME": str(directory), "PATH": f"{BIN}{os.pathsep}{kept['PATH']}"}
+        # Where the package with PostgreSQL has its lock, which another user's must not be.
+        own = {"HOME": str(directory), "TMPDIR": str(directory / "clone")}
+        self.environment = {**kept, **identity, **own, "PATH": f"{BIN}{os.pathsep}{kept['PATH']}"}
         self.directory = directory
         self.background: list[subprocess.Popen[str]] = []
         self.verdicts: list[str] = []
@@ -72,6 +76,12 @@ class Person:
             assert "recorded 40 of 40 questions" in done.stdout
             assert done.stderr == ""
         return str(done.stdout)
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> None:
+    if find_spec("qdrant_client") is None:
+        lacking("needs the extra recipes: scripts/test installs it")
 
 
 @pytest.fixture
