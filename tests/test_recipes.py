@@ -152,7 +152,7 @@ SERVICES = {
           POSTGRES_HOST_AUTH_METHOD: trust # reachable from this job alone
         ports: ["5432:5432"]
         options: >-
-          --health-cmd "pg_isready --username postgres"
+          --health-cmd "pg_isready --host localhost --username postgres"
           --health-interval 3s --health-timeout 5s --health-retries 40
 """,
 }
