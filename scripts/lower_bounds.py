@@ -2,7 +2,7 @@
 
     python scripts/lower_bounds.py [PYPROJECT] > constraints.txt
 
-They are those of the dependencies and of every extra but `dev`, whose tools no user installs.
+They are those of the dependencies and of every extra but `dev` and `recipes`, whose packages no user installs.
 """
 
 import re
@@ -30,7 +30,8 @@ def main(pyproject: Path) -> int:
     """Print the constraints, or name every requirement without a lower bound and return 2."""
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     groups = [project.get("dependencies", [])]
-    groups += [group for extra, group in project.get("optional-dependencies", {}).items() if extra != "dev"]
+    extras = project.get("optional-dependencies", {})
+    groups += [group for extra, group in extras.items() if extra not in ("dev", "recipes")]
     itself = f"{project['name']}["  # an extra may be a list of other extras
     bounds = {each: lower_bound(each) for group in groups for each in group if not each.startswith(itself)}
 

@@ -312,8 +312,9 @@ def test_a_library_has_its_home(library: str, homes: set[str]) -> None:
 
 def test_every_library_is_declared_and_every_declared_library_is_used() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = (each for extra, group in project["optional-dependencies"].items() if extra != "dev" for each in group)
-    declared = [*project["dependencies"], *extras]
+    extras = project["optional-dependencies"]
+    ours = [each for extra, group in extras.items() if extra not in ("dev", "recipes") for each in group]
+    declared = [*project["dependencies"], *ours]
     names = {name.split(">=")[0].split("[")[0].lower() for name in declared}
     used = {name.split(".")[0] for module in TREES for name in theirs(module)} - set(sys.stdlib_module_names)
     used -= {"pytest", "pandas"}  # the user's own

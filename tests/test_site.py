@@ -83,8 +83,9 @@ def chromium(browser: str) -> Iterator[Browser]:
 
 def test_every_page_is_built(site: Site) -> None:
     pages = {page.relative_to(site[1]).as_posix() for page in site[1].rglob("*.html")}
-    names = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in (ROOT / "docs").rglob("*.md")}
-    assert pages == {"404.html", "index.html"} | {f"{name}/index.html" for name in names - {"index"}}
+    sources = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
+    folders = [page.parent if page.stem in ("index", "README") else page.with_suffix("") for page in sources]
+    assert pages == {"404.html"} | {(folder / "index.html").as_posix() for folder in folders}
 
 
 def test_no_page_has_an_address_to_load_from_elsewhere(site: Site) -> None:

@@ -20,6 +20,7 @@ from rankgate.cli import main
 from rankgate.criteria import load_criteria
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.job import Job
+from rankgate.metrics.matching import By
 from rankgate.model.values import Evidence
 
 PYTHONPATH = str(Path(rankgate.__file__).parents[1])
@@ -107,6 +108,28 @@ def test_floors_are_the_lower_ends_of_the_intervals_of_the_run(capsys: pytest.Ca
     lows = [scored[gate.metric.name]["ci"][0] for gate in gates]
     assert [gate.threshold for gate in gates] == [math.floor(100 * low) / 100 for low in lows]
     assert all(gate.threshold for gate in gates)
+
+
+CHUNKS = RUN.replace('s", "', 's#1", "').replace('s"]', 's#1"]')
+
+
+@pytest.mark.parametrize(
+    ("run", "by"),
+    [
+        pytest.param(RUN, By.CHUNK, id="the ids of the gold set"),
+        pytest.param(CHUNKS, By.DOC, id="chunks of the gold set's documents"),
+        pytest.param(RUN.replace("hours", "hours#1"), By.CHUNK, id="some of both"),
+        pytest.param(CHUNKS.replace("#", "/"), By.CHUNK, id="other ids"),
+    ],
+)
+def test_chunks_are_matched_by_document_where_only_that_finds_anything(project: Path, run: str, by: By) -> None:
+    (project / "run.jsonl").write_text(run, encoding="utf-8")
+    assert init(*FROM_RUN) == 0
+    criteria = load_criteria("ship-criteria.yaml")
+    assert criteria.match.by is by
+    if by is By.DOC:
+        assert all(gate.threshold for gate in criteria.gates)
+        assert main(["validate"]) == 0
 
 
 def test_without_a_run_there_are_drops_and_no_floors() -> None:

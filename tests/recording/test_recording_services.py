@@ -353,7 +353,8 @@ def test_nobody_there_and_a_certificate_that_nobody_trusts(capsys: pytest.Captur
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     assert recorded("--url", f"http://127.0.0.1:{port}/?q={{{{question}}}}") == 2
-    assert "no answer that can be used: no connection could be made" in capsys.readouterr().err
+    nobody = f"no answer that can be used: no connection could be made, at http://127.0.0.1:{port}/\n"
+    assert nobody in capsys.readouterr().err
     assert recorded("--url", "http://no-such-host.invalid/?q={{question}}") == 2
     assert "its name was not found" in capsys.readouterr().err
     each = Server()
@@ -378,6 +379,8 @@ def test_nobody_there_and_a_certificate_that_nobody_trusts(capsys: pytest.Captur
         pytest.param(["--header", "X: a\nAuthorization: abc"], "is no 'NAME: VALUE'", id="two in one"),
         pytest.param(["--header", "X: {{question}}"], "is no 'NAME: VALUE'", id="a template in a header"),
         pytest.param(["--body", '{"q": {{question}}}'], 'is not JSON, with "{{question}}" in quotes', id="no quotes"),
+        pytest.param(["--body", "@query.json"], '; of a file it is --body "$(cat FILE)"', id="as curl has it"),
+        pytest.param(["--url", "/_search", "--body", BODY], "a variable before that empty?", id="an empty variable"),
         pytest.param(["--body", '{"q": "{{qestion}}"}'], "did you mean 'question'?", id="a slip"),
         pytest.param(["--body", '{"q": "{{x}}"}'], "there are {{question} and {{query_id}}", id="unknown"),
         pytest.param(["--body", '{"q": "{{query_id}}"}'], "has no {{question}}", id="no question"),

@@ -131,16 +131,22 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
     reachable = best.value if best else None
     metrics = [parse_metric(name) for name, _, _ in first_gates(reachable)]
     by_span = any(sample.spans for sample in gold.samples.values())
-    scores, how = None, Matching(by=By.SPAN) if by_span else BY_CHUNK
+    ways = [Matching(by=By.SPAN)] if by_span else [BY_CHUNK, Matching(by=By.DOC)]
+    how, scores = ways[0], None
     if run_file and judge:
         from rankgate.judge.job import read_answers, require_answers
         from rankgate.judge.runs import NEEDS
 
         require_answers(read_answers(run_of(run_file, None, NEEDS), gold, frozenset({Want.SUPPORT}), judge.depth))
-    if run_file:
-        opened = run_of(run_file, None, how.needs)
-        scores = score_run(gold, opened, Plan(metrics=metrics, how=how), watch=bar)
-        require_gold_queries(scores, opened.name, gold)
+    for way in ways if run_file else []:
+        opened = run_of(run_file, None, way.needs)
+        found = score_run(gold, opened, Plan(metrics=metrics, how=way), watch=bar)
+        require_gold_queries(found, opened.name, gold)
+        finds = any(map(any, found.values.values()))
+        if finds or scores is None:  # the gold may name documents, and the run their chunks
+            how, scores = way, found
+        if finds:
+            break
     base = os.path.dirname(to) or "."  # noqa: PTH120
     paths = (gold_file.path, run_file.path if run_file else "run.jsonl", "baseline")
     gold_path, run_path, baseline = (Path(os.path.relpath(path, base)).as_posix() for path in paths)
@@ -155,7 +161,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
         ],
         measured_run=run_file.path if run_file else None,
         reachable=reachable,
-        by_span=by_span,
+        by=how.by,
         judge=FirstJudge(judge.endpoint, judge.model, len(gold.samples), claims) if judge else None,
     )
     text = criteria_text(start)

@@ -9,6 +9,7 @@ import msgspec
 
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate
+from rankgate.metrics.matching import By
 from rankgate.model.values import Unit
 from rankgate.model.wording import value_text
 from rankgate.readers.yaml_text import quoted
@@ -22,6 +23,10 @@ LEAST_REACHABLE = 0.8
 # Of answers; with fewer questions these comment only, since 100 of them see drops of 10 to 15 points.
 JUDGED_GATES = (("faithfulness", 0.03), ("answered_rate", 0.05), ("claim_recall", 0.05))
 ENOUGH_TO_BLOCK = 500
+_MATCHED = {
+    By.DOC: "the gold names documents; a result belongs to its `doc_id`, or to what its id has before #",
+    By.SPAN: "the gold names passages; results state `start` and `end`",
+}
 LARGEST_PART = 10  # a first gate allows at most a tenth of the value to be lost
 
 
@@ -38,7 +43,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when criteria are written for the first time; paths are relative to the criteria file.
 
     `reachable` is the best recall@5 that the gold set allows, None where it is defined for no question. `measured` are
-    the metrics of `first_gates(reachable)`; `by_span` says that the gold set names passages.
+    the metrics of `first_gates(reachable)`; `by` is how results match the gold set.
     """
 
     gold: str
@@ -47,7 +52,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     measured: Sequence[tuple[Metric, Estimate | None]]
     measured_run: str | None
     reachable: float | None
-    by_span: bool = False
+    by: By = By.CHUNK
     judge: FirstJudge | None = None
 
 
@@ -102,7 +107,7 @@ def criteria_text(start: Start) -> str:
         ]
     if start.judge:
         lines += _judged_lines(start.judge)
-    lines += ["", "match: span  # the gold names passages; results state `start` and `end`"] if start.by_span else []
+    lines += ["", f"match: {start.by.value}  # {_MATCHED[start.by]}"] if start.by in _MATCHED else []
     lines += [
         "",
         "inputs:  # relative to this file; flags of the command line win",

@@ -131,11 +131,13 @@ class HttpService(Service):
         self.system = url.partition("?")[0]
         if not _ADDRESS.fullmatch(url):
             what = "is no address such as https://host/search, with {{question}} after a ?, no user, and a % as %25"
-            raise bad_input(what, key="--url")
+            empty = "; it begins with a path: is a variable before that empty?" if url.startswith("/") else ""
+            raise bad_input(what + empty, key="--url")
         try:
             self._body = None if body is None else json.dumps(strict_json(body))
         except JsonError as error:
-            raise bad_input(f'is not JSON, with "{{{{question}}}}" in quotes: {error}', key="--body") from error
+            file = '; of a file it is --body "$(cat FILE)"' if (body or "").startswith("@") else ""
+            raise bad_input(f'is not JSON, with "{{{{question}}}}" in quotes: {error}{file}', key="--body") from error
         names = {name.strip() for name in _TEMPLATE.findall(f"{url} {self._body}")}
         for name in sorted(names - {"question", "query_id"}):
             hint = did_you_mean(name, ("question", "query_id")) or "; there are {{question}} and {{query_id}}"
@@ -155,7 +157,8 @@ class HttpService(Service):
         body = _TEMPLATE.sub(lambda at: json.dumps(texts[at[1].strip()])[1:-1], self._body or "").encode() or None
         answer = self._send(self._method, url, body)
         if not hasattr(answer, "status"):
-            raise CallError(f"no answer that can be used: {answer.why}", again=answer.failure.value != "unusable")
+            why = f"no answer that can be used: {answer.why}, at {self.system}"
+            raise CallError(why, again=answer.failure.value != "unusable")
         status, said = answer.status, f"the server answered {answer.status}"
         forbidden = status == 403 and not (self._answered or question.resumed)  # noqa: PLR2004
         if status == 401 or (forbidden and self._forbidden):  # noqa: PLR2004
