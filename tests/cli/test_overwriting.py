@@ -87,6 +87,8 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["check", "-o", "run.verdicts.jsonl"], "-o", f"{CRITERIA.format('run')} with its verdicts"),
         (["check", "-o", "people.json"], "-o", "judge.calibration of ship-criteria.yaml"),
         (["check", "--corpus", "docs.html", "-o", "docs.html"], "-o", "--corpus"),
+        (["check", "--per-query", "now.json", "-o", "now.json"], "-o", "--per-query"),
+        (["check", "--baseline-per-query", "old.json", "-o", "old.json"], "-o", "--baseline-per-query"),
     ],
     ("compare", "output"): [
         (["compare", "old.html", "run.jsonl", "-o", "old.html"], "-o", "A"),

@@ -108,7 +108,7 @@ def test_per_query_is_a_line_a_gold_query_with_null_where_undefined() -> None:
         {"query_id": "q1", "scores": {"recall@5": 1.0, "mrr": 1.0, "hit(rel=9)@5": None}},
         {"query_id": "q2", "scores": {"recall@5": 0.5, "mrr": 0.5, "hit(rel=9)@5": None}},
         {"query_id": "q3", "scores": {"recall@5": None, "mrr": None, "hit(rel=9)@5": None}},
-        {"query_id": "q4", "scores": {"recall@5": 0.0, "mrr": 0.0, "hit(rel=9)@5": None}},
+        {"query_id": "q4", "scores": {"recall@5": 0.0, "mrr": 0.0, "hit(rel=9)@5": None}, "missing": True},
     ]
 
 

@@ -418,7 +418,7 @@ def _with_names(report: Report, own: Own, files: FilesAtBase) -> Report:
     old = report.provenance
     run, baseline = (source and replace(source, path=files.told(source.path)) for source in (old.run, old.baseline))
     command = [files.typed(word) for word in old.command]
-    if own.inputs.baseline and "--baseline" not in command:
-        command += ["--baseline", own.inputs.baseline.path]
+    if (named := own.inputs.baseline) and not {"--baseline", "--baseline-per-query"} & {*command}:
+        command += ["--baseline-per-query" if named.is_table else "--baseline", named.path]
     command += ["--base", files.commit.ref]
     return replace(report, provenance=replace(old, run=run, baseline=baseline, command=command))

@@ -14,7 +14,7 @@ from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_in
 from rankgate.check import check
 from rankgate.cli.inputs import file_of, inputs_of, open_store, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
+from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import Inputs
@@ -24,6 +24,7 @@ from rankgate.gates.compose import internal_error, not_judged
 from rankgate.metrics.parallel import Watch, unwatched
 from rankgate.model.report import Report, exit_code
 from rankgate.model.waiver_use import SetLabel
+from rankgate.readers.base import TABLE
 from rankgate.renderers.base import RENDERERS, format_for
 
 SHOWN_ITEMS = 10  # of each ranking, on a page
@@ -40,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate check -o report.html                    # a page to open in a browser, from disk",
         "rankgate check -o junit.xml -o rankgate.badge.json",
         "zcat run.jsonl.gz | rankgate check --run - --format json",
+        "rankgate check --per-query now.parquet --baseline-per-query accepted.parquet   # values from a cluster",
         "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
     )
     add_criteria(options)
@@ -50,6 +52,13 @@ def parser() -> argparse.ArgumentParser:
         "(default: inputs.baseline)"
     )
     options.add_argument("--baseline", metavar="SPEC", help=baseline)
+    table = (
+        "values per query in place of the run: Parquet with a row a query and a column a metric (a file, a folder, a "
+        "pattern or an address; pip install 'rankgate[parquet]'), or what `rankgate score --per-query` writes"
+    )
+    options.add_argument("--per-query", metavar="FILE", dest="values", help=table)
+    text = "the same in place of the baseline"
+    options.add_argument("--baseline-per-query", metavar="FILE", dest="baseline_values", help=text)
     options.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this one
     options.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
     options.add_argument("--awaits", choices=["label"], help=argparse.SUPPRESS)  # likewise
@@ -83,9 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
     formats = [(path, format_for(path)) for path in arguments.output]
     details = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
-    if arguments.corpus is not None and details is None:
-        raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
-    refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline", "corpus")))
+    if arguments.corpus is not None and (details is None or arguments.values):
+        raise bad_input("--corpus goes with --run and -o FILE.html, which shows the texts")
+    named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
+    refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
     report = judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
     problems: list[Problem] = []
     for path, form in formats:
@@ -110,7 +120,9 @@ def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
 
 
 def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
-    inputs, branch, labels = inputs_of(arguments), None, tuple[SetLabel]()
+    inputs, branch, labels = _with_tables(inputs_of(arguments), arguments), None, tuple[SetLabel]()
+    if any(file and file.is_table for file in (inputs.run, inputs.baseline)):
+        details = None  # of lists, which nobody knows
     if arguments.base:
         from rankgate.forges.base_branch import base_branch
 
@@ -132,3 +144,16 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         verdicts=arguments.verdicts,
         awaits=arguments.awaits,
     )
+
+
+def _with_tables(inputs: Inputs, arguments: argparse.Namespace) -> Inputs:
+    """The inputs with a table of values in place of the run, and of the baseline, where one is named."""
+    for side, flag in (("run", "values"), ("baseline", "baseline_values")):
+        if (file := file_of(arguments, flag)) is None:
+            continue
+        if getattr(inputs, side) is not None:
+            raise bad_input(f"{INPUTS[flag]} stands in place of --{side}; give one of the two")
+        if arguments.untrusted_run:
+            raise bad_input(f"{INPUTS[flag]} goes with values that somebody trusted computed, not --untrusted-run")
+        inputs = replace(inputs, **{side: replace(file, format=TABLE)})
+    return inputs

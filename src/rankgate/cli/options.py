@@ -30,6 +30,7 @@ _PLACES = {
     "claims_of": "--sample",
 }
 _PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
+_PLACES |= {"values": "--per-query", "baseline_values": "--baseline-per-query"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
 MAX_WORKERS = 256  # more is a slip of the finger
 DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"

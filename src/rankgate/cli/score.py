@@ -115,11 +115,15 @@ def _as_of_text(counts: Mapping[str, int]) -> str:
 
 
 def per_query_lines(scores: Scores) -> bytes:
-    """JSONL, `{"query_id": …, "scores": {"recall@5": 0.5, "mrr": null}}` in gold order; null where undefined."""
+    """JSONL, `{"query_id": …, "scores": {"recall@5": 0.5, "mrr": null}}` in gold order; null where undefined.
+
+    A query that the run lacks has `"missing": true` as well.
+    """
     encode = msgspec.json.Encoder().encode
+    values = ({name: column[row] for name, column in scores.values.items()} for row in range(len(scores.query_ids)))
     lines = (
-        encode({"query_id": query_id, "scores": {name: column[index] for name, column in scores.values.items()}})
-        for index, query_id in enumerate(scores.query_ids)
+        encode({"query_id": query_id, "scores": own, **({"missing": True} if query_id in scores.missing else {})})
+        for query_id, own in zip(scores.query_ids, values, strict=True)
     )
     return b"".join(line + b"\n" for line in lines)
 

@@ -22,6 +22,7 @@ from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
+from rankgate.readers.per_query import open_values
 from rankgate.readers.source import STDIN, shown_path
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def run_of(
     file = named or (criteria.inputs.run if criteria else None)
     if file is None:
         raise _not_named(["run"], criteria)
+    if file.is_table:
+        return open_values(file.path)
     scores = criteria.inputs.scores if criteria and Need.SCORES in needs else None
     if not untrusted:
         read = partial(read_run, file.path, file.format, map=file.map, most_problems=most_problems)
@@ -163,6 +166,8 @@ def baseline_of(
     if file.held:
         opened: Run | None = file.held(needs, criteria)
         return opened
+    if file.is_table:
+        return open_values(file.path)
     opened = open_store(file.path, file.format, file.map).open(needs, deepest=deepest, where=where)
     if opened is None and named is not None:
         raise _no_baseline(file)
@@ -172,7 +177,15 @@ def baseline_of(
 def runs_of(
     inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold
 ) -> tuple[Callable[..., Run], Opener, Opener, Callable[[], list[TrendPoint]]]:
-    """What opens the candidate, the accepted run and the anchor that the criteria name, and what gives the trend."""
+    """What opens the candidate, the accepted run and the anchor that the criteria name, and what gives the trend.
+
+    Raises:
+        RankgateError: there are values in place of rankings, and a metric that compares lists or judges answers.
+    """
+    unread = [metric.name for metric in plan.metrics if metric.needs & {Need.BASELINE, Need.VERDICTS}]
+    if unread and (table := next((file for file in (inputs.run, inputs.baseline) if file and file.is_table), None)):
+        what = "compare lists or judge answers, and a table of values has neither; give the runs, or leave them out"
+        raise bad_input(f"{', '.join(unread)}: these gates {what}", file=shown_path(table.path))
     candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
     opener = partial(partial, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     own = (inputs, criteria)
@@ -201,7 +214,7 @@ def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], dee
 def _memory(inputs: Inputs, criteria: Criteria) -> Memory | None:
     """What the baseline's store remembers; None where there is no store, or where it remembers nothing."""
     file = inputs.baseline or criteria.inputs.baseline
-    if inputs.without_baseline or file is None or file.held:
+    if inputs.without_baseline or file is None or file.held or file.is_table:
         return None
     return inputs.open_store(file.path, file.format, file.map).memory
 

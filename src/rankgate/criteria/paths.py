@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import RankgateError, bad_input
+from rankgate.readers.base import TABLE
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
 
@@ -30,6 +31,11 @@ class InputFile(msgspec.Struct, frozen=True):
     format: str | None = None
     map: FieldMap | None = None
     held: Callable[..., Any] | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has values per query in place of rankings."""
+        return self.format == TABLE
 
 
 def find_criteria() -> str:

@@ -48,8 +48,10 @@ def diagnose(
 
     Findings are about the `results` over all queries, of gates on these metrics. Where none is of a drop, as without a
     baseline, they are about broken floors, also of segments. `lists` reads the run's and the baseline's, which
-    is done once and only where something proven is explained.
+    is done once and only where something proven is explained. Values without lists have no cause.
     """
+    if not (candidate.listed and (baseline is None or baseline.listed)):
+        return []
     by_name, read = {metric.name: metric for metric in metrics}, cache(lists)
     by_rule: dict[str, Diagnosis] = {}
     whole = [gate for gate in results if gate.segment is None and gate.since is None]

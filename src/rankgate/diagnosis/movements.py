@@ -46,10 +46,11 @@ def movements(
     """Queries whose value changed or whose relevant documents entered or left the first k, worst first.
 
     Those that got worse are in the order of `severity`, where `gates` say which segments fail, then by the change of
-    the metric; the others follow by the change, then by documents gained, the best last.
+    the metric; the others follow by the change, then by documents gained, the best last. Where a side has values and
+    no lists, no documents are named.
     """
     ranked: list[tuple[tuple[float, ...], Movement]] = []
-    fails = failing(gates)
+    fails, listed = failing(gates), candidate.listed and baseline.listed
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
         if after is None or before is None or sample.query_id not in baseline.outlines:
@@ -59,12 +60,12 @@ def movements(
         if new is not None and old.ranks == new.ranks and after == before:
             continue
         k = first_k(metric, old.k)
-        moves = document_moves(sample, old, new)
+        moves = document_moves(sample, old, new) if listed else []
         lost, gained = sum(left(move, k) for move in moves), sum(came(move, k) for move in moves)
         if after == before and lost == gained:
             continue
         change = metric.direction.sign * (after - before)
-        no_result, worse = new is None or not new.retrieved, (change, gained - lost) < (0, 0)
+        no_result, worse = new is None or new.retrieved == 0, (change, gained - lost) < (0, 0)
         movement = Movement(
             query_id=sample.query_id,
             question=sample.question,

@@ -38,6 +38,10 @@ def notes_of(
     removed = f"{count_text(scores.duplicates, 'repeated id was', 'repeated ids were')} removed from the rankings."
     facts = [(scores.missing, absent), (unknown, ignored), (scores.duplicates, removed)]
     notes = [text for number, text in facts if number]
+    sides = {"run": candidate, "baseline": baseline}
+    if unlisted := [f"the {name}" for name, side in sides.items() if side and not side.scores.listed]:
+        what = "known by values per query and not by rankings: no documents and no causes are named"
+        notes.append(f"{' and '.join(unlisted)} {'is' if len(unlisted) == 1 else 'are'} {what}.".capitalize())
     notes += judge_notes(criteria.metrics(), scores)
     if baseline is None:
         drops = any(gate.regression_max is not None for gate in criteria.gates)
@@ -50,10 +54,13 @@ def notes_of(
     if changes:
         notes.append(gold_note(changes))
     whole = any(metric.cutoff is Cutoff.WHOLE for metric in criteria.metrics())
-    if whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
+    if not scores.listed and whole and baseline.run.cut:
+        notes.append(f"Lists of the baseline were cut at rank {baseline.run.depth}; those of the table may be longer.")
+    elif whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
         notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
     longest, before = (
-        max((outline.retrieved for outline in side.outlines.values()), default=0) for side in (scores, baseline.scores)
+        max((outline.retrieved or 0 for outline in side.outlines.values()), default=0)
+        for side in (scores, baseline.scores)
     )
     if whole and max(longest, before) >= OTHER_LENGTH * min(longest, before) > 0:
         lengths = f"up to {longest:,} results now, {before:,} in the baseline"

@@ -53,10 +53,10 @@ def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: 
     by_ids = any(metric.needs <= _OF_LISTS for metric in plan.metrics)  # reads nothing beside lists and judgments
     if how.by is By.TEXT or not by_ids or _finds_enough(gold, candidate):
         return
-    lists = [outline for outline in candidate.outlines.values() if outline.ranks]
-    if not lists:
+    lists = [outline.retrieved for outline in candidate.outlines.values() if outline.ranks]
+    lengths = Counter(each for each in lists if each is not None)
+    if not lengths:
         return
-    lengths = Counter(outline.retrieved for outline in lists)
     usual = max(lengths, key=lambda length: (lengths[length], length))
     full = sum(count for length, count in lengths.items() if length >= usual)
     if not usual or full < FULL_SHARE * len(lists):

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 MAX_IDS = 20
 SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})  # what details need of the runs beyond what metrics ask for
 ISSUES = "https://github.com/rankgate/rankgate/issues"
+_TABLES = {"run": "per-query", "baseline": "baseline-per-query"}  # the options that name values in their place
 _EMPTY = "every list of the run is empty"
 _STALE = (
     "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
@@ -96,7 +97,7 @@ def compose(
     sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
     unplaced = [_unplaced(side, gold) for side in sides if side]
     warnings += [warning for warning, _ in unplaced if warning]
-    warnings += [_EMPTY] if lists_now and not any(outline.retrieved for outline in lists_now) else []
+    warnings += [_EMPTY] if lists_now and all(outline.retrieved == 0 for outline in lists_now) else []
     warnings += draft_facts(gold)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
@@ -325,12 +326,14 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
         if named is None and written and (written.format or written.map):
             continue  # the criteria say how it is read, too
         name = name.replace("-", "./-", 1) if name.startswith("-") else name  # noqa: PLW2901
-        command += [f"--{flag}", named.path if named and named.path == STDIN else name]
-        if named and named.format:
+        option = f"--{_TABLES[flag]}" if named and named.is_table else f"--{flag}"
+        command += [option, named.path if named and named.path == STDIN else name]
+        if named and named.format and not named.is_table:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
     command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
     command += ["--corpus", inputs.corpus, "-o", "report.html"] if inputs.corpus else []
     store = None if inputs.baseline else criteria.inputs.baseline
     described = store and (store.format or store.map)
-    return [*command, "--baseline", baseline.name] if baseline and not described else command
+    option = f"--{_TABLES['baseline']}" if inputs.baseline and inputs.baseline.is_table else "--baseline"
+    return [*command, option, baseline.name] if baseline and not described else command

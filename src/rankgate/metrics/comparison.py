@@ -421,5 +421,5 @@ def _limit(metric: Metric, k: int) -> int | None:
 
 
 def _hits(metric: Metric, outline: Outline) -> list[int | None]:
-    limit = _limit(metric, outline.k) or outline.retrieved
+    limit = _limit(metric, outline.k) or outline.retrieved or 0
     return [rank if rank and rank <= limit else None for rank in outline.ranks]

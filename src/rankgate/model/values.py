@@ -377,10 +377,11 @@ class Outline(msgspec.Struct, frozen=True, gc=False):
 
     `ranks` are those of the gold's relevant documents, in its order, None where the list lacks one; `repeats` are the
     ranks of further items of a document that is found already. `retrieved` and `k` are those of the `MatchedQuery`.
+    Where values alone are known, and no list, `retrieved` is None and so are all ranks.
     """
 
     ranks: tuple[int | None, ...]
-    retrieved: int
+    retrieved: int | None
     k: int
     repeats: tuple[int, ...] = ()
 
@@ -436,3 +437,9 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     unstated: Mapping[Need, str] = {}
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}
+
+    @property
+    def listed(self) -> bool:
+        """Whether the lists are known; they are not where the values come from a table."""
+        first = next(iter(self.outlines.values()), None)
+        return first is None or first.retrieved is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +16,17 @@ from rankgate.model.values import Ranking
 from rankgate.readers.ranges import RunFile, StoredRun
 
 MAX_PROBLEMS = 20
+TABLE = "per_query"  # the format of an input that has values per query in place of rankings
+
+
+class Values(msgspec.Struct, frozen=True):
+    """By query one value a column, None where it is undefined; `missing` are those that the run lacks, by the table."""
+
+    rows: Mapping[str, Sequence[float | None]]
+    missing: frozenset[str]
+
+
+Choose = Callable[[Sequence[str], str], Sequence[str]]  # of a table's columns and its name, the columns to read
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +37,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     accepted run it is. `judge` is who judged its answers. `file` is there
     where parts of it can be read quickly, and by several processes; `share_read`
     says how much of its `rankings` have been read, from 0 to 1, where that is known. `scored` are the queries of the
-    file whose scores were joined to it.
+    file whose scores were joined to it. Where `values` are there, they are all that is known: there are no rankings.
     """
 
     name: str
@@ -41,6 +52,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     file: RunFile | StoredRun | None = None
     share_read: Callable[[], float] | None = None
     scored: frozenset[str] = frozenset()
+    values: Callable[[Choose], Values] | None = None
 
 
 class ProblemLog:

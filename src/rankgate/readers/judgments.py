@@ -6,7 +6,7 @@ Every shape is a map, as `inputs.gold.map` is one; what people call columns and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -59,7 +59,7 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
         first = next(records := iter(records), None)
         if first is None:
             return {}
-        fields = _usual_fields(first[1], first[0])
+        fields = usual_fields([*first[1]] if isinstance(first[1], Mapping) else [], first[0])
         samples = read_judgments(fields, chain([first], records), log)
     gains = (gain for sample in samples.values() for gain in sample.gains.values())
     if not fractions and fields.gain in named(_GAIN[1:], [fields.gain or ""]) and any(gain % 1 for gain in gains):
@@ -155,13 +155,12 @@ def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
     return entry[keys["chunk_id"]], entry[keys["gain"]]
 
 
-def _usual_fields(record: Any, place: Problem) -> FieldMap:
-    """The map that the keys of a record imply; else a RankgateError."""
-    names = [*record] if isinstance(record, Mapping) else []
+def usual_fields(names: Sequence[str], place: Problem, kind: str = "gold") -> FieldMap:
+    """The map that the keys of a record, or the columns of a table, imply; else a RankgateError."""
     items = named(_LISTS, names)
     roles: dict[str, Sets] = {"query_id": (QUERY[0], {"id"}, TEXT) if items else QUERY}
     roles |= {} if items else {"chunk_id": DOC, "gain": _GAIN}
-    known: dict[str, Any] = usual_names(names, roles, "gold", place)
+    known: dict[str, Any] = usual_names(names, roles, kind, place)
     more = {"question": named((TEXT,), names), "weight": named(_WEIGHT, names), "items": items}
     known |= {role: found[0] for role, found in more.items() if found}
     return FieldMap(**known)

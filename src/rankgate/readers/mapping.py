@@ -93,9 +93,11 @@ def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, plac
 
 
 def advice(known: Mapping[str, str | None], kind: str) -> str:
-    """The map to write, with COLUMN where a name is not known; scores have none."""
+    """The map to write, with COLUMN where a name is not known; scores and frames have none."""
     if kind == "scores":
         return "call its column query_id"
+    if kind == "frame":
+        return f"rename its columns to {', '.join(known)}"
     plain = {key: name if re.fullmatch(r"\w[\w .-]*", name or "") else json.dumps(name) for key, name in known.items()}
     pairs = (f"{key}: {plain[key] if name else 'COLUMN'}" for key, name in known.items())
     return f"name them with `map: {{{', '.join(pairs)}}}` under inputs.{kind}, beside `path`"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,16 +38,16 @@ _ADDRESS = re.compile(r"(?!file:|local:)(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<plac
 _IDS = msgspec.json.Decoder(list[str])
 # DuckDB's names for the types that can be what a column is for, and what the column is read as.
 _WHOLE = frozenset({*("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")})
-_NUMBER = _WHOLE | {"HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
-_ID = _WHOLE | {"HUGEINT", "UHUGEINT", "VARCHAR", "ENUM", "UUID"}
-_TEXT = _ID | {"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"}
-_KINDS: dict[str, tuple[frozenset[str], str, str]] = {
-    **dict.fromkeys(("query_id", "chunk_id", "doc_id"), (_ID, "VARCHAR", "ids are texts or whole numbers")),
-    "score": (_NUMBER, "DOUBLE", "scores are numbers"),
+NUMBER_TYPES = _WHOLE | {"HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL"}
+ID_TYPES = _WHOLE | {"HUGEINT", "UHUGEINT", "VARCHAR", "ENUM", "UUID"}
+_TEXT = ID_TYPES | {"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"}
+KINDS: dict[str, tuple[frozenset[str], str, str]] = {
+    **dict.fromkeys(("query_id", "chunk_id", "doc_id"), (ID_TYPES, "VARCHAR", "ids are texts or whole numbers")),
+    "score": (NUMBER_TYPES, "DOUBLE", "scores are numbers"),
     "rank": (_WHOLE, "BIGINT", "ranks are whole numbers"),
     **dict.fromkeys(("start", "end"), (_WHOLE, "BIGINT", "offsets are whole numbers")),
     **dict.fromkeys(("text", "doc_version"), (_TEXT, "VARCHAR", "expected text")),
-    "latency_ms": (_NUMBER, "DOUBLE", "expected milliseconds as a number"),
+    "latency_ms": (NUMBER_TYPES, "DOUBLE", "expected milliseconds as a number"),
 }
 
 
@@ -65,7 +66,7 @@ def read_mapped_parquet(fields: FieldMap, source: Source, needs: frozenset[Need]
             yield from read_records(fields, file.records(fields), file.name, needs, log)
 
 
-class _File:
+class ParquetFile:
     """A Parquet file in DuckDB, or many as one: the columns with their types, and queries over it."""
 
     def __init__(self, source: Source, connection: DuckDBPyConnection) -> None:
@@ -95,14 +96,14 @@ class _File:
     def column(self, key: str, name: str) -> tuple[str, str]:
         """A column, or a field of one by dots, as expression and type; a MissingNameError where there is none."""
         if name in self.columns:
-            return _quoted(name), self.columns[name]
+            return quoted(name), self.columns[name]
         first, *rest = name.split(".")
-        expression, kind, known = _quoted(first), self.columns.get(first), list(self.columns)
+        expression, kind, known = quoted(first), self.columns.get(first), list(self.columns)
         for field in rest:
             if kind is None or not kind.startswith("STRUCT"):
                 break
             inner = self._types(f"SELECT unnest({expression}) FROM {self.table} LIMIT 0")  # noqa: S608 -- quoted
-            expression, kind = f"{expression}.{_quoted(field)}", inner.get(field)
+            expression, kind = f"{expression}.{quoted(field)}", inner.get(field)
             known += [f"{first}.{each}" for each in inner]
             first = f"{first}.{field}"
         if kind is None or first != name:
@@ -115,7 +116,7 @@ class _File:
         roots = list(dict.fromkeys(name if name in self.columns else name.split(".")[0] for name in names))
         columns = [name for name in roots if name in self.columns] or list(self.columns)
         place = Problem("", self.name)
-        for row in self.rows(f"SELECT {', '.join(map(_quoted, columns))} FROM {self.table}"):  # noqa: S608 -- quoted
+        for row in self.rows(f"SELECT {', '.join(map(quoted, columns))} FROM {self.table}"):  # noqa: S608 -- quoted
             yield place, dict(zip(columns, row, strict=True))
 
 
@@ -156,11 +157,12 @@ def open_parts(path: str) -> Iterator[Source]:
     yield Source(name, io.BytesIO(), MAGIC, share_read=lambda: 0.0, parts=parts, cloud=cloud)
 
 
-def _quoted(column: str) -> str:
+def quoted(column: str) -> str:
+    """A column's name in SQL."""
     return '"' + column.replace('"', '""') + '"'
 
 
-def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings of a table with one result a row.
 
     DuckDB groups the rows, a slice of the queries at a time. Where ids alone are wanted it sorts them too, and hands
@@ -181,21 +183,23 @@ def _results(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
         select = f"SELECT {query}, count(*) FILTER ({flawed}), {rows} FROM {file.table} {where} GROUP BY 1 ORDER BY 1"  # noqa: S608
         for query_id, wrong, results in file.rows(select, *values):
             if wrong:
-                select = f"SELECT {doc}, {score or rank} FROM {file.table} WHERE {query} = ? AND ({flawed}) ORDER BY 1"  # noqa: S608
-                culprit, value = next(file.rows(select, query_id))
-                flaw = _flaw(culprit, value, "score" if score else "rank")
+                ordering = {"score": score, "rank": rank}
+                cells = ", ".join([doc, *filter(None, ordering.values())])
+                select = f"SELECT {cells} FROM {file.table} WHERE {query} = ? AND ({flawed}) ORDER BY 1"  # noqa: S608
+                culprit, *found = next(file.rows(select, query_id))
+                flaw = row_flaw(culprit, dict(zip(filter(ordering.get, ordering), found, strict=True)))
                 log.add(Problem(f"query {shown(query_id)}: {flaw}", file.name))
             elif by_sql:
                 yield Ranking(query_id, *once(_IDS.decode(results)))
             else:
                 try:
-                    yield ranking_of(query_id, _gathered(results, needs), order, needs)
+                    yield ranking_of(query_id, gathered(results, needs), order, needs)
                 except ValueError as error:
                     log.add(Problem(str(error), file.name))
     log.raise_if_any()
 
 
-def _refuse_scattered(file: _File, query: str) -> None:
+def _refuse_scattered(file: ParquetFile, query: str) -> None:
     """Refuse parts of several runs: a query that has rows in two folders, as of two days or two systems."""
     rows = f"SELECT {query} AS q, regexp_replace(filename, '/[^/]*$', '') AS folder FROM {file.named}"  # noqa: S608
     twice = f"SELECT q, min(folder), max(folder) FROM ({rows}) GROUP BY 1 HAVING min(folder) < max(folder) ORDER BY 1"  # noqa: S608
@@ -204,7 +208,7 @@ def _refuse_scattered(file: _File, query: str) -> None:
         raise bad_input(f"{what}; name the folder of one", file=file.name)
 
 
-def _slices(file: _File, query: str, log: ProblemLog) -> Iterator[tuple[str, *tuple[str, ...]]]:
+def _slices(file: ParquetFile, query: str, log: ProblemLog) -> Iterator[tuple[str, *tuple[str, ...]]]:
     """Conditions that together hold for every row with a query id, each for some whole queries, in their order.
 
     Grouping takes memory for all rows that it is given, and reading the file again for each slice takes time.
@@ -221,7 +225,7 @@ def _slices(file: _File, query: str, log: ProblemLog) -> Iterator[tuple[str, *tu
         last = end
 
 
-def _order(file: _File, query: str, doc: str, score: str, rank: str | None) -> str | None:
+def _order(file: ParquetFile, query: str, doc: str, score: str, rank: str | None) -> str | None:
     """What orders a query's results in SQL; None where ranks are not known to agree with the scores.
 
     They do if any sequence of all rows has queries ascending, within them scores descending and within those ranks
@@ -241,7 +245,8 @@ def _order(file: _File, query: str, doc: str, score: str, rank: str | None) -> s
     return None
 
 
-def _gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:
+def gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:
+    """A query's rows, each a mapping of what its columns hold."""
     keys = [key for key in ("doc_id", "doc_version", "text", "start", "end") if needed(key, needs)]
     keys += ["score"] * (Need.ITEM_SCORES in needs)
     extras = [{key: each[key] for key in keys if each.get(key) is not None} or None for each in results]
@@ -253,18 +258,22 @@ def _gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered
     return Gathered(None, rows, {"total": times[0]} if times else None)
 
 
-def _flaw(doc: str | None, value: float | None, what: str) -> str:
+def row_flaw(doc: str | None, ordering: Mapping[str, float | None]) -> str | None:
+    """What is wrong with a row: no id of a result, or a score or a rank that is missing or not finite."""
     if doc is None:
         return "a row has no id of a result"
-    if value is None:
-        return f"the {what} of {shown(doc)} is missing"
-    return not_finite(doc, value)
+    for what, value in ordering.items():
+        if value is None:
+            return f"the {what} of {shown(doc)} is missing"
+        if not math.isfinite(value):
+            return not_finite(doc, value)
+    return None
 
 
-def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
+def _columns(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
     """The expression of each column that is read, under the map's key."""
     columns: dict[str, str] = {}
-    for key, (kinds, read_as, expected) in _KINDS.items():
+    for key, (kinds, read_as, expected) in KINDS.items():
         name = getattr(fields, key)
         if name is None or not needed(key, needs):
             continue
@@ -281,7 +290,7 @@ def _columns(file: _File, fields: FieldMap, needs: frozenset[Need], log: Problem
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[_File]:
+def opened(source: Source) -> Iterator[ParquetFile]:
     """The file in DuckDB."""
     if source.file is None and not source.parts:
         message = "Parquet is read from a file of its own, neither from a pipe nor gzipped; it is compressed within"
@@ -301,7 +310,7 @@ def opened(source: Source) -> Iterator[_File]:
         with duckdb.connect(":memory:", config=settings) as connection:
             if source.cloud:
                 connection.register_filesystem(source.cloud)
-            yield _File(source, connection)
+            yield ParquetFile(source, connection)
     except duckdb.Error as error:
         own = _pattern(source.file.path) if source.file else f"{Path.cwd()}/"
         what = redacted_text(str(error).partition("\n")[0].replace(own, source.name if source.file else ""))

@@ -33,13 +33,13 @@ def read_mapped_csv(fields: FieldMap, source: Source, needs: frozenset[Need], lo
     return read_records(fields, table.records(fields), table.name, needs, log, cells=True)
 
 
-def usual_map(columns: Sequence[str], name: str, line: int | None = None) -> FieldMap:
+def usual_map(columns: Sequence[str], name: str, line: int | None = None, kind: str = "run") -> FieldMap:
     """The map that a table's column names imply; else a RankgateError says what they lack, or have twice."""
     written = {plain(column): column for column in columns}
     if any(each in written for each in RAGAS_NAMES):
         raise bad_input(RAGAS_CSV, file=name, line=line)
     by_rank: dict[str, Sets] = {} if "rank" in written else {"score": ({"score"},)}
-    known = usual_names(columns, {"query_id": QUERY, "chunk_id": DOC, **by_rank}, "run", Problem("", name, line))
+    known = usual_names(columns, {"query_id": QUERY, "chunk_id": DOC, **by_rank}, kind, Problem("", name, line))
     optional: dict[str, Any] = {each: written[each] for each in _OPTIONAL if each in written}
     optional |= {"doc_id": None} if written.get("doc_id") == known["chunk_id"] else {}
     return FieldMap(**{**optional, **known})

@@ -15,6 +15,7 @@ MAX_ALIKE = 4  # that got worse in one way
 MAX_BETTER = 3
 MAX_DOCUMENTS = 6
 LESS = "**Less:** the relevant documents are there, the metric fell"
+UNLISTED = "**Less:** the metric fell"
 BETTER = "**Better**"
 
 
@@ -26,7 +27,8 @@ def moved_questions(report: Report, most: int | None = None) -> list[tuple[str, 
     better = [move for move in report.misses if not move.worse][: min(MAX_BETTER, room - len(worse))]
     groups: dict[str, list[Movement]] = {}
     for move in worse:
-        groups.setdefault(heading(move.fate, move.k), []).append(move)
+        known = bool(move.documents) or move.no_result
+        groups.setdefault(heading(move.fate, move.k) if known else UNLISTED, []).append(move)
     return [*groups.items(), *([(BETTER, better)] if better else [])]
 
 

@@ -1,0 +1,89 @@
+"""A table of values per query becomes the scores that its run would have, as far as values tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+from rankgate.errors import Problem, bad_input, did_you_mean, shown
+from rankgate.metrics.base import Metric, Together, sees_hits_alone
+from rankgate.metrics.matching import match
+from rankgate.metrics.names import UnknownMetricError, parse_metric
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import Tally, total
+from rankgate.model.values import LINE_KEYS, TOLERANCE, Gold, Outline, Ranking, Scores
+from rankgate.readers.base import ProblemLog, Run, Values
+
+MAX_NAMES = 20  # of columns, in a message
+
+
+def score_table(gold: Gold, run: Run, plan: Plan) -> Scores:
+    """The scores of a run of which only a table of values is known.
+
+    A gold query that the table lacks, or calls missing, is one that the run lacks. Null is an undefined value, or of a
+    metric that reads more of a run's line than its results one that the line lacks. Of the lists nothing is known: they
+    equal no others, and their outlines have no ranks.
+
+    Raises:
+        RankgateError: the table cannot be read, lacks a metric, or has a value that this gold set rules out.
+    """
+    assert run.values is not None  # noqa: S101 -- as the caller has seen
+    values: Values = run.values(partial(_columns, plan.metrics))
+    log, tally = ProblemLog(), Tally(gold, plan)
+    tally.with_judge = []  # of documents that only a judge has labelled, no value tells
+    tally.unknown_queries = [each for each in values.rows if each not in gold.samples and each not in gold.left_out]
+    together = Together([metric for metric in plan.metrics if sees_hits_alone(metric)])
+    outlines: dict[tuple[int, int], Outline] = {}
+    for row, (query_id, sample) in enumerate(gold.samples.items()):
+        found = values.rows.get(query_id)
+        if found is None or query_id in values.missing:
+            continue
+        tally.seen[row] = 1
+        empty = match(sample, Ranking(query_id, []), default_k=plan.default_k)
+        possible = iter(together.values(empty))
+        for metric, column, value in zip(plan.metrics, tally.columns, found, strict=True):
+            undefined = sees_hits_alone(metric) and next(possible) is None
+            if flaw := _flaw(metric, value, undefined=undefined):
+                log.add(Problem(f"query {shown(query_id)}: {flaw}", run.name))
+            if value is None and metric.needs & LINE_KEYS.keys():
+                tally.givers.setdefault(metric.name, {})[query_id] = None
+            column[row] = value
+        shape = len(empty.ideal), empty.k
+        outline = outlines.setdefault(shape, Outline((None,) * shape[0], None, shape[1]))
+        tally.outlines[query_id] = outline
+    log.raise_if_any()
+    return total(gold, plan, tally)
+
+
+def _columns(metrics: Sequence[Metric], found: Sequence[str], name: str) -> list[str]:
+    """The column of each metric, in any spelling of its name."""
+    known: dict[str, list[str]] = {}
+    for column in found:
+        with suppress(UnknownMetricError):
+            known.setdefault(parse_metric(column).name, []).append(column)
+    wanted = [metric.name for metric in metrics]
+    if lacking := [each for each in wanted if each not in known]:
+        near = did_you_mean(lacking[0], known) if len(lacking) == 1 else ""
+        more = ", …" if len(found) > MAX_NAMES else ""
+        columns = f"found: {', '.join(map(shown, found[:MAX_NAMES])) or 'nothing'}{more}"
+        what = f"has no column of {', '.join(lacking)}, which {'is' if len(lacking) == 1 else 'are'} gated{near}"
+        raise bad_input(f"{what} ({columns}); compute the table with these metrics", file=name)
+    if twice := next((known[each] for each in wanted if len(known[each]) > 1), None):
+        raise bad_input(f"{' and '.join(map(shown, twice))} are columns of the same metric; keep one", file=name)
+    return [known[each][0] for each in wanted]
+
+
+def _flaw(metric: Metric, value: float | None, *, undefined: bool) -> str | None:
+    """What is wrong with a value; `undefined` where the gold set leaves the metric without one for the query."""
+    low, high = metric.low, metric.high
+    if value is None:
+        if undefined or not sees_hits_alone(metric):
+            return None
+        return f"{metric.name} is null, and the gold set has relevant documents for it; nothing found is 0"
+    if undefined:
+        return f"{metric.name} is {value:g}, and the gold set has nothing relevant for it; write null"
+    if (low is not None and value < low - TOLERANCE) or (high is not None and value > high + TOLERANCE):
+        ends = f"from {low:g} to {high:g}" if low is not None and high is not None else f"from {low or 0:g} up"
+        return f"{metric.name} is {value:g}; its values go {ends}"
+    return None

@@ -1,0 +1,116 @@
+"""Values query by query that were computed elsewhere: a Parquet table, or the lines of `rankgate score --per-query`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import msgspec
+
+from rankgate.errors import Problem, bad_input, shown
+from rankgate.model.values import Ranking
+from rankgate.readers.base import TABLE, Choose, ProblemLog, Run, Values
+from rankgate.readers.json_text import spoken
+from rankgate.readers.mapping import QUERY, usual_names
+from rankgate.readers.parquet import ID_TYPES, MAGIC, NUMBER_TYPES, ParquetFile, open_parts, opened, quoted
+from rankgate.readers.source import STDIN, Source, is_spread, open_source, shown_path
+
+_MISSING = "missing"
+_Row = tuple[Problem, str | None, bool | None, Sequence[float | None]]  # its place, query, whether missing, values
+
+
+class _Line(msgspec.Struct):
+    query_id: str | int
+    scores: dict[str, float | None]
+    missing: bool = False
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+def open_values(path: str) -> Run:
+    """A table of values as a run; it is read where its values are asked for, and an error where its rankings are."""
+    name = "standard input" if path == STDIN else shown_path(path)
+    return Run(name=name, format=TABLE, rankings=_no_rankings(name), values=partial(read_values, path))
+
+
+def _no_rankings(name: str) -> Iterator[Ranking]:
+    yield from ()
+    raise bad_input("holds values per query and no rankings; name a run", file=name)
+
+
+def read_values(path: str, choose: Choose) -> Values:
+    """The values of the columns that are chosen of those that the file has.
+
+    Parquet, be it a file, a folder, a pattern or an address, has a row a query: its id in a column of a usual name such
+    as `query_id`, a column of numbers a metric, null where it is undefined, and maybe `missing`, which is true where
+    the run lacks the query. A line of JSON has the same as `{"query_id": …, "scores": {…}, "missing": …}`.
+
+    Raises:
+        RankgateError: neither of the two; a query without id or there twice; a value that is no finite number of 64
+            bits; and what `choose` raises.
+    """
+    log, values, missing = ProblemLog(), dict[str, Sequence[float | None]](), set[str]()
+    with open_parts(path) if is_spread(path) else open_source(path) as source:
+        for place, query_id, is_missing, row in _rows(source, choose, log):
+            flaw = next((each for each in row if each is not None and not math.isfinite(each)), None)
+            if query_id is None or query_id == "":
+                log.note(place, "a row has no query id")
+            elif query_id in values:
+                log.note(place, f"query {shown(query_id)} stands twice; keep one row of it")
+            elif flaw is not None:
+                what = "; write null where a metric is undefined" if math.isnan(flaw) else ""
+                log.note(place, f"query {shown(query_id)}: the value {flaw} is not finite{what}")
+            else:
+                values[query_id] = row
+                missing |= {query_id} if is_missing else set()
+        log.raise_if_any()
+    return Values(values, frozenset(missing))
+
+
+def _rows(source: Source, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
+    if source.head.startswith(MAGIC):
+        with opened(source) as file:
+            yield from _of_table(file, choose, log)
+    elif source.head.lstrip()[:1] == b"{":
+        yield from _of_lines(source, choose, log)
+    else:
+        what = "is neither Parquet nor what `rankgate score --per-query` writes"
+        raise bad_input(f"{what}; it starts with {shown(source.head[:40])}", file=source.name)
+
+
+def _of_table(file: ParquetFile, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
+    place = Problem("", file.name)
+    query = usual_names([*file.columns], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
+    chosen = choose([*file.columns], file.name)
+    wanted = {query: (ID_TYPES, "ids are texts or whole numbers")}
+    wanted |= dict.fromkeys(chosen, (NUMBER_TYPES - {"FLOAT"} | {"BOOLEAN", '"NULL"'}, "values are numbers"))
+    wanted |= {_MISSING: (frozenset({"BOOLEAN"}), "it is true where the run lacks the query")}
+    for name, (kinds, expected) in wanted.items():
+        kind = file.columns.get(name, "BOOLEAN")
+        if kind.partition("(")[0] not in kinds:
+            why = "7 digits move what equals a limit; write 64 bits (DOUBLE)" if kind == "FLOAT" else expected
+            log.note(place, f"the column {shown(name)} is of type {kind}; {why}")
+    log.raise_if_any()
+    missing = quoted(_MISSING) if _MISSING in file.columns else "false"
+    cells = [f"CAST({quoted(query)} AS VARCHAR)", missing, *(f"CAST({quoted(each)} AS DOUBLE)" for each in chosen)]
+    for query_id, is_missing, *row in file.rows(f"SELECT {', '.join(cells)} FROM {file.table}"):  # noqa: S608 -- quoted
+        yield place, query_id, is_missing, row
+
+
+def _of_lines(source: Source, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
+    chosen: Sequence[str] | None = None
+    for number, text in source.lines():
+        place = Problem("", source.name, number)
+        try:
+            line = _LINES.decode(text)
+        except msgspec.MsgspecError as error:
+            log.note(place, f"{spoken(error)}; a line is as `rankgate score --per-query` writes it")
+            continue
+        if chosen is None:
+            chosen = choose([*line.scores], source.name)
+        if lacking := [name for name in chosen if name not in line.scores]:
+            log.note(place, f"has no value of {', '.join(map(shown, lacking))}; write null where a metric is undefined")
+            continue
+        yield place, str(line.query_id), line.missing, [line.scores[name] for name in chosen]

@@ -1,0 +1,461 @@
+"""`check --per-query`: a table of values is judged as the run that it was computed from, whoever computed it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.scenario_calls import DATE, arguments_of, inputs_of
+
+import rankgate
+from rankgate.cli import main
+from rankgate.errors import RankgateError
+from rankgate.metrics.base import sees_hits_alone
+from rankgate.metrics.matching import match
+from rankgate.metrics.names import parse_metric
+from rankgate.model.values import Ranking, Sample
+from rankgate.readers.per_query import open_values, read_values
+
+Capture = pytest.CaptureFixture[str]
+# What a report says in numbers and verdicts; sentences about lists, and what names documents, a table cannot have.
+JUDGED = ("verdict", "failures", "problems", "gates", "metrics", "baseline_metrics", "moved", "segments")
+
+
+def report(capsys: Capture, *words: str, code: int | None = None) -> dict[str, Any]:
+    found = main(["check", *words, "--date", DATE, "--format", "json"])
+    assert code is None or found == code
+    value: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return value
+
+
+def without_unchanged(value: Any) -> Any:
+    """The value without intervals of what did not change: that lists are equal, and not values alone, no table says."""
+    if isinstance(value, list):
+        return [without_unchanged(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    unchanged = value.get("delta") == 0
+    return {
+        key: without_unchanged(each)
+        for key, each in value.items()
+        if not (unchanged and key in ("delta_ci", "exact", "reasons", "detectable"))
+    }
+
+
+def table_of(name: str, run: str, metrics: str) -> str:
+    assert main(["score", "--run", run, "--metrics", metrics, "--per-query", name]) == 0
+    return name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("pass", "warn", "fail", "simpson", "segments", "must_pass", "no_baseline", "missing_queries", "gold_changed"),
+        *("proven_harm", "proven_safe", "inconclusive", "re_chunked", "one_language", "reranker", "lower_is_better"),
+        *("waiver", "waiver_expired", "waiver_wrong_gate", "no_interval", "anchor_drift"),
+    ],
+)
+def test_a_table_is_judged_as_its_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(inputs_of(name, tmp_path))
+    of_run = report(capsys, *arguments_of(name)[1:])
+    accepted = of_run["provenance"]["baseline"]
+    metrics = ",".join(of_run["metrics"])
+    words = ["--per-query", table_of("now.jsonl", of_run["provenance"]["run"]["path"], metrics)]
+    if accepted and Path(accepted["path"]).is_file():
+        words += ["--baseline-per-query", table_of("before.jsonl", accepted["path"], metrics)]
+    capsys.readouterr()
+    of_table = report(capsys, *words)
+    for key in JUDGED:
+        assert without_unchanged(of_table[key]) == without_unchanged(of_run[key]), key
+    counts = ("total", "missing", "missing_ids", "new")
+    assert [of_table["queries"][key] for key in counts] == [of_run["queries"][key] for key in counts]
+    assert any("known by values per query" in note for note in of_table["notes"])
+
+
+# A project of six questions, of which one has no answer; the criteria gate a segment and a question of their own.
+GOLD = """\
+samples:
+  - {id: q1, expected_output: [a], metadata: {tags: ["lang:en"]}}
+  - {id: q2, expected_output: [b, c], metadata: {tags: ["lang:en"]}}
+  - {id: q3, expected_output: [d], metadata: {tags: ["lang:de"]}}
+  - {id: q4, expected_output: [], metadata: {no_answer: true}}
+"""
+CRITERIA = """\
+gates:
+  - {name: recall@5, threshold: 0.5, regression_max: 0.1, must_pass: [q1]}
+inputs: {gold: gold.yaml}
+"""
+VALUES: dict[str, list[Any]] = {"query_id": ["q1", "q2", "q3", "q4"], "recall@5": [1.0, 0.5, 1.0, None]}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gold.yaml").write_text(GOLD)
+    Path("ship-criteria.yaml").write_text(CRITERIA)
+    write(VALUES)
+
+
+def write(columns: dict[str, Any], name: str = "now.parquet") -> None:
+    pq.write_table(pa.table(columns), name)
+
+
+def by_pandas() -> str:
+    pd.DataFrame(VALUES).set_index("query_id").to_parquet("pandas.parquet")
+    return "pandas.parquet"
+
+
+def by_duckdb() -> str:
+    duckdb.sql("COPY (SELECT * FROM 'now.parquet') TO 'duckdb.parquet'")
+    return "duckdb.parquet"
+
+
+def by_spark() -> str:
+    """As Spark leaves a folder: hidden checksums, a mark of success, parts of which some are empty."""
+    folder = Path("spark")
+    folder.mkdir()
+    whole = pa.table(VALUES)
+    for number, part in enumerate([whole.slice(0, 1), whole.slice(0, 0), whole.slice(1)]):
+        pq.write_table(part, folder / f"part-{number:05}-c000.snappy.parquet")
+        (folder / f".part-{number:05}-c000.snappy.parquet.crc").write_bytes(b"crc")
+    (folder / "_SUCCESS").touch()
+    return "spark"
+
+
+def by_score() -> str:
+    gold, run = (
+        {"q1": ["a"], "q2": ["b", "c"], "q3": ["d"], "q4": {}},
+        {"q1": ["a"], "q2": ["b"], "q3": ["d"], "q4": []},
+    )
+    found = rankgate.score(gold=gold, run=run, metrics="recall@5")
+    found.to_frame().to_parquet("frame.parquet")
+    return "frame.parquet"
+
+
+def other_spelling() -> str:
+    write({"qid": VALUES["query_id"], "retrieval_recall_at_5": VALUES["recall@5"], "note": ["x"] * 4}, "other.parquet")
+    return "other.parquet"
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("make", [by_pandas, by_duckdb, by_spark, by_score, other_spelling])
+def test_whoever_wrote_it(make: Callable[[], str], capsys: Capture) -> None:
+    path = make()
+    found = report(capsys, "--per-query", path, "--baseline-per-query", "now.parquet", code=0)
+    gate = found["gates"][0]
+    assert (gate["value"], gate["baseline"], gate["delta"], gate["n"]) == (pytest.approx(5 / 6), 5 / 6, 0, 3)
+    assert found["provenance"]["run"] == {"path": path, "format": "per_query", "about": {}}
+
+
+@pytest.mark.usefixtures("project")
+def test_ids_that_are_numbers_are_their_digits(capsys: Capture) -> None:
+    Path("gold.yaml").write_text(GOLD.replace("id: q", "id: "))
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("q1", "'1'"))
+    write({"query_id": [1, 2, 3, 4], "recall@5": VALUES["recall@5"]})
+    assert report(capsys, "--per-query", "now.parquet")["metrics"]["recall@5"]["n"] == 3
+
+
+@pytest.mark.usefixtures("project")
+def test_a_run_may_stand_on_the_other_side(capsys: Capture) -> None:
+    Path("run.jsonl").write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q3", "retrieved": []}\n')
+    now, before = (
+        report(capsys, "--per-query", "now.parquet", "--baseline", "run.jsonl"),
+        report(capsys, "--run", "run.jsonl", "--baseline-per-query", "now.parquet"),
+    )
+    assert [(each["delta"], each["n_pairs"]) for each in now["gates"]] == [(0.5, 2)]
+    assert [(each["delta"], each["n_pairs"]) for each in before["gates"]] == [(pytest.approx(-1 / 2), 3)]
+    assert before["queries"]["missing"] == 2
+
+
+@pytest.mark.usefixtures("project")
+def test_a_query_that_is_absent_or_called_missing_counts_as_worst(capsys: Capture) -> None:
+    write({"query_id": ["q1", "q2"], "recall@5": [1.0, 0.5], "missing": [False, None]})
+    absent = report(capsys, "--per-query", "now.parquet")
+    write({**VALUES, "recall@5": [1.0, 0.5, 0.7, None], "missing": [None, False, True, True]})
+    called = report(capsys, "--per-query", "now.parquet")
+    for found in (absent, called):
+        assert found["metrics"]["recall@5"]["value"] == 0.5
+        assert found["queries"]["missing_ids"] == ["q3", "q4"]
+    # In the baseline such a query is new, and compares with nothing.
+    write(VALUES, "after.parquet")
+    both = report(capsys, "--per-query", "after.parquet", "--baseline-per-query", "now.parquet")
+    assert (both["gates"][0]["n_pairs"], both["queries"]["new"]) == (2, 2)
+
+
+@pytest.mark.usefixtures("project")
+def test_queries_of_the_table_alone_are_counted_and_ignored(capsys: Capture) -> None:
+    write({"query_id": [*VALUES["query_id"], "stranger"], "recall@5": [*VALUES["recall@5"], 0.0]})
+    found = report(capsys, "--per-query", "now.parquet")
+    assert (found["metrics"]["recall@5"]["value"], found["queries"]["unjudged"]) == (pytest.approx(5 / 6), 1)
+
+
+@pytest.mark.usefixtures("project")
+def test_the_command_of_the_report_repeats_it(capsys: Capture) -> None:
+    first = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "now.parquet")
+    command = first["provenance"]["command"]
+    assert command[:2] == ["rankgate", "check"]
+    assert report(capsys, *command[2:]) == first
+
+
+@pytest.mark.usefixtures("project")
+def test_every_output_is_written(capsys: Capture) -> None:
+    write({**VALUES, "recall@5": [0.0, 0.5, 0.0, None]})
+    write(VALUES, "before.parquet")
+    outputs = ["report.json", "comment.md", "report.html", "junit.xml", "x.badge.json"]
+    words = [word for output in outputs for word in ("-o", output)]
+    assert main(["check", "--per-query", "now.parquet", "--baseline-per-query", "before.parquet", *words]) == 1
+    comment = Path("comment.md").read_text()
+    assert "`q1`" in comment and "the metric fell" in comment and "relevant documents are there" not in comment  # noqa: PT018
+    assert all(Path(output).stat().st_size for output in outputs)
+
+
+def null(row: int) -> list[float | None]:
+    return [None if at == row else value for at, value in enumerate(VALUES["recall@5"])]
+
+
+def at(row: int, value: float) -> list[float | None]:
+    return [value if place == row else other for place, other in enumerate(VALUES["recall@5"])]
+
+
+BAD: list[Any] = [
+    pytest.param(
+        {"query_id": ["q1"], "ndcg@5": [1.0], "recall@10": [1.0]},
+        "now.parquet: has no column of recall@5, which is gated; did you mean 'recall@10'? "
+        "(found: 'query_id', 'ndcg@5', 'recall@10'); compute the table with these metrics",
+        id="of another metric",
+    ),
+    pytest.param(
+        {"query_id": ["q1"], "recall@5": [1.0], "recall_at_5": [1.0]},
+        "now.parquet: 'recall@5' and 'recall_at_5' are columns of the same metric; keep one",
+        id="one metric twice",
+    ),
+    pytest.param(
+        {"query_id": ["q1", "q2"], "recall@5": [float("nan"), float("inf")]},
+        "now.parquet: query 'q1': the value nan is not finite; write null where a metric is undefined\n"
+        "now.parquet: query 'q2': the value inf is not finite",
+        id="no numbers",
+    ),
+    pytest.param(
+        {**VALUES, "recall@5": at(1, 50.0)},
+        "now.parquet: query 'q2': recall@5 is 50; its values go from 0 to 1",
+        id="in percent",
+    ),
+    pytest.param(
+        {**VALUES, "recall@5": at(0, -1e-3)},
+        "now.parquet: query 'q1': recall@5 is -0.001; its values go from 0 to 1",
+        id="below the range",
+    ),
+    pytest.param(
+        {**VALUES, "recall@5": null(2)},
+        "now.parquet: query 'q3': recall@5 is null, and the gold set has relevant documents for it; nothing found is 0",
+        id="null for 0",
+    ),
+    pytest.param(
+        {**VALUES, "recall@5": at(3, 0.0)},
+        "now.parquet: query 'q4': recall@5 is 0, and the gold set has nothing relevant for it; write null",
+        id="0 for null",
+    ),
+    pytest.param(
+        {"query_id": ["q1", "q1"], "recall@5": [1.0, 1.0]},
+        "now.parquet: query 'q1' stands twice; keep one row of it",
+        id="a query twice",
+    ),
+    pytest.param(
+        {"query_id": ["q1", None], "recall@5": [1.0, 1.0]}, "now.parquet: a row has no query id", id="no query id"
+    ),
+    pytest.param(
+        {"query_id": [1.0, 2.0], "recall@5": [1.0, 1.0]},
+        "now.parquet: the column 'query_id' is of type DOUBLE; ids are texts or whole numbers",
+        id="ids of pandas where some are missing",
+    ),
+    pytest.param(
+        {"query_id": ["q1"], "recall@5": ["1.0"]},
+        "now.parquet: the column 'recall@5' is of type VARCHAR; values are numbers",
+        id="texts",
+    ),
+    pytest.param(
+        {"query_id": ["q1"], "recall@5": pa.array([1.0], pa.float32())},
+        "now.parquet: the column 'recall@5' is of type FLOAT; "
+        "7 digits move what equals a limit; write 64 bits (DOUBLE)",
+        id="32 bits",
+    ),
+    pytest.param(
+        {"query_id": ["q1"], "recall@5": [1.0], "missing": ["no"]},
+        "now.parquet: the column 'missing' is of type VARCHAR; it is true where the run lacks the query",
+        id="missing that is a text",
+    ),
+    pytest.param(
+        {"question": ["q1"], "topic": ["q1"], "qid": ["q1"], "query_id": ["q1"], "recall@5": [1.0]},
+        "now.parquet: 'topic' and 'qid' and 'query_id' could both be the query "
+        "(found: 'question', 'topic', 'qid', 'query_id', 'recall@5'); call its column query_id",
+        id="several ids",
+    ),
+    pytest.param(
+        {"recall@5": [1.0]},
+        "now.parquet: no usual name for the query (found: 'recall@5'); call its column query_id",
+        id="no column of ids",
+    ),
+    pytest.param(
+        {"query_id": pa.array([], pa.string()), "recall@5": pa.array([], pa.float64())},
+        "now.parquet: the run has none of the 4 gold queries: gold.yaml has 'q1', 'q2', 'q3', "
+        "the run has no query at all; do both use the same query ids?",
+        id="no row",
+    ),
+    pytest.param(
+        {"query_id": ["1", "2"], "recall@5": [1.0, 1.0]},
+        "now.parquet: the run has none of the 4 gold queries: gold.yaml has 'q1', 'q2', 'q3', "
+        "the run has '1', '2'; do both use the same query ids?",
+        id="no query in common",
+    ),
+]
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(("columns", "message"), BAD)
+def test_a_bad_table_is_refused(columns: dict[str, Any], message: str, capsys: Capture) -> None:
+    write(columns)
+    found = report(capsys, "--per-query", "now.parquet", code=2)
+    problems = [": ".join(filter(None, (each["file"], each["message"]))) for each in found["problems"]]
+    assert "\n".join(problems) == message
+
+
+FILES: list[Any] = [
+    pytest.param(b"PAR1\x15\x04PAR", "now.parquet: cannot be read as Parquet: ", id="truncated"),
+    pytest.param(b"", "now.parquet: the file is empty", id="empty"),
+    pytest.param(b"query_id,recall@5\nq1,1.0\n", "now.parquet: is neither Parquet nor what `rankgate sc", id="CSV"),
+    pytest.param(b'{"query_id": "q1", "retrieved": ["a"]}\n', "now.parquet:1: ", id="a run"),
+    pytest.param(b'{"query_id": "q1", "scores": {"mrr": 1}}\n', "now.parquet: has no column of recall@5", id="other"),
+    pytest.param(
+        b'{"query_id": "q1", "scores": {"recall@5": 1}}\n{"query_id": "q2", "scores": {}}\n',
+        "now.parquet:2: has no value of 'recall@5'; write null where a metric is undefined",
+        id="a line without",
+    ),
+    pytest.param(b'{"query_id": "q1", "scores": {"recall@5": NaN}}\n', "now.parquet:1: ", id="NaN in JSON"),
+]
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(("content", "begins"), FILES)
+def test_a_file_of_another_kind_is_refused(content: bytes, begins: str, capsys: Capture) -> None:
+    Path("now.parquet").write_bytes(content)
+    found = report(capsys, "--per-query", "now.parquet", code=2)
+    place = ":".join(str(found["problems"][0][key]) for key in ("file", "line") if found["problems"][0].get(key))
+    assert f"{place}: {found['problems'][0]['message']}".startswith(begins)
+
+
+@pytest.mark.usefixtures("project")
+def test_a_truncated_table_is_refused(capsys: Capture) -> None:
+    content = Path("now.parquet").read_bytes()
+    Path("now.parquet").write_bytes(content[: len(content) // 2])
+    assert "cannot be read as Parquet" in report(capsys, "--per-query", "now.parquet", code=2)["problems"][0]["message"]
+
+
+CALLS: list[Any] = [
+    pytest.param(["--run", "now.parquet"], "--per-query stands in place of --run; give one of the two", id="a run too"),
+    pytest.param(
+        ["--baseline", "b", "--baseline-per-query", "now.parquet"],
+        "--baseline-per-query stands in place of --baseline; give one of the two",
+        id="a baseline too",
+    ),
+    pytest.param(["--untrusted-run"], "that somebody trusted computed", id="untrusted"),
+    pytest.param(["--corpus", "c.jsonl", "-o", "x.html"], "--corpus goes with --run", id="texts"),
+]
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(("words", "message"), CALLS)
+def test_what_does_not_go_together_is_refused(words: Sequence[str], message: str, capsys: Capture) -> None:
+    assert main(["check", "--per-query", "now.parquet", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("gate", ["overlap@5", "faithfulness"])
+def test_gates_that_compare_lists_or_judge_answers_are_named(gate: str, capsys: Capture) -> None:
+    judge = "judge: {endpoint: 'http://localhost/v1', model: m}\n" if gate == "faithfulness" else ""
+    Path("ship-criteria.yaml").write_text(
+        f"gates:\n  - {{name: {gate}, threshold: 0.5}}\ninputs: {{gold: gold.yaml}}\n{judge}"
+    )
+    problem = report(capsys, "--per-query", "now.parquet", code=2)["problems"][0]
+    assert problem["message"].startswith(f"{gate}: these gates compare lists or judge answers, and a table of values")
+
+
+@pytest.mark.usefixtures("project")
+def test_latency_that_is_null_is_missing_as_it_is_in_a_run(capsys: Capture) -> None:
+    Path("ship-criteria.yaml").write_text(
+        "gates:\n  - {name: latency_p95, threshold: 100}\ninputs: {gold: gold.yaml}\n"
+    )
+    write({"query_id": VALUES["query_id"], "latency_p95": [10.0, None, None, 12.0]})
+    found = report(capsys, "--per-query", "now.parquet", code=2)
+    assert found["gates"][0]["reasons"][0]["kind"] == "missing"
+
+
+def test_other_commands_say_that_there_are_no_rankings(tmp_path: Path) -> None:
+    write(VALUES, str(tmp_path / "now.parquet"))
+    with pytest.raises(RankgateError, match="holds values per query and no rankings; name a run"):
+        list(open_values(str(tmp_path / "now.parquet")).rankings)
+
+
+@pytest.mark.parametrize(
+    "name", ["hit@5", "recall@5", "precision@5", "mrr", "map", "ndcg@10", "f1@5", "rprec", "dcg@5"]
+)
+@given(ranks=st.sets(st.integers(0, 8)), relevant=st.integers(0, 3), length=st.integers(0, 9))
+@settings(deadline=None, max_examples=30)
+def test_whether_a_metric_is_defined_does_not_hang_on_the_list(
+    name: str, ranks: set[int], relevant: int, length: int
+) -> None:
+    """Else null and 0 in a table could not be held against the gold set."""
+    metric = parse_metric(name)
+    assert sees_hits_alone(metric)
+    sample = Sample(query_id="q", gains={f"d{each}": 1.0 for each in range(relevant)} | {"x": 0.0})
+    ids = [f"d{rank}" if rank in ranks else f"y{rank}" for rank in range(length)]
+    values = [metric.per_query(match(sample, Ranking("q", each))) for each in ([], ids)]
+    assert len({value is None for value in values}) == 1
+
+
+@given(
+    text=st.lists(
+        st.one_of(
+            st.binary(max_size=40),
+            st.sampled_from(
+                [b'{"query_id": "q", "scores": {"mrr": 1.5}}', b'{"query_id": 1, "scores": {"mrr": null}}']
+            ),
+        ),
+        max_size=4,
+    )
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_give_values_or_an_error(text: list[bytes], tmp_path: Path) -> None:
+    path = tmp_path / "values"
+    path.write_bytes(b"\n".join(text))
+    try:
+        found = read_values(str(path), lambda columns, _: [name for name in columns if name == "mrr"])
+    except RankgateError:
+        return
+    assert all(len(row) <= 1 for row in found.rows.values())
+
+
+@pytest.mark.full
+def test_a_million_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    count = 1_000_000
+    Path("qrels.txt").write_text("".join(f"q{each} 0 d{each} 1\n" for each in range(count)))
+    Path("ship-criteria.yaml").write_text(
+        "gates:\n  - {name: recall@5, regression_max: 0.01}\ninputs: {gold: qrels.txt}\n"
+    )
+    for name, part in (("now.parquet", 4), ("before.parquet", 2)):
+        rows = f"SELECT 'q' || i AS query_id, (i % {part} > 0)::DOUBLE AS \"recall@5\" FROM range({count}) t(i)"  # noqa: S608
+        duckdb.sql(f"COPY ({rows}) TO '{name}'")
+    found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "before.parquet", code=0)
+    assert (found["gates"][0]["value"], found["gates"][0]["delta"], found["gates"][0]["n"]) == (0.75, 0.25, count)
