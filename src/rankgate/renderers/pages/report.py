@@ -17,12 +17,11 @@ from rankgate.renderers.answer_rows import answer_lines, fate, loss_values, lost
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import command_line, one_line, quoted, visible
 from rankgate.renderers.pages.curves import curves_of
-from rankgate.renderers.pages.pairs import pairs_of
+from rankgate.renderers.pages.distribution import pairs_of, share_text, spread_of
 from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, listed_name, questions_data
 from rankgate.renderers.pages.segments import changes_chart, scales_of
 from rankgate.renderers.pages.shell import page
-from rankgate.renderers.pages.spread import spread_of
-from rankgate.renderers.pages.trend import trend_of
+from rankgate.renderers.pages.trend_chart import trend_of
 from rankgate.renderers.what_differs import differences_line, plain
 
 MAX_PROBLEMS = 200
@@ -107,6 +106,7 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         curves=curves_of(details) if details else None,
         spread=spread_of(details) if details else None,
         pairs=pairs_of(details) if details else None,
+        share=share_text,
         questions=questions,
         listed_name=listed_name,
         limits=(MAX_PASSAGE, MAX_PASSAGES // 1_000_000),

@@ -1,4 +1,4 @@
-"""A metric over time as a picture: points by verdict, what was accepted, releases and waivers; wide and narrow."""
+"""A metric over time as a picture: the last runs in a report, on the dashboard the whole history with its events."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from rankgate.model.values import Verdict
-from rankgate.model.wording import VERDICT_WORDS, interval_text, value_text
+from rankgate.model.report import Report
+from rankgate.model.values import Unit, Verdict
+from rankgate.model.wording import VERDICT_WORDS, count_text, interval_text, value_text
 from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point, Span
 from rankgate.renderers.escape import one_line, visible
-from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, fitted, layer
+from rankgate.renderers.pages.charts import AXES, BEFORE, FAINT, NOW, WORSE, Figure, by, chart, fitted, layer
+from rankgate.renderers.phrases import value_or_dash
 
 DAY = 86_400_000  # milliseconds
 UNCHECKED = "not checked"
@@ -26,8 +28,59 @@ MARKS = {
     UNCHECKED: ("var(--same)", "cross"),
 }
 WIDE, NARROW = 860, 300  # pixels
+MAX_METRICS = 8  # of a report
 _LETTER, _LONGEST_TAG = 7, 16  # pixels that a letter of a release's name takes at most; letters
 _MANY = 100  # points; more are drawn smaller
+# How a point of a report looks, by where it comes from.
+_COLOURS = {"recorded": FAINT, "accepted": BEFORE, "this run": NOW}
+_SHAPES = {"recorded": "circle", "accepted": "diamond", "this run": "square"}
+_SIZES = {"recorded": 24, "accepted": 110, "this run": 80}
+
+
+def trend_of(report: Report) -> tuple[list[Figure], int] | None:
+    """The last runs of the main branch, a line a metric, this run last, and how many metrics have no room.
+
+    None where no history is known.
+    """
+    known = [name for name in report.metrics if any(point.scores.get(name) is not None for point in report.trend)]
+    if not known:
+        return None
+    figures = [_recent(report, name, place) for place, name in enumerate(known[:MAX_METRICS])]
+    return figures, len(known) - len(figures)
+
+
+def _recent(report: Report, name: str, place: int) -> Figure:
+    metric = report.metrics[name]
+    points: list[dict[str, Any]] = [
+        {"place": at, "value": value, "of": "accepted" if point.accepted else "recorded"}
+        for at, point in enumerate(report.trend)
+        if (value := point.scores.get(name)) is not None
+    ]
+    values = (points[0]["value"], points[-1]["value"], metric.value)
+    first, last, now = (value_or_dash(value, metric.unit) for value in values)
+    floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment and not gate.since}
+    known = sorted(floor for floor in floors if floor is not None)
+    said = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
+    said += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in known]
+    if metric.value is not None:
+        points.append({"place": len(report.trend), "value": metric.value, "of": "this run"})
+    title, spec = f"{name} over the last runs", _recent_spec(points, known, metric.unit)
+    return Figure(name=name, picture=chart(spec, name=f"trend-{place}", title=title, description=" ".join(said)))
+
+
+def _recent_spec(points: list[dict[str, Any]], floors: list[float], unit: Unit) -> dict[str, Any]:
+    x = {"field": "place", "type": "quantitative", "axis": None, "scale": {"nice": False, "padding": 10}}
+    axis = {"title": None, "tickCount": 4, "format": AXES[unit]}
+    y = {"type": "quantitative", "scale": {"zero": False}, "axis": axis}
+    place = {"x": x, "y": {"field": "value", **y}}
+    looks = {"color": by("of", _COLOURS), "shape": by("of", _SHAPES), "size": by("of", _SIZES)}
+    rows = [{"floor": floor} for floor in floors]
+    layers = [
+        layer("rule", {"y": {"field": "floor", **y}}, rows, strokeDash=[4, 3], color=WORSE),
+        layer("line", place, points, color=FAINT, strokeWidth=1.5),
+        layer("point", {**place, **looks}, points, filled=True, opacity=1),
+    ]
+    return {"width": 280, "height": 130, "layer": layers}
 
 
 def trend_charts(shown: GateSet) -> list[Markup]:
