@@ -12,7 +12,7 @@ import jinja2
 from rankgate.model.report import Segment
 from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
-from rankgate.renderers import phrases, question_rows, rows, sections, segment_rows
+from rankgate.renderers import phrases, question_rows, rows, sections
 from rankgate.renderers.escape import cell, code, shorten, visible
 from rankgate.renderers.links import links_line
 
@@ -32,7 +32,7 @@ _FUNCTIONS: tuple[Callable[..., object], ...] = (
     *(rows.gate_row, rows.gate_rows, rows.reasons, rows.other_reasons, rows.first_look, rows.odd_line, rows.differs),
     *(rows.base_head, rows.base_items, rows.source_item, rows.compared, rows.command_block),
     *(question_rows.moved_line, question_rows.moved_questions, question_rows.move_item, question_rows.all_listed),
-    *(segment_rows.segment_head, segment_rows.segment_row),
+    *(rows.segment_head, rows.segment_row),
     *(sections.sections, sections.trend_head, sections.trend_rows, links_line),
 )
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from rankgate.model.headline import headline_gate, other_sentences
 from rankgate.model.reasons import sentences, waived_text
-from rankgate.model.report import GateResult, Report, Source
+from rankgate.model.report import GateResult, Report, Segment, Source
 from rankgate.model.values import TOLERANCE, ReasonKind, Verdict, worst
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
@@ -23,6 +23,7 @@ MAX_PARTS = 3  # segments of a gate, or questions that must pass, in its row
 MAX_PROBLEMS = 20
 LONGEST_SENTENCE = 600  # characters
 LONGEST_NAME = 24  # in a row
+MAX_METRICS = 4  # of the table by tag
 
 _WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
 _ESCAPED = {ord(char): f"%{ord(char):02X}" for char in " |()<>\\`\n\r"}  # what ends an address in a cell
@@ -225,6 +226,31 @@ def compared(report: Report) -> list[str]:
 def command_block(command: Sequence[str]) -> str:
     """A command line to copy."""
     return block([command_line(command)], "sh")
+
+
+def segment_head(report: Report) -> str:
+    """The head of the table by tag: a column a metric, as many as fit; where queries count by traffic it says so."""
+    columns = _columns(report)
+    names = (f"{named(name, report)}{' by traffic' if report.metrics[name].weighted else ''}" for name in columns)
+    return f"| Tag | Questions | {' | '.join(names)} |\n|:--|--:|{'--:|' * len(columns)}"
+
+
+def segment_row(segment: Segment, report: Report) -> str:
+    """A tag with how many questions have it, and the metrics of the head on them, each with the change's interval."""
+    values = [segment.metrics[name] for name in _columns(report)]
+    bounds = (phrases.change_interval_text(each.delta_ci, each.unit) if each.delta else "" for each in values)
+    cells = (
+        f"{phrases.segment_text(v)}{small(f'95%: {text}' if text else '')}"
+        for v, text in zip(values, bounds, strict=True)
+    )
+    return f"| {cell(segment.tag, 80)} | {segment.queries} | {' | '.join(cells)} |"
+
+
+def _columns(report: Report) -> list[str]:
+    """The metrics that the table by tag has room for, in their order: those that failed or warned before the others."""
+    bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
+    kept = sorted(report.metrics, key=lambda name: name not in bad)[:MAX_METRICS]
+    return [name for name in report.metrics if name in kept]
 
 
 def named(text: str, report: Report) -> str:
