@@ -104,10 +104,9 @@ def change_interval_text(ci: Interval | None, unit: Unit) -> str:
 
 def exact_proof(gate: GateResult) -> str:
     """`exact test, p = 0.002`, where that proves the harm and the interval does not."""
-    low, high = gate.delta_ci or (None, None)
-    worse = (high is not None and high < 0) if gate.direction is Direction.HIGHER else (low is not None and low > 0)
     proves = gate.exact is not None and gate.exact.p < (1 - gate.confidence) / 2 and gate.violation is not None
-    return f"exact test, p = {gate.exact.p:.2g}" if gate.exact and proves and not worse else ""
+    alone = proves and gate.direction.certain(gate.delta_ci) >= 0
+    return f"exact test, p = {gate.exact.p:.2g}" if gate.exact and alone else ""
 
 
 def gate_now_interval(gate: GateResult) -> str:

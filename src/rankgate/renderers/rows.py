@@ -10,8 +10,8 @@ from functools import partial
 from rankgate.model.headline import headline_gate, other_sentences
 from rankgate.model.reasons import sentences, waived_text
 from rankgate.model.report import GateResult, Report, Segment, Source
-from rankgate.model.values import TOLERANCE, ReasonKind, Verdict, worst
-from rankgate.model.wording import VERDICT_WORDS
+from rankgate.model.values import CONFIDENCE, TOLERANCE, ReasonKind, Verdict, worst
+from rankgate.model.wording import VERDICT_WORDS, confidence_text
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import block, cell, code, command_line, listed, shorten
@@ -236,14 +236,19 @@ def segment_head(report: Report) -> str:
 
 
 def segment_row(segment: Segment, report: Report) -> str:
-    """A tag with how many questions have it, and the metrics of the head on them, each with the change's interval."""
-    values = [segment.metrics[name] for name in _columns(report)]
-    bounds = (phrases.change_interval_text(each.delta_ci, each.unit) if each.delta else "" for each in values)
-    cells = (
-        f"{phrases.segment_text(v)}{small(f'95%: {text}' if text else '')}"
-        for v, text in zip(values, bounds, strict=True)
-    )
+    """A tag with how many questions have it, and the metrics of the head on them, each with its change's interval."""
+    cells = (_part_value(segment, name, report) for name in _columns(report))
     return f"| {cell(segment.tag, 80)} | {segment.queries} | {' | '.join(cells)} |"
+
+
+def _part_value(segment: Segment, name: str, report: Report) -> str:
+    """A value, its change and the interval by which a gate judged that; 95% where none corrects those of its parts."""
+    value, parts = segment.metrics[name], [gate for gate in report.gates if gate.metric == name and gate.corrects]
+    ci, confidence = (None if parts else value.delta_ci), CONFIDENCE
+    if gate := next((part for part in parts if part.segment == segment.tag and not part.too_small), None):
+        ci, confidence = gate.delta_ci, gate.confidence
+    bounds = phrases.change_interval_text(ci, value.unit) if value.delta else ""
+    return phrases.segment_text(value) + small(f"{confidence_text(confidence)}: {bounds}" if bounds else "")
 
 
 def _columns(report: Report) -> list[str]:

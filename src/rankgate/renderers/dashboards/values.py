@@ -11,7 +11,6 @@ import msgspec
 from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
-from rankgate.metrics.estimates import beyond
 from rankgate.model.values import Direction, Interval, Unit
 from rankgate.model.wording import vanishes
 from rankgate.readers.dates import days_between
@@ -131,10 +130,9 @@ class Step(_Part, frozen=True, kw_only=True):
         """A change is one only where its paired interval excludes zero, and it does not read ±0."""
         if self.paired is None:
             return "unknown"
-        certain = beyond(self.paired.ci, 0.0, "above") or beyond(self.paired.ci, 0.0, "below")
-        if not certain or vanishes(self.size, self.unit):
+        if not (certain := self.direction.certain(self.paired.ci)) or vanishes(self.size, self.unit):
             return "same"
-        return "better" if (self.size > 0) == (self.direction is Direction.HIGHER) else "worse"
+        return "better" if certain > 0 else "worse"
 
 
 class Point(_Part, frozen=True, kw_only=True):
