@@ -145,12 +145,24 @@ def shown_gates(report: Report) -> list[GateResult]:
     return [gate for gate in report.gates if gate.segment is None or gate.verdict is not Verdict.PASS]
 
 
-def foremost(report: Report, most: int) -> list[GateResult]:
-    """Of the gates that are shown the `most` that say most about the verdict, in the report's order."""
+def foremost(report: Report, most: int, after: int = 0) -> list[GateResult]:
+    """Of the gates that are shown the `most` that say most about the verdict, in the report's order.
+
+    The first `after` of them are left out. Of one verdict what is over all questions says most, then what lies furthest
+    beyond its limits.
+    """
     gates = shown_gates(report)
     order = (report.verdict, Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
-    ranked = sorted(range(len(gates)), key=lambda index: order.index(gates[index].verdict))
-    return [gates[index] for index in sorted(ranked[:most])]
+
+    def rank(at: int) -> tuple[int, bool, float]:
+        return order.index(gates[at].verdict), gates[at].segment is not None, -beyond_limits(gates[at])
+
+    return [gates[at] for at in sorted(sorted(range(len(gates)), key=rank)[after:most])]
+
+
+def beyond_limits(gate: GateResult) -> float:
+    """How far it lies beyond its limits, by what it allows; 0 where it breaks none."""
+    return (gate.violation or 0.0) / (gate.regression_max or 1.0)
 
 
 def deciding(report: Report) -> list[GateResult]:
@@ -186,10 +198,7 @@ def decided(report: Report) -> list[list[GateResult]]:
         groups.setdefault((gate.name, gate.judged_by), []).append(gate)
     ends = ((worst([gate.verdict for gate in group]), group) for group in groups.values())
     found, first = [group for end, group in ends if end is report.verdict is not Verdict.PASS], headline_gate(report)
-    beyond = {
-        id(group): max((gate.violation or 0.0) / (gate.regression_max or 1.0) for gate in group) for group in found
-    }
-    return sorted(found, key=lambda group: (all(gate is not first for gate in group), -beyond[id(group)]))
+    return sorted(found, key=lambda group: (all(each is not first for each in group), -max(map(beyond_limits, group))))
 
 
 def values_line(report: Report, most: int = 4) -> str:

@@ -22,6 +22,7 @@ from rankgate.renderers.dashboards.values import (
     GateSet,
     Known,
     Point,
+    Questions,
     Release,
     ShownRun,
     Span,
@@ -77,11 +78,12 @@ def gate_set(
     tags: Sequence[Tag] = (),
     spans: Sequence[Span] = (),
     unscored: Sequence[str] = (),
+    questions: Questions | None = None,
 ) -> GateSet:
     """The values of one page: its criteria's name, the file that it is written to, and its store without secrets.
 
     `remembered` is what the store holds up to today. `tags` are the repository's releases, `unscored` says what could
-    not be rescored.
+    not be rescored, `questions` are for the difference of two runs.
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
@@ -103,6 +105,7 @@ def gate_set(
         releases=tuple(releases),
         spans=tuple(span for span in spans if span.last > first and (span.since or "") <= shown.date),
         unscored=unscored,
+        questions=questions,
     )
 
 

@@ -177,6 +177,19 @@ class Curve(_Part, frozen=True, kw_only=True):
         return self.points[-1].value if self.points else None
 
 
+class Questions(_Part, frozen=True, kw_only=True):
+    """Shares and scores question by question, by today's gold set, of the newest stored runs that a page has room for.
+
+    `columns` has by run and metric two letters a question of `ids`: the value in thousandths to the base 36, or `--`
+    where there is none. `depths` are by run; only runs of one depth compare. `more` runs have no room.
+    """
+
+    ids: Sequence[str]
+    columns: Mapping[str, Mapping[str, str]]
+    depths: Mapping[str, int]
+    more: int = 0
+
+
 class GateSet(_Part, frozen=True, kw_only=True):
     """One page: what a criteria file gates, over the life of its baseline store. Runs stand oldest first."""
 
@@ -191,6 +204,7 @@ class GateSet(_Part, frozen=True, kw_only=True):
     releases: tuple[Release, ...]
     spans: tuple[Span, ...]
     unscored: Sequence[str] = ()  # what `--metrics` asked for and could not be rescored
+    questions: Questions | None = None
 
 
 class Dashboard(_Part, frozen=True, kw_only=True):

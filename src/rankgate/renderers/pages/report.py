@@ -25,7 +25,7 @@ from rankgate.renderers.pages.trend_chart import trend_of
 from rankgate.renderers.what_differs import differences_line, plain
 
 MAX_PROBLEMS = 200
-MAX_GATES = 200
+OPEN_GATES, MAX_GATES = 12, 200  # rows that stand open, and in all
 MAX_CHANGES = 100
 MAX_MOVES = 100
 ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
@@ -83,7 +83,8 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         icons=ICONS,
         problems=[one_line(problem, 1000) for problem in report.problems[:MAX_PROBLEMS]],
         more_problems=max(0, len(report.problems) - MAX_PROBLEMS),
-        gates=phrases.foremost(report, MAX_GATES),
+        gates=phrases.foremost(report, OPEN_GATES),
+        folded_gates=phrases.foremost(report, MAX_GATES, after=OPEN_GATES),
         more_gates=max(0, len(phrases.shown_gates(report)) - MAX_GATES),
         drift=[gate for gate in report.gates if gate.since is not None],
         notes=[visible(text) for text in notes if text],
