@@ -43,7 +43,7 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
     anchors = [replace(each, name=text) for each in history[:1]]
     waiver = Waiver(gate=text, segment=text, up_to=0.1, expires=TODAY, issue="https://e.example/", reason=text, by=text)
     runs = [each.id for each in history]
-    columns = {run: {"recall@1": "rs" * number + "00" * (3 - number) + "--"} for number, run in enumerate(runs[:4])}
+    columns = {run: {"recall@1": "3e8" * number + "000" * (3 - number) + "---"} for number, run in enumerate(runs[:4])}
     depths = {run: 10 if number < 3 else 5 for number, run in enumerate(runs[:4])}
     ids = [f"{text} {number}" for number in range(4)]
     found = gate_set(
@@ -54,9 +54,8 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
         Shown(metrics=parse_metrics("recall@1,ndcg@10"), limits={"recall@1": [0.7]}, date=TODAY, limit=500),
         tags=[Tag(text, sha("2"), TODAY), Tag(f"v1{text}", sha("none"), TODAY)],
         spans=spans_of([Version(day=days_after(TODAY, -2), waivers=(waiver,))], {text: parse_metric("recall@1")}),
-        unscored=[text],
-        questions=Questions(ids=ids, columns=columns, depths=depths, more=1),
     )
+    found = replace(found, unscored=[text], questions=Questions(ids=ids, columns=columns, depths=depths, more=1))
     return Dashboard(date=TODAY, repository="https://git.example/acme/search", sets=(found,))
 
 

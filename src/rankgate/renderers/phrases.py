@@ -10,6 +10,7 @@ from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Diagnosis, GateResult, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict, worst
+from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import (
     confidence_text,
     count_text,
@@ -52,6 +53,19 @@ CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.BETTER: ("better", "a relevant document came into the first k"),
     Cause.FINE: ("fine", "all relevant documents are in the first k"),
     Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no relevant document"),
+}
+
+
+# What a waiver does.
+WAIVER_STATES: dict[WaiverState, str] = {
+    "in_force": "in force: it lets the violation pass, as a warning",
+    "expiring": "in force, and expires within two weeks",
+    "too_small": "too small: the violation is larger than it covers",
+    "expired": "expired, and counts no longer",
+    "unused": "not used: nothing is violated",
+    "unknown": "names no segment of this gate",
+    "hard_check": "does not count: single questions fail, which no waiver covers",
+    "not_judged": "does not count: the gate could not be judged",
 }
 
 
@@ -174,6 +188,12 @@ def others(report: Report) -> list[GateResult]:
     """The gates that are shown and did not decide."""
     calm = report.verdict is Verdict.PASS
     return [gate for gate in shown_gates(report) if calm or gate.verdict is not report.verdict]
+
+
+def shared_metrics(report: Report) -> set[str]:
+    """The metrics that several gates look at."""
+    counts = Counter(gate.metric for gate in report.gates if gate.is_main)
+    return {metric for metric, count in counts.items() if count > 1}
 
 
 def others_line(report: Report, *, every: bool = False) -> str:

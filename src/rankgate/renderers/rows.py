@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -42,14 +41,8 @@ def gate_row(gate: GateResult, report: Report) -> str:
 
 def group_rows(report: Report, groups: Sequence[Sequence[GateResult]]) -> list[str]:
     """A row a group of results of one gate: that over all questions, or else the worst, with its worst segments."""
-    shared = _shared(report)
+    shared = phrases.shared_metrics(report)
     return [_row(group, report, shared=group[0].metric in shared) for group in groups]
-
-
-def _shared(report: Report) -> set[str]:
-    """The metrics that several gates look at."""
-    counts = Counter(gate.metric for gate in report.gates if gate.is_main)
-    return {metric for metric, count in counts.items() if count > 1}
 
 
 def _row(group: Sequence[GateResult], report: Report, *, shared: bool) -> str:
@@ -126,7 +119,7 @@ def reasons_to_say(
     report: Report, gates: Sequence[GateResult], *, beyond_rows: bool = False
 ) -> Iterator[Callable[[], str]]:
     """The same, each put into words only when it is called; `beyond_rows` leaves out what the row of the gate says."""
-    first, shared = headline_gate(report), _shared(report)
+    first, shared = headline_gate(report), phrases.shared_metrics(report)
     for gate in gates:
         if gate.verdict not in (Verdict.FAIL, Verdict.WARN):
             continue

@@ -67,12 +67,12 @@ def test_values_question_by_question_are_those_of_the_newest_runs_that_fit(
     found = stored.questions(records)
     assert found.ids == [f"q{number}" for number in range(10)]
     assert found.columns == {
-        new: {"recall@1": "rs" * 6 + "00" * 4, "mrr": "rs" * 6 + "dw" * 4},
-        old: {"recall@1": "rs" * 8 + "00" * 2, "mrr": "rs" * 8 + "dw" * 2},
+        new: {"recall@1": "3e8" * 6 + "000" * 4, "mrr": "3e8" * 6 + "1f4" * 4},
+        old: {"recall@1": "3e8" * 8 + "000" * 2, "mrr": "3e8" * 8 + "1f4" * 2},
     }
-    assert (int("rs", 36), int("dw", 36), found.more) == (1000, 500, 0)
+    assert (0x3E8, 0x1F4, found.more) == (1000, 500, 0)
     assert found.depths == {new: records[1].depth, old: records[0].depth}
-    monkeypatch.setattr("rankgate.renderers.dashboards.collect.MAX_EMBEDDED", 79)
+    monkeypatch.setattr("rankgate.renderers.dashboards.collect.MAX_EMBEDDED", 119)
     assert (list(stored.questions(records).columns), stored.questions(records).more) == ([new], 1)
 
 

@@ -23,9 +23,9 @@ from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Sourc
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverUse
 from rankgate.renderers.escape import visible
-from rankgate.renderers.pages.report import MAX_CHANGES, MAX_GATES, WAIVER_STATES, render_report
+from rankgate.renderers.pages.report import MAX_CHANGES, MAX_GATES, render_report
 from rankgate.renderers.pages.trend_chart import trend_of
-from rankgate.renderers.phrases import ceiling_text
+from rankgate.renderers.phrases import WAIVER_STATES, ceiling_text
 
 
 class Read(HTMLParser):

@@ -7,7 +7,6 @@ intervals, and to compare runs.
 from __future__ import annotations
 
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, chain, count
@@ -35,8 +34,7 @@ from rankgate.renderers.dashboards.repository import releases, waiver_versions, 
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Questions, Tag
 from rankgate.renderers.escape import one_line
 
-MAX_EMBEDDED = 2_000_000  # letters of values question by question in a page
-_DIGITS = string.digits + string.ascii_lowercase
+MAX_EMBEDDED = 3_000_000  # letters of values question by question in a page
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,17 +93,9 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
         if request.metrics:
             raise
         unscored = [f"Runs could not be compared: {error}"]
-    return gate_set(
-        criteria.name,
-        page,
-        redacted(place),
-        remembered,
-        shown,
-        tags=tags,
-        spans=spans_of(waiver_versions(criteria), {gate.name: gate.metric for gate in criteria.gates}),
-        unscored=unscored,
-        questions=questions,
-    )
+    spans = spans_of(waiver_versions(criteria), {gate.name: gate.metric for gate in criteria.gates})
+    found = gate_set(criteria.name, page, redacted(place), remembered, shown, tags=tags, spans=spans)
+    return replace(found, unscored=unscored, questions=questions)
 
 
 def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:
@@ -199,7 +189,9 @@ class Rankings:
                 if value := estimate(column, metric, scores.clusters, scores.weights, ends=ends):
                     values[metric.name] = Known(value.value, value.ci)
                 if metric.unit in (Unit.SHARE, Unit.SCORE) and Need.VERDICTS not in metric.needs:
-                    self._columns.setdefault(record.id, {})[metric.name] = "".join(map(_thousandths, column))
+                    self._columns.setdefault(record.id, {})[metric.name] = "".join(
+                        "---" if value is None else f"{round(1000 * value):03x}" for value in column
+                    )
         return self._held[place]
 
     def _as_far_as_possible(self, record: Record, plan: Plan, others: Counter[str]) -> dict[str, Scores]:
@@ -219,11 +211,3 @@ class Rankings:
                 return {}
         parts = (self._as_far_as_possible(record, replace(plan, metrics=[each]), others) for each in plan.metrics)
         return {name: value for part in parts for name, value in part.items()}
-
-
-def _thousandths(value: float | None) -> str:
-    """As `Questions` has it."""
-    if value is None:
-        return "--"
-    first, second = divmod(round(1000 * value), 36)
-    return _DIGITS[first] + _DIGITS[second]

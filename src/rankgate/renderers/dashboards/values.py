@@ -180,7 +180,7 @@ class Curve(_Part, frozen=True, kw_only=True):
 class Questions(_Part, frozen=True, kw_only=True):
     """Shares and scores question by question, by today's gold set, of the newest stored runs that a page has room for.
 
-    `columns` has by run and metric two letters a question of `ids`: the value in thousandths to the base 36, or `--`
+    `columns` has by run and metric three letters a question of `ids`: the value in thousandths, hexadecimal, or `---`
     where there is none. `depths` are by run; only runs of one depth compare. `more` runs have no room.
     """
 

@@ -15,7 +15,7 @@ const differences = (metric, way, a, b) => {
   const [before, after] = [a, b].map((run) => data.columns[run]?.[metric]);
   if (!before || !after) return "This page has no values question by question of both runs by this metric; the command lists them.";
   if (data.depths[a] !== data.depths[b]) return "The runs were stored to different depths; the command compares them to the smaller.";
-  const value = (column, row) => parseInt(column.slice(2 * row, 2 * row + 2), 36) / 1000;
+  const value = (column, row) => parseInt(column.slice(3 * row, 3 * row + 3), 16) / 1000;
   const rows = data.ids.map((id, row) => ({ id, before: value(before, row), after: value(after, row) }));
   const both = rows.filter((row) => !Number.isNaN(row.before + row.after));
   return both.sort((one, other) => way * (one.after - one.before - (other.after - other.before)));

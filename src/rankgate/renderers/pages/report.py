@@ -11,7 +11,6 @@ from rankgate.model.lineage import lineage_note
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Unit
-from rankgate.model.waiver_use import WaiverState
 from rankgate.renderers import phrases
 from rankgate.renderers.answer_rows import answer_lines, fate, loss_values, lost_answers
 from rankgate.renderers.base_changes import changes
@@ -29,17 +28,6 @@ OPEN_GATES, MAX_GATES = 12, 200  # rows that stand open, and in all
 MAX_CHANGES = 100
 MAX_MOVES = 100
 ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
-
-WAIVER_STATES: dict[WaiverState, str] = {
-    "in_force": "in force: lets the violation pass",
-    "expiring": "in force, and ends within two weeks",
-    "too_small": "without effect: the violation is larger than its ceiling",
-    "expired": "without effect: expired",
-    "unused": "unused: nothing is violated",
-    "unknown": "without effect: there is no such gate or segment",
-    "hard_check": "without effect: single questions fail, which no waiver covers",
-    "not_judged": "unknown: nothing was judged",
-}
 
 
 def render_report(report: Report, *, judged: bool = True) -> str:
@@ -114,7 +102,6 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         phrases=phrases,
         wording=wording,
         lineage_note=lineage_note,
-        waiver_states=WAIVER_STATES,
         about_of=about_of,
         count=wording.count_text,
         sentences=sentences,
@@ -128,5 +115,4 @@ def about_of(gate: GateResult, report: Report) -> list[tuple[str, str]]:
         return [("only", one_line(gate.segment, 80)), *by]
     if gate.since is not None:
         return [("since", one_line(gate.since, 80)), *by]
-    several = sum(each.is_main and each.metric == gate.metric for each in report.gates) > 1
-    return [*([("gate", one_line(gate.name, 80))] if several else []), *by]
+    return [*([("gate", one_line(gate.name, 80))] if gate.metric in phrases.shared_metrics(report) else []), *by]

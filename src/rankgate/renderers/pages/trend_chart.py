@@ -139,13 +139,9 @@ def spec_of(curve: Curve, shown: GateSet, width: int) -> dict[str, Any]:
     y = {"field": "v", "type": "quantitative", "title": None, "scale": {"zero": False, "padding": 8}, "axis": axis}
     limits = layer("rule", {"y": y}, [{"v": limit} for limit in curve.limits], color="var(--fail)", strokeDash=[2, 3])
     spans = [span for span in shown.spans if span.metric and span.metric.name == curve.metric]
-    around = [*_bands(spans, x, start, end), *_releases(shown, x, width)]
-    layers = [
-        *around,
-        *([limits] if curve.limits else []),
-        *_accepted(curve, {"x": x, "y": y}, end),
-        *_points(curve, {"x": x, "y": y}),
-    ]
+    place = {"x": x, "y": y}
+    layers = [*_bands(spans, x, start, end), *_releases(shown, x, width), limits, *_accepted(curve, place, end)]
+    layers = [each for each in layers if each["data"]["values"]] + _points(curve, place)
     return {"width": width, "height": 260 if width == WIDE else 220, "layer": layers}
 
 
@@ -190,15 +186,10 @@ def _accepted(curve: Curve, place: dict[str, Any], end: float) -> list[dict[str,
     steps = [{"t": _ms(at), "v": value} for at, value in curve.steps]
     steps += [{"t": _ms(end), "v": curve.steps[-1][1]}] if curve.steps else []
     rings = [{"t": _ms(point.run.at), "v": point.value} for point in curve.points if point.run.accepted]
-    layers: list[dict[str, Any]] = []
-    if steps:
-        looks = {"interpolate": "step-after", "color": BEFORE, "strokeDash": [6, 3], "clip": True}
-        layers.append(layer("line", place, steps, **looks))
-    if rings:
-        size = 160 if len(rings) <= _MANY else 60
-        looks = {"shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2, "size": size}
-        layers.append(layer("point", place, rings, **looks))
-    return layers
+    looks = {"interpolate": "step-after", "color": BEFORE, "strokeDash": [6, 3], "clip": True}
+    size = 160 if len(rings) <= _MANY else 60
+    ring = {"shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2, "size": size}
+    return [layer("line", place, steps, **looks), layer("point", place, rings, **ring)]
 
 
 def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -> list[dict[str, Any]]:
@@ -209,18 +200,14 @@ def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -
         if span.first is not None and span.first < end and span.last > start
     ]
     ends = [{"t": _ms(span.last)} for span in spans if start <= span.last <= end]
-    layers: list[dict[str, Any]] = []
-    if bands:
-        layers.append(layer("rect", {"x": x, "x2": {"field": "end"}}, bands, color="var(--warn)", opacity=0.13))
-    if ends:
-        layers.append(layer("rule", {"x": x}, ends, color="var(--warn)", strokeDash=[1, 3]))
-    return layers
+    return [
+        layer("rect", {"x": x, "x2": {"field": "end"}}, bands, color="var(--warn)", opacity=0.13),
+        layer("rule", {"x": x}, ends, color="var(--warn)", strokeDash=[1, 3]),
+    ]
 
 
 def _releases(shown: GateSet, x: dict[str, Any], width: int) -> list[dict[str, Any]]:
     """A line each, and the names of as many as have room above the chart, the newest first."""
-    if not shown.releases:
-        return []
     start, end = domain(shown)
     left = float("inf")
     named: list[dict[str, Any]] = []
