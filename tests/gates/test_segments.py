@@ -14,7 +14,7 @@ from rankgate.errors import RankgateError
 from rankgate.gates.decide import decide
 from rankgate.gates.segments import decide_segments, refuse_unknown
 from rankgate.metrics.names import parse_metric
-from rankgate.model.headline import paradoxes
+from rankgate.model.headline import paradox_of
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Scores, Verdict
@@ -251,7 +251,19 @@ def whole(now: Sequence[float], before: Sequence[float]) -> GateResult:
 )
 def test_simpsons_paradox(now: list[float], before: list[float], *, named: bool) -> None:
     parts = judged(SegmentRule(by=("lang",), **limits(None, 0.5)), TAGS, now, before)
-    assert paradoxes([whole(now, before), *parts.values()]) == (["the gate"] if named else [])
+    assert bool(paradox_of([whole(now, before), *parts.values()])) is named
+
+
+def test_thirty_segments_name_no_paradox_by_chance() -> None:
+    """Six lost of 40 are certain alone, and not among thirty, whatever decides; twelve are."""
+    tags = [[f"lang:{number:02}"] for number in range(30) for _ in range(40)]
+    rule = SegmentRule(by=("lang",), **limits(None, 0.5))
+    for lost_here, named in ((6, False), (12, True)):
+        now, before = [0.0] * lost_here + [1.0] * (1200 - lost_here), [1.0] * (1200 - lost_here) + [0.0] * lost_here
+        for evidence in Evidence:
+            parts = judged(rule, tags, now, before, evidence)
+            assert parts["lang:00"].fell
+            assert bool(paradox_of([whole(now, before), *parts.values()])) is named
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.criteria.waivers import Waiver
@@ -17,7 +17,7 @@ from rankgate.model.values import Verdict
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.collect import page_names
-from rankgate.renderers.dashboards.values import Dashboard, GateSet, Tag
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Questions, Tag
 from rankgate.renderers.pages.dashboard import site_of
 
 TODAY = "2026-03-01"
@@ -42,6 +42,10 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
     accepted = [replace(each, reason=text, by=text) for each in history[::4]]
     anchors = [replace(each, name=text) for each in history[:1]]
     waiver = Waiver(gate=text, segment=text, up_to=0.1, expires=TODAY, issue="https://e.example/", reason=text, by=text)
+    runs = [each.id for each in history]
+    columns = {run: {"recall@1": "3e8" * number + "000" * (3 - number) + "---"} for number, run in enumerate(runs[:4])}
+    depths = {run: 10 if number < 3 else 5 for number, run in enumerate(runs[:4])}
+    ids = [f"{text} {number}" for number in range(4)]
     found = gate_set(
         text,
         page_names([text])[0],
@@ -50,8 +54,8 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
         Shown(metrics=parse_metrics("recall@1,ndcg@10"), limits={"recall@1": [0.7]}, date=TODAY, limit=500),
         tags=[Tag(text, sha("2"), TODAY), Tag(f"v1{text}", sha("none"), TODAY)],
         spans=spans_of([Version(day=days_after(TODAY, -2), waivers=(waiver,))], {text: parse_metric("recall@1")}),
-        unscored=[text],
     )
+    found = replace(found, unscored=[text], questions=Questions(ids=ids, columns=columns, depths=depths, more=1))
     return Dashboard(date=TODAY, repository="https://git.example/acme/search", sets=(found,))
 
 
@@ -95,7 +99,7 @@ def test_text_that_anyone_may_have_written_is_only_ever_text(
     for page, events in opened(chromium, tmp_path, dashboard(6, HOSTILE), bypass_csp=bypass):
         assert page.evaluate("typeof hacked") == "undefined"
         assert page.locator("img, iframe, [onload], [onerror]").count() == 0
-        assert page.locator("script").count() == (not page.url.endswith("index.html")), "ours alone"
+        assert page.locator("script").count() == 2 * (not page.url.endswith("index.html")), "ours and its data alone"
         links = page.evaluate("[...document.links].map(link => link.protocol)")
         assert set(links) <= {"file:", "https:"}
         shown = page.inner_text("body")
@@ -181,6 +185,7 @@ def test_a_point_names_its_run_and_two_that_are_chosen_say_how_to_compare_them(
         if not page.url.endswith(gate_set_.page):
             continue
         curve = page.locator(".curve").first
+        expect(curve.locator(".diff")).to_be_hidden()
         panel = curve.locator(".picked")
         assert panel.inner_text().startswith("Point at a run")
         curve.locator(f'.wide g[data-run="{third.id}"] path').hover()
@@ -192,11 +197,33 @@ def test_a_point_names_its_run_and_two_that_are_chosen_say_how_to_compare_them(
         lines = panel.inner_text().splitlines()
         assert [line.split(",")[0] for line in lines[:2]] == [second.date, third.date]
         assert (lines[2].split(" was ")[0], lines[-1]) == ("not compared (+10.0 pp)", command)
+        said = "By today's gold set 3 questions have a value in both; each counting once, the change is "
+        assert lines[3] == f"{said}+33.3 pp."
+        expect(curve.locator(".diff h4")).to_have_text(["0 got worse", "1 got better"])
+        expect(curve.locator(".diff li")).to_have_text(["main 1 0.000 → 1.000"])
         choose(curve, first.id)
         choose(curve, third.id)
         assert "Not neighbours" in panel.inner_text()
         assert f"diff {first.id} {third.id} " in panel.inner_text()
+        expect(curve.locator(".diff li")).to_have_text(["main 0 0.000 → 1.000", "main 1 0.000 → 1.000"])
         assert curve.locator(".wide g.chosen").count() == 2
+        assert events == []
+
+
+def test_runs_that_do_not_compare_question_by_question_say_why(chromium: Browser, tmp_path: Path) -> None:
+    """Another depth, no rankings, and a metric of which the page has no values."""
+    shown = dashboard(5)
+    *_, third, fourth, fifth = (run.record.id for run in shown.sets[0].runs)
+    for page, events in opened(chromium, tmp_path, shown):
+        if page.url.endswith("index.html"):
+            continue
+        for number, runs, why in ((0, (third, fourth), "different depths"), (0, (fourth, fifth), "no values question")):
+            curve = page.locator(".curve").nth(number)
+            for run in runs:
+                curve.locator(f'button[data-run="{run}"]').dispatch_event("click")
+            expect(curve.locator(".picked")).to_contain_text(why)
+            assert curve.locator(".diff li").count() == 0
+        assert "those of 1 older one are compared by rankgate baseline diff alone" in page.inner_text("main")
         assert events == []
 
 

@@ -17,7 +17,7 @@ from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.details import Cause, fate_of
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Direction, Gold, Interval, Sample, Scores, Verdict
+from rankgate.model.values import TOLERANCE, Gold, Sample, Scores, Verdict
 from rankgate.statistics.chance import at_least
 
 LEVEL = 0.01  # one-sided, of every test here
@@ -86,14 +86,8 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
             new = candidate.outlines.get(sample.query_id)
             moved = document_moves(sample, old, new)
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
-    proven = excludes_zero(gate.delta_ci, metric.direction)
+    proven = metric.direction.certain(gate.delta_ci) < 0
     return Case(metric=metric, samples=samples, worse=worse, proven=proven)
-
-
-def excludes_zero(ci: Interval | None, direction: Direction) -> bool:
-    """Whether the interval of a change lies on the side of the worse."""
-    _, best = direction.upright(ci)
-    return best is not None and best < 0
 
 
 def speaks(gate: GateResult) -> bool:

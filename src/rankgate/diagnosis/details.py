@@ -36,7 +36,7 @@ from rankgate.model.details import (
 )
 from rankgate.model.report import GateResult, Segment
 from rankgate.model.tags import rows_by_tag
-from rankgate.model.values import CONFIDENCE, Evidence, EvidenceState, Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, MatchedQuery, Need, Ranking, Sample, Scores
 from rankgate.statistics.chance import holm
 
 MAX_TAGS = 40  # with a row and curves of their own
@@ -179,8 +179,7 @@ def _judged(gates: Sequence[GateResult], weighted: Collection[str]) -> dict[tupl
 
 def _counts(gate: GateResult | None) -> bool:
     """Whether the gate's own interval is the one to show: of a segment it has to be corrected for their number."""
-    corrects = gate is not None and gate.evidence is Evidence.PROVEN_HARM and gate.limit is not None
-    return gate is not None and (gate.segment is None or (corrects and not gate.too_small))
+    return gate is not None and (gate.segment is None or (gate.corrects and not gate.too_small))
 
 
 def _panel(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from rankgate.diagnosis import causes
-from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, excludes_zero, fell, floor_broken, of_list, speaks
+from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, fell, floor_broken, of_list, speaks
 from rankgate.diagnosis.listings import Lists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
@@ -148,7 +148,7 @@ def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Sco
             x if each.tag in tags.get(query, ()) else None for query, x in zip(candidate.query_ids, now, strict=True)
         ]
         pairs = compare(case.metric, part, before, clusters=candidate.clusters)
-        if pairs is not None and excludes_zero(pairs.ci, case.metric.direction):
+        if pairs is not None and case.metric.direction.certain(pairs.ci) < 0:
             return each
     return None
 
@@ -181,7 +181,7 @@ def _those(count: int, case: Case, one: str, many: str) -> str:
 
 def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
     """The stage that took most of the added time, if the sign test and the interval of its mean say that it rose."""
-    if "stage" in metric.parameters() or not excludes_zero(gate.delta_ci, gate.direction):
+    if "stage" in metric.parameters() or gate.direction.certain(gate.delta_ci) >= 0:
         return []  # a gate of one stage says it already
     rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}  # and others, which have names of their own
     for query, new in candidate.matched.items():

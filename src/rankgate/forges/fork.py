@@ -72,10 +72,12 @@ def judge_fork(
         note = work.counts.get(pull.number)
         report = replace(judged, fork_runs="trusted", notes=[*judged.notes, note]) if note else judged
         found[pull.number] = Judged(replace(work.context, pull=pull), report, at_base.template(pull))
-        severity = [SEVERITY_ORDER.index(each.report.verdict) if each.report else -1 for each in found.values()]
-        ranked = sorted(zip(severity, found.values(), strict=True), key=lambda each: each[0], reverse=True)
-        write_atomic(left, msgspec.json.encode([each for _, each in ranked]))
+        write_atomic(left, msgspec.json.encode(sorted(found.values(), key=_severity, reverse=True)))
     return told
+
+
+def _severity(each: Judged) -> int:
+    return SEVERITY_ORDER.index(each.report.verdict) if each.report else -1
 
 
 def publish_each(client: Client, found: Sequence[Judged], settings: Settings, ended: Report) -> Told:

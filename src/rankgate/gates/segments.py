@@ -20,7 +20,6 @@ from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, 
 from rankgate.metrics.estimates import attainable, defined_only, level, unequal_only
 from rankgate.metrics.matching import match
 from rankgate.model.answers import JudgeState
-from rankgate.model.headline import fell
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import (
@@ -63,14 +62,20 @@ def _by_rule(
         if (limits := rule.limits_of(name)) is not None
     ]
     judged = [part for part in parts if part.size >= rule.min_queries]
-    provable = [part for part in judged if part.provable and gate.evidence is Evidence.PROVEN_HARM]
-    corrected = _corrected(gate, provable)
+    corrects, provable = gate.evidence is Evidence.PROVEN_HARM, [part for part in judged if part.provable]
+    corrected = _corrected(gate, provable) if corrects else _corrected_drops(gate, provable)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
-        found = decide(part.gate.model_copy(update={"confidence": confidence}), part.candidate, part.baseline)
-        alone = found if confidence == gate.confidence else decide(part.gate, part.candidate, part.baseline)
-        concluded = part.concluded(found, among=len(corrected), enough=part in judged)
-        yield replace(concluded, fell=fell(alone, certain=True))
+        alone = sure = decide(part.gate, part.candidate, part.baseline)
+        if confidence != gate.confidence and (corrects or _fell(alone)):
+            sure = decide(part.gate.model_copy(update={"confidence": confidence}), part.candidate, part.baseline)
+        found, among = (sure, len(corrected)) if corrects else (alone, 0)
+        concluded = part.concluded(found, among=among, enough=part in judged)
+        yield replace(concluded, fell=_fell(alone), surely_fell=part.name in corrected and _fell(sure))
+
+
+def _fell(result: GateResult) -> bool:
+    return result.n_pairs > 0 and result.direction.certain(result.delta_ci) < 0
 
 
 class _Part:
@@ -124,6 +129,17 @@ def _corrected(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, float]:
     return holm(levels, (1 - gate.confidence) / tests, len(levels))
 
 
+def _corrected_drops(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, float]:
+    """The same where single segments are judged without a correction: the confidence at which they surely fell."""
+    levels: dict[str | None, float] = {part.name: _drop_level(gate.metric, part) for part in parts if part.baseline}
+    return holm(levels, 1 - gate.confidence, len(levels))
+
+
+def _drop_level(metric: Metric, part: _Part) -> float:
+    pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise) if part.baseline else None
+    return pairs.level() if pairs else 1.0
+
+
 def _levels(metric: Metric, part: _Part) -> Iterator[float]:
     """The levels at which the segment's value is proven below its threshold, and a drop to be one; 1.0 for neither."""
     if part.gate.threshold is not None:
@@ -136,8 +152,7 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
         found = level(values, metric, part.gate.threshold, side, clusters, ends, unequal_only(weights, column), before)
         yield 1.0 if found is None else found
     if part.gate.regression_max is not None and part.baseline is not None:
-        pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise)
-        yield pairs.level() if pairs else 1.0
+        yield _drop_level(metric, part)
 
 
 def with_hard_checks(

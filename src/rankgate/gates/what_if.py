@@ -20,7 +20,6 @@ from rankgate.model.details import WhatIf
 from rankgate.model.report import GateResult
 from rankgate.model.values import LINE_KEYS, TOLERANCE, Evidence, Gold, Need, Scores
 
-CUTOFFS = (1, 5, 10)  # beside the gate's own, of those that curves were scored at
 MOST, ONE_BY_ONE = 50, 10  # questions; where only a trial tells whether one more helps, fewer are tried
 MAX_CARRIED = 20  # violated rows whose questions are looked for, gates first
 _KEYS = ("value", "ci", "delta", "delta_ci", "exact", "confidence", "verdict", "too_small", "reasons", "doubts")
@@ -32,7 +31,7 @@ _Judged = tuple[Gate, _Sides, GateResult]
 def what_if_of(
     criteria: Criteria, gold: Gold, results: Sequence[GateResult], depth: int | None, sides: _Sides, swept: Columns
 ) -> WhatIf:
-    """Each gate of the public part with its numbers by cut-off: its own, and `CUTOFFS` within the `depth`.
+    """Each gate of the public part with its numbers by cut-off: its own, and those of the curves within the `depth`.
 
     By cut-off there are the whole and all segments at the gate's confidence, then by rule the segments as Holm corrects
     them; nothing where a model judges, or where what has no value now puts in doubt what holds.
@@ -48,7 +47,7 @@ def what_if_of(
             cutoffs = {}
         for other in swept.metrics if cutoffs else ():
             alike = other != metric and replace(other, cutoff=metric.cutoff) == metric
-            if alike and isinstance(k := other.cutoff, int) and k in CUTOFFS and k <= (depth or k):
+            if alike and isinstance(k := other.cutoff, int) and k <= (depth or k):
                 its = gate.model_copy(update={"metric": other})
                 cutoffs[other.name] = _at(its, gold, _swept(other.name, k, *sides, swept))[1]
         single = bool(gate.must_pass) or gate.max_lost_queries is not None

@@ -71,10 +71,10 @@ class PanelValue(msgspec.Struct, frozen=True, kw_only=True):
         """Which way it went beyond doubt: the interval, or the exact test, excludes zero; `same` where it reads ±0."""
         if self.delta is not None and vanishes(self.delta, unit):
             return "same"
-        low, high = direction.upright(self.delta_ci)
-        if (high is not None and high < 0) or (self.exact and self.exact.p < (1 - self.confidence) / 2):
+        certain = direction.certain(self.delta_ci)
+        if certain < 0 or (self.exact and self.exact.p < (1 - self.confidence) / 2):
             return "worse"
-        return "better" if low is not None and low > 0 else "unclear"
+        return "better" if certain > 0 else "unclear"
 
 
 class PanelRow(msgspec.Struct, frozen=True, kw_only=True):

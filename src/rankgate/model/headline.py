@@ -74,7 +74,7 @@ def _parts(report: Report) -> tuple[str, str, str]:
     """The frame that the verdict gives, the reason that it is filled with, and where part and whole differ."""
     deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
     first = headline_gate(report)
-    paradox = _paradox(report.gates)
+    paradox = paradox_of(report.gates)
     match report.verdict:
         case Verdict.PASS:
             whole = sum(gate.segment is None for gate in report.gates)
@@ -99,11 +99,12 @@ def _parts(report: Report) -> tuple[str, str, str]:
             assert_never(report.verdict)
 
 
-def _paradox(results: Sequence[GateResult]) -> str:
-    """Simpson's paradox, named: the whole does not show what a part lost."""
-    results = [result for result in results if result.judged_by is None]
-    gates = {result.name: result.metric for result in results}
-    metrics = " and ".join(dict.fromkeys(gates[name] for name in paradoxes(results)))
+def paradox_of(results: Sequence[GateResult]) -> str:
+    """Simpson's paradox, named: the whole does not show what a part surely lost, corrected for how many there are."""
+    own = [result for result in results if result.judged_by is None]
+    lower = {each.name for each in own if not each.segment and each.direction.sign * (each.delta or 0.0) < -TOLERANCE}
+    whole = {each.name for each in own if not each.segment} - lower
+    metrics = " and ".join(dict.fromkeys(each.metric for each in own if each.surely_fell and each.name in whole))
     return f" {metrics} fell for one part of the questions and not over all (Simpson's paradox)." if metrics else ""
 
 
@@ -144,21 +145,3 @@ def more_text(report: Report, first: GateResult | None) -> str:
     counts += [count_text(gates, "more gate")] * bool(gates)
     verb = f"{'fail' if report.verdict is Verdict.FAIL else 'warn'}{'s' * (parts + gates == 1)}"
     return f"; {' and '.join(counts)} {verb}" if counts else ""
-
-
-def paradoxes(results: Sequence[GateResult]) -> list[str]:
-    """Gates whose metric certainly fell in a segment and not over all questions (Simpson's paradox), by name."""
-    whole = {result.name: result for result in results if result.segment is None}
-    parts = (part for part in results if part.segment is not None and part.name in whole)
-    names = (part.name for part in parts if fell(part, certain=True) and not fell(whole[part.name], certain=False))
-    return list(dict.fromkeys(names))
-
-
-def fell(result: GateResult, *, certain: bool) -> bool:
-    """Whether the metric is worse than in the baseline, or is so by the whole interval."""
-    if result.delta is None or result.n_pairs == 0:
-        return False
-    if not certain:
-        return result.direction.sign * result.delta < -TOLERANCE
-    _, best = result.direction.upright(result.delta_ci)
-    return best is not None and best < 0

@@ -88,11 +88,12 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     regression check had nothing to compare with, or not_comparable where another judge gave the baseline's values.
     `only_inconclusive` marks a warning for nothing but what could not be proven. `since` is the anchor where the result
     is about the drift from it. `segment` is the tag, or tags, whose queries the result is about; None for all, and
-    `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change,
-    uncorrected, is on the worse side of zero. `queries` are those that must pass and do not. `violation` is how far the
-    gate lies beyond its limits (the larger, where it breaks both), None where it breaks none; `hard_check_failed` says
-    that it fails for single questions, whatever its limits; `doubts` is how many of the last `reasons` would only warn
-    by themselves; `waived` who lets the violation pass. `judged_by` marks a result by the base's criteria or gold set
+    `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change is on
+    the worse side of zero, `surely_fell` that it is so when corrected for the number of segments (Holm). `queries` are
+    those that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
+    both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
+    `doubts` is how many of the last `reasons` would only warn by themselves; `waived` who lets the violation pass.
+    `judged_by` marks a result by the base's criteria or gold set
     where that is the stricter one. `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
     is there where it failed at answers of the run. `standing` says how far people have checked that judge. Where value
     or change are in their units `value_raw` and `delta_raw` are as it saw them, and `assumption` says what the change
@@ -131,6 +132,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     only_inconclusive: bool = False
     too_small: bool = False
     fell: bool = False
+    surely_fell: bool = False
     violation: float | None = None
     hard_check_failed: bool = False
     waived: Waived | None = None
@@ -173,6 +175,11 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def is_main(self) -> bool:
         """Whether it is the gate's own row: over all queries, since the baseline, by the pull request's criteria."""
         return not (self.segment or self.since or self.judged_by)
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it limits the change of a segment and judges that by an interval corrected for how many there are."""
+        return bool(self.segment) and self.evidence is Evidence.PROVEN_HARM and self.limit is not None
 
     @property
     def within_noise(self) -> bool:

@@ -42,6 +42,11 @@ class Direction(Enum):
             return low, high
         return (None if high is None else -high), (None if low is None else -low)
 
+    def certain(self, ci: Interval | None) -> int:
+        """Of a change by its interval: −1 where all of it is for the worse, 1 where it is for the better, else 0."""
+        low, high = self.upright(ci)
+        return -1 if high is not None and high < 0 else int(low is not None and low > 0)
+
 
 class Unit(Enum):
     """How people read a value: a share in percent, a score from 0 to 1, a plain number, milliseconds."""

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from operator import attrgetter
 from traceback import walk_tb
 from typing import Any
 
 import jinja2
 
-from rankgate.model.report import Segment
 from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
-from rankgate.renderers import phrases, question_rows, rows, sections, segment_rows
+from rankgate.renderers import phrases, question_rows, rows, sections
 from rankgate.renderers.escape import cell, code, shorten, visible
 from rankgate.renderers.links import links_line
 
-
-def segment_tag(segment: Segment) -> str:
-    """The tag as the gold has it."""
-    return segment.tag
-
-
 # What templates call by their own names.
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
-    segment_tag,
     *(phrases.shown_gates, phrases.deciding, phrases.others, phrases.others_line, phrases.values_line),
     *(phrases.gate_baseline, phrases.gate_now, phrases.gate_now_interval, phrases.gate_change),
     *(phrases.gate_change_interval, phrases.gate_limit, phrases.gate_status, phrases.queries_line),
@@ -32,7 +25,7 @@ _FUNCTIONS: tuple[Callable[..., object], ...] = (
     *(rows.gate_row, rows.gate_rows, rows.reasons, rows.other_reasons, rows.first_look, rows.odd_line, rows.differs),
     *(rows.base_head, rows.base_items, rows.source_item, rows.compared, rows.command_block),
     *(question_rows.moved_line, question_rows.moved_questions, question_rows.move_item, question_rows.all_listed),
-    *(segment_rows.segment_head, segment_rows.segment_row),
+    *(rows.segment_head, rows.segment_row),
     *(sections.sections, sections.trend_head, sections.trend_rows, links_line),
 )
 
@@ -69,6 +62,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         amount=value_text,
         change=delta_text,
         count=count_text,
+        segment_tag=attrgetter("tag"),
         segments_line=partial(phrases.segments_line, spell=partial(code, limit=80)),
     )
     return environment

@@ -14,7 +14,7 @@ from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import listed, quoted, visible
-from rankgate.renderers.phrases import gate_change
+from rankgate.renderers.phrases import beyond_limits, gate_change
 
 MAX_SEGMENTS = 3
 
@@ -67,8 +67,7 @@ def findings_of(report: Report) -> list[Finding]:
 
 def _severity(gate: GateResult) -> tuple[bool, float, bool]:
     """What fails first, then what lies furthest beyond its limits, then what holds for all questions."""
-    allowed = gate.regression_max or 1.0
-    return gate.verdict is not Verdict.FAIL, -(gate.violation or 0.0) / allowed, gate.segment is not None
+    return gate.verdict is not Verdict.FAIL, -beyond_limits(gate), gate.segment is not None
 
 
 def _message(rows: Sequence[GateResult], base: BaseSide | None) -> str:

@@ -10,6 +10,7 @@ from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Diagnosis, GateResult, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict, worst
+from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import (
     confidence_text,
     count_text,
@@ -52,6 +53,19 @@ CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
     Cause.BETTER: ("better", "a relevant document came into the first k"),
     Cause.FINE: ("fine", "all relevant documents are in the first k"),
     Cause.NOTHING_RELEVANT: ("nothing to find", "the gold set names no relevant document"),
+}
+
+
+# What a waiver does.
+WAIVER_STATES: dict[WaiverState, str] = {
+    "in_force": "in force: it lets the violation pass, as a warning",
+    "expiring": "in force, and expires within two weeks",
+    "too_small": "too small: the violation is larger than it covers",
+    "expired": "expired, and counts no longer",
+    "unused": "not used: nothing is violated",
+    "unknown": "names no segment of this gate",
+    "hard_check": "does not count: single questions fail, which no waiver covers",
+    "not_judged": "does not count: the gate could not be judged",
 }
 
 
@@ -104,10 +118,9 @@ def change_interval_text(ci: Interval | None, unit: Unit) -> str:
 
 def exact_proof(gate: GateResult) -> str:
     """`exact test, p = 0.002`, where that proves the harm and the interval does not."""
-    low, high = gate.delta_ci or (None, None)
-    worse = (high is not None and high < 0) if gate.direction is Direction.HIGHER else (low is not None and low > 0)
     proves = gate.exact is not None and gate.exact.p < (1 - gate.confidence) / 2 and gate.violation is not None
-    return f"exact test, p = {gate.exact.p:.2g}" if gate.exact and proves and not worse else ""
+    alone = proves and gate.direction.certain(gate.delta_ci) >= 0
+    return f"exact test, p = {gate.exact.p:.2g}" if gate.exact and alone else ""
 
 
 def gate_now_interval(gate: GateResult) -> str:
@@ -146,12 +159,24 @@ def shown_gates(report: Report) -> list[GateResult]:
     return [gate for gate in report.gates if gate.segment is None or gate.verdict is not Verdict.PASS]
 
 
-def foremost(report: Report, most: int) -> list[GateResult]:
-    """Of the gates that are shown the `most` that say most about the verdict, in the report's order."""
+def foremost(report: Report, most: int, after: int = 0) -> list[GateResult]:
+    """Of the gates that are shown the `most` that say most about the verdict, in the report's order.
+
+    The first `after` of them are left out. Of one verdict what is over all questions says most, then what lies furthest
+    beyond its limits.
+    """
     gates = shown_gates(report)
     order = (report.verdict, Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
-    ranked = sorted(range(len(gates)), key=lambda index: order.index(gates[index].verdict))
-    return [gates[index] for index in sorted(ranked[:most])]
+
+    def rank(at: int) -> tuple[int, bool, float]:
+        return order.index(gates[at].verdict), gates[at].segment is not None, -beyond_limits(gates[at])
+
+    return [gates[at] for at in sorted(sorted(range(len(gates)), key=rank)[after:most])]
+
+
+def beyond_limits(gate: GateResult) -> float:
+    """How far it lies beyond its limits, by what it allows; 0 where it breaks none."""
+    return (gate.violation or 0.0) / (gate.regression_max or 1.0)
 
 
 def deciding(report: Report) -> list[GateResult]:
@@ -163,6 +188,12 @@ def others(report: Report) -> list[GateResult]:
     """The gates that are shown and did not decide."""
     calm = report.verdict is Verdict.PASS
     return [gate for gate in shown_gates(report) if calm or gate.verdict is not report.verdict]
+
+
+def shared_metrics(report: Report) -> set[str]:
+    """The metrics that several gates look at."""
+    counts = Counter(gate.metric for gate in report.gates if gate.is_main)
+    return {metric for metric, count in counts.items() if count > 1}
 
 
 def others_line(report: Report, *, every: bool = False) -> str:
@@ -187,10 +218,7 @@ def decided(report: Report) -> list[list[GateResult]]:
         groups.setdefault((gate.name, gate.judged_by), []).append(gate)
     ends = ((worst([gate.verdict for gate in group]), group) for group in groups.values())
     found, first = [group for end, group in ends if end is report.verdict is not Verdict.PASS], headline_gate(report)
-    beyond = {
-        id(group): max((gate.violation or 0.0) / (gate.regression_max or 1.0) for gate in group) for group in found
-    }
-    return sorted(found, key=lambda group: (all(gate is not first for gate in group), -beyond[id(group)]))
+    return sorted(found, key=lambda group: (all(each is not first for each in group), -max(map(beyond_limits, group))))
 
 
 def values_line(report: Report, most: int = 4) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rankgate.model.headline import headline_gate, other_sentences
 from rankgate.model.reasons import sentences, waived_text
-from rankgate.model.report import GateResult, Report, Source
-from rankgate.model.values import TOLERANCE, ReasonKind, Verdict, worst
-from rankgate.model.wording import VERDICT_WORDS
+from rankgate.model.report import GateResult, Report, Segment, Source
+from rankgate.model.values import CONFIDENCE, TOLERANCE, ReasonKind, Verdict, worst
+from rankgate.model.wording import VERDICT_WORDS, confidence_text
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import block, cell, code, command_line, listed, shorten
@@ -23,6 +22,7 @@ MAX_PARTS = 3  # segments of a gate, or questions that must pass, in its row
 MAX_PROBLEMS = 20
 LONGEST_SENTENCE = 600  # characters
 LONGEST_NAME = 24  # in a row
+MAX_METRICS = 4  # of the table by tag
 
 _WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
 _ESCAPED = {ord(char): f"%{ord(char):02X}" for char in " |()<>\\`\n\r"}  # what ends an address in a cell
@@ -41,14 +41,8 @@ def gate_row(gate: GateResult, report: Report) -> str:
 
 def group_rows(report: Report, groups: Sequence[Sequence[GateResult]]) -> list[str]:
     """A row a group of results of one gate: that over all questions, or else the worst, with its worst segments."""
-    shared = _shared(report)
+    shared = phrases.shared_metrics(report)
     return [_row(group, report, shared=group[0].metric in shared) for group in groups]
-
-
-def _shared(report: Report) -> set[str]:
-    """The metrics that several gates look at."""
-    counts = Counter(gate.metric for gate in report.gates if gate.is_main)
-    return {metric for metric, count in counts.items() if count > 1}
 
 
 def _row(group: Sequence[GateResult], report: Report, *, shared: bool) -> str:
@@ -125,7 +119,7 @@ def reasons_to_say(
     report: Report, gates: Sequence[GateResult], *, beyond_rows: bool = False
 ) -> Iterator[Callable[[], str]]:
     """The same, each put into words only when it is called; `beyond_rows` leaves out what the row of the gate says."""
-    first, shared = headline_gate(report), _shared(report)
+    first, shared = headline_gate(report), phrases.shared_metrics(report)
     for gate in gates:
         if gate.verdict not in (Verdict.FAIL, Verdict.WARN):
             continue
@@ -225,6 +219,36 @@ def compared(report: Report) -> list[str]:
 def command_block(command: Sequence[str]) -> str:
     """A command line to copy."""
     return block([command_line(command)], "sh")
+
+
+def segment_head(report: Report) -> str:
+    """The head of the table by tag: a column a metric, as many as fit; where queries count by traffic it says so."""
+    columns = _columns(report)
+    names = (f"{named(name, report)}{' by traffic' if report.metrics[name].weighted else ''}" for name in columns)
+    return f"| Tag | Questions | {' | '.join(names)} |\n|:--|--:|{'--:|' * len(columns)}"
+
+
+def segment_row(segment: Segment, report: Report) -> str:
+    """A tag with how many questions have it, and the metrics of the head on them, each with its change's interval."""
+    cells = (_part_value(segment, name, report) for name in _columns(report))
+    return f"| {cell(segment.tag, 80)} | {segment.queries} | {' | '.join(cells)} |"
+
+
+def _part_value(segment: Segment, name: str, report: Report) -> str:
+    """A value, its change and the interval by which a gate judged that; 95% where none corrects those of its parts."""
+    value, parts = segment.metrics[name], [gate for gate in report.gates if gate.metric == name and gate.corrects]
+    ci, confidence = (None if parts else value.delta_ci), CONFIDENCE
+    if gate := next((part for part in parts if part.segment == segment.tag and not part.too_small), None):
+        ci, confidence = gate.delta_ci, gate.confidence
+    bounds = phrases.change_interval_text(ci, value.unit) if value.delta else ""
+    return phrases.segment_text(value) + small(f"{confidence_text(confidence)}: {bounds}" if bounds else "")
+
+
+def _columns(report: Report) -> list[str]:
+    """The metrics that the table by tag has room for, in their order: those that failed or warned before the others."""
+    bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
+    kept = sorted(report.metrics, key=lambda name: name not in bad)[:MAX_METRICS]
+    return [name for name in report.metrics if name in kept]
 
 
 def named(text: str, report: Report) -> str:

@@ -16,9 +16,9 @@ from rankgate.renderers.links import links_line
 from rankgate.renderers.phrases import moved_head, value_or_dash
 from rankgate.renderers.question_rows import all_listed, move_item, moved_line, moved_questions
 from rankgate.renderers.rows import named
-from rankgate.renderers.segment_rows import MAX_TAGS, segment_head, segment_row
 
 MAX_TRENDS = 6
+MAX_TAGS = 60
 MAX_GATES = 3  # above the folds; with segments one less
 MAX_OPEN = 5  # gates, problems, reasons and notes there
 MAX_NOTES = 2
@@ -38,6 +38,7 @@ class Section(msgspec.Struct, frozen=True):
     text: Callable[[Report, Room], str]  # its Markdown within the room; nothing where it has nothing to show
     title: Callable[[Report], str] | str | None = None  # of the fold that it lies in; None: it stands above the folds
     of: Callable[[Report], int] | None = None  # all that the report has, which left out rows are counted against
+    always: bool = False  # it says something where it has no row, too
 
 
 def sections(report: Report, room: Room) -> list[str]:
@@ -48,7 +49,7 @@ def sections(report: Report, room: Room) -> list[str]:
     calm = report.verdict is Verdict.PASS
     opened, folds = list[str](), dict[Callable[[Report], str] | str, list[str]]()
     for section in SECTIONS:
-        if text := section.text(report, room):
+        if (room[section.key] or section.always) and (text := section.text(report, room)):
             (opened if section.title is None else folds.setdefault(section.title, [])).append(text)
     folded = [
         _folded(title if isinstance(title, str) else title(report), "\n\n".join(texts), calm=calm)
@@ -67,8 +68,6 @@ def _folded(title: str, text: str, *, calm: bool) -> str:
 
 
 def _problems(report: Report, room: Room) -> str:
-    if not room["problems"]:
-        return ""
     shown = [str(problem) for problem in report.problems[: room["problems"]]]
     lines = [f"- {code(problem, LONGEST_OPEN)}" for problem in shown[:MAX_OPEN]]
     rest = [f"- {code(problem, rows.LONGEST_SENTENCE)}" for problem in shown[MAX_OPEN:]]
@@ -79,8 +78,6 @@ def _problems(report: Report, room: Room) -> str:
 
 
 def _gates(report: Report, room: Room) -> str:
-    if not room["gates"]:
-        return ""
     groups = phrases.decided(report)
     more, see = len(groups) - room["gates"], ": see all numbers" if room["numbers"] else ""
     left = f"{count_text(more, 'more gate')} {phrases.VERBS[report.verdict][more > 1]}{see}."
@@ -117,8 +114,6 @@ def _all_reasons(report: Report) -> list[Callable[[], str]]:
 
 
 def _base(report: Report, room: Room) -> str:
-    if not room["base"]:
-        return ""
     return "\n".join([f"{rows.base_head(report)}\n", *rows.base_items(report)[: room["base"]]])
 
 
@@ -139,8 +134,6 @@ def _segments(report: Report) -> str:
 
 
 def _questions(report: Report, room: Room) -> str:
-    if not room["questions"]:
-        return ""
     parts = [moved_line(report, room["questions"])]
     for heading, moves in moved_questions(report, room["questions"]):
         parts += [heading, "\n".join(move_item(move, report) for move in moves)]
@@ -154,23 +147,20 @@ def _numbers_head(report: Report) -> str:
 
 
 def _numbers(report: Report, room: Room) -> str:
-    if not room["numbers"]:
-        return ""
     return _table(rows.gate_rows(report, phrases.foremost(report, room["numbers"])))
 
 
 def _tags(report: Report, room: Room) -> str:
-    if not room["tags"]:
-        return ""
-    table = [segment_head(report), *(segment_row(segment, report) for segment in report.segments[: room["tags"]])]
+    table = [
+        rows.segment_head(report),
+        *(rows.segment_row(segment, report) for segment in report.segments[: room["tags"]]),
+    ]
     more = len(report.segments) - room["tags"]
     left = f"{count_text(more, 'more tag is', 'more tags are')} in `report.json`." if more > 0 else ""
     return _parts("**By tag**", "\n".join(table), left)
 
 
 def _trend(report: Report, room: Room) -> str:
-    if not room["trend"]:
-        return ""
     head = "| Metric | Trend | Lowest | Highest | Newest | This run |\n|:--|:--|--:|--:|--:|--:|"
     return "\n".join([f"**{trend_head(report)}**\n", head, *trend_rows(report)[: room["trend"]]])
 
@@ -236,19 +226,28 @@ def _question_count(report: Report) -> int:
     return sum(len(moves) for _, moves in moved_questions(report))
 
 
+def _tag_count(report: Report) -> int:
+    return min(len(report.segments), MAX_TAGS)
+
+
+def _lost(report: Report) -> int:
+    return report.answers.worse if report.answers else 0
+
+
+def _further(report: Report) -> int:
+    return len(_all_reasons(report)) - _open(report) if report.gates else 0
+
+
 def _judged(items: Callable[[Report], Sized]) -> Callable[[Report], int]:
     """How many there are, where gates were judged."""
     return lambda report: len(items(report)) if report.gates else 0
-
-
-def _whole(key: str, text: Callable[[Report], str]) -> Callable[[Report, Room], str]:
-    return lambda report, room: text(report) if room[key] else ""
 
 
 _LOST = ("answer that got worse", "answers that got worse")
 _CHANGES = ("change of the gate", "changes of the gate")
 _LINES = ("line of what was compared", "lines of what was compared")
 _ROWS = ("row of numbers", "rows of numbers")
+_FINDING = "what to look at first"
 _DIFFERS = "what differs from the baseline"
 _BASE_HEAD = "What the pull request changes of the gate"
 _COMPARED = "What was compared, and how to repeat it"
@@ -256,44 +255,18 @@ _COMPARED = "What was compared, and how to repeat it"
 # In the order in which they stand.
 SECTIONS = (
     Section("problems", 15, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
-    Section(
-        "finding", 8, "what to look at first", _judged(lambda r: r.diagnosis[:1]), _whole("finding", rows.first_look)
-    ),
-    Section("links", 13, "links", lambda r: int(bool(links_line(r))), _whole("links", links_line)),
-    Section(
-        "gates",
-        14,
-        ("gate", None),
-        _judged(_first_gates),
-        _gates,
-        of=lambda r: len(phrases.decided(r)),
-    ),
+    Section("finding", 8, _FINDING, _judged(lambda r: r.diagnosis[:1]), lambda r, _: rows.first_look(r)),
+    Section("links", 13, "links", lambda r: int(bool(links_line(r))), lambda r, _: links_line(r)),
+    Section("gates", 14, ("gate", None), _judged(_first_gates), _gates, of=lambda r: len(phrases.decided(r))),
     Section("warnings", 12, ("other reason", None), lambda r: _open(r) if r.gates else 0, _reasons),
-    Section("notes", 6, ("note", None), _judged(lambda r: [*r.notes, *r.fine_print]), _notes),
+    Section("notes", 6, ("note", None), _judged(lambda r: [*r.notes, *r.fine_print]), _notes, always=True),
     Section("base", 11, _CHANGES, _judged(rows.base_items), _base, _BASE_HEAD),
-    Section(
-        "answers",
-        4,
-        _LOST,
-        _judged(lost_answers),
-        answers_text,
-        answers_head,
-        lambda r: r.answers.worse if r.answers else 0,
-    ),
+    Section("answers", 4, _LOST, _judged(lost_answers), answers_text, answers_head, _lost),
     Section("questions", 3, ("moved question", None), _question_count, _questions, moved_head, lambda r: len(r.misses)),
     Section("numbers", 10, _ROWS, _judged(phrases.shown_gates), _numbers, _numbers_head),
-    Section(
-        "reasons",
-        9,
-        ("further reason", None),
-        lambda r: len(_all_reasons(r)) - _open(r) if r.gates else 0,
-        _more_reasons,
-        _numbers_head,
-    ),
-    Section(
-        "tags", 2, ("tag", None), lambda r: len(r.segments[:MAX_TAGS]), _tags, _numbers_head, lambda r: len(r.segments)
-    ),
+    Section("reasons", 9, ("further reason", None), _further, _more_reasons, _numbers_head, always=True),
+    Section("tags", 2, ("tag", None), _tag_count, _tags, _numbers_head, lambda r: len(r.segments)),
     Section("trend", 1, ("trend", None), lambda r: len(trend_rows(r)), _trend, _numbers_head),
-    Section("differs", 7, _DIFFERS, _judged(lambda r: rows.differs(r)[:1]), _whole("differs", rows.differs), _COMPARED),
-    Section("compared", 5, _LINES, lambda r: len(rows.compared(r)), _compared, _COMPARED),
+    Section("differs", 7, _DIFFERS, _judged(lambda r: rows.differs(r)[:1]), lambda r, _: rows.differs(r), _COMPARED),
+    Section("compared", 5, _LINES, lambda r: len(rows.compared(r)), _compared, _COMPARED, always=True),
 )

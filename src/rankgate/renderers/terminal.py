@@ -97,7 +97,7 @@ def _must_pass(report: Report) -> list[str]:
 
 def _label(gate: GateResult, report: Report) -> str:
     """The metric, and the gate's own name where several gates look at that metric."""
-    return row_name(gate, own_name=sum(each.is_main and each.metric == gate.metric for each in report.gates) > 1)
+    return row_name(gate, own_name=gate.metric in phrases.shared_metrics(report))
 
 
 def _moves(report: Report) -> list[Block]:

@@ -57,6 +57,25 @@ def test_all_that_is_stored_is_scored(memory: Memory, gold: Gold) -> None:
     assert said == []
 
 
+def test_values_question_by_question_are_those_of_the_newest_runs_that_fit(
+    memory: Memory, gold: Gold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = list(memory.read("history"))
+    stored = Rankings(memory, gold, Plan(metrics=parse_metrics("recall@1,mrr,latency")))
+    stored.read(records)
+    old, new = (record.id for record in records)
+    found = stored.questions(records)
+    assert found.ids == [f"q{number}" for number in range(10)]
+    assert found.columns == {
+        new: {"recall@1": "3e8" * 6 + "000" * 4, "mrr": "3e8" * 6 + "1f4" * 4},
+        old: {"recall@1": "3e8" * 8 + "000" * 2, "mrr": "3e8" * 8 + "1f4" * 2},
+    }
+    assert (0x3E8, 0x1F4, found.more) == (1000, 500, 0)
+    assert found.depths == {new: records[1].depth, old: records[0].depth}
+    monkeypatch.setattr("rankgate.renderers.dashboards.collect.MAX_EMBEDDED", 119)
+    assert (list(stored.questions(records).columns), stored.questions(records).more) == ([new], 1)
+
+
 def test_a_run_is_read_once_for_all_metrics(memory: Memory, gold: Gold, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[str] = []
     fetch = memory.fetch

@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 from tests.renderers.pages.exhibits import details_of, value_of
-from tests.renderers.reports import HOLDS, LATENCY, RECALL
+from tests.renderers.reports import HOLDS, LATENCY, RECALL, REPORT
 
 from rankgate.model.details import PanelRow
 from rankgate.model.report import GateResult, Provenance, Report
@@ -152,5 +152,21 @@ def test_questions_of_a_hard_check_and_who_waived_it_are_named_within_bounds() -
 @pytest.mark.parametrize(("gates", "more"), [(1, 0), (MAX_GATES, 0), (MAX_GATES + 3, 3)])
 def test_gates_without_a_row_are_counted(gates: int, more: int) -> None:
     html = page(*[RECALL] * gates)
-    assert len(rows(html)) == gates - more
+    assert html.count('<th scope="row"><span class="name">') == gates - more
     assert (f"{more} more gates are left out" in html) is bool(more)
+
+
+def test_of_sixty_failing_segments_the_worst_stand_open_and_the_others_are_folded_and_counted() -> None:
+    """None is lost, and paper and pages without scripts can unfold them."""
+    parts = [
+        replace(RECALL, segment=f"lang:{number:02}", verdict=Verdict.FAIL, violation=number / 100)
+        for number in range(60)
+    ]
+    page = render_report(replace(REPORT, verdict=Verdict.FAIL, gates=[replace(RECALL, verdict=Verdict.FAIL), *parts]))
+    start, end = page.index('<h2 id="gates">'), page.index("</section>", page.index('<h2 id="gates">'))
+    opened, folded, *_ = page[start:end].split('<details class="more">')
+    in_rows = [re.findall(r"<bdi>lang:<wbr>(\d\d)</bdi>", each) for each in (opened, folded)]
+    assert in_rows == [[f"{number:02}" for number in numbers] for numbers in (range(49, 60), range(49))]
+    assert "<summary>49 more rows, none of which says more about the verdict</summary>" in folded
+    assert "<summary>Why 49 more rows did not pass</summary>" in page
+    assert len(re.findall(r"<bdi>lang:\d\d</bdi>: ", page[start:end])) == 60

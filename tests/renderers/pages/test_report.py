@@ -23,9 +23,9 @@ from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Sourc
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverUse
 from rankgate.renderers.escape import visible
-from rankgate.renderers.pages.report import MAX_CHANGES, MAX_GATES, WAIVER_STATES, render_report
-from rankgate.renderers.pages.trend import trend_of
-from rankgate.renderers.phrases import ceiling_text
+from rankgate.renderers.pages.report import MAX_CHANGES, MAX_GATES, render_report
+from rankgate.renderers.pages.trend_chart import trend_of
+from rankgate.renderers.phrases import WAIVER_STATES, ceiling_text
 
 
 class Read(HTMLParser):
@@ -140,8 +140,8 @@ def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
     ]
     found = trend_of(replace(REPORT, trend=points))
     assert found is not None
-    assert list(found.lines) == ["recall@5"]
-    assert "2 recorded runs, from 90.0% to 85.0%; this run 80.0%." in found.lines["recall@5"]
+    assert ([figure.name for figure in found[0]], found[1]) == (["recall@5"], 0)
+    assert "2 recorded runs, from 90.0% to 85.0%; this run 80.0%." in found[0][0].picture
     page = render_report(replace(REPORT, trend=points))
     assert re.findall('<tr>(<th scope="row">2026.*)</tr>', page) == [
         f'<th scope="row">{day}</th><td><code>{commit}</code></td><td>{verdict}</td><td>{noted}</td>'
@@ -160,7 +160,7 @@ def test_no_two_ticks_of_a_trend_read_alike_where_its_range_is_narrow() -> None:
     point = TrendPoint(date="2026-01-30", commit=None, verdict=None, scores={"recall@5": 0.941}, accepted=False)
     found = trend_of(replace(REPORT, metrics={"recall@5": metric}, gates=[], trend=[point]))
     assert found is not None
-    ticks = re.findall(r">([0-9.]+%)</text>", found.lines["recall@5"])
+    ticks = re.findall(r">([0-9.]+%)</text>", found[0][0].picture)
     assert len(set(ticks)) == len(ticks) > 2
 
 

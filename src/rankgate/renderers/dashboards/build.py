@@ -76,12 +76,10 @@ def gate_set(
     *,
     tags: Sequence[Tag] = (),
     spans: Sequence[Span] = (),
-    unscored: Sequence[str] = (),
 ) -> GateSet:
     """The values of one page: its criteria's name, the file that it is written to, and its store without secrets.
 
-    `remembered` is what the store holds up to today. `tags` are the repository's releases, `unscored` says what could
-    not be rescored.
+    `remembered` is what the store holds up to today. `tags` are the repository's releases.
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
@@ -102,7 +100,6 @@ def gate_set(
         acceptances=acceptances,
         releases=tuple(releases),
         spans=tuple(span for span in spans if span.last > first and (span.since or "") <= shown.date),
-        unscored=unscored,
     )
 
 

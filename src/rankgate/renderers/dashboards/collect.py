@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, count
+from itertools import accumulate, chain, count
 
 import msgspec
 from msgspec.structs import replace
@@ -27,11 +27,14 @@ from rankgate.metrics.comparison import paired_scores
 from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
-from rankgate.model.values import Gold, Need, Scores
+from rankgate.model.values import Gold, Need, Scores, Unit
 from rankgate.model.wording import count_text
 from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set, spans_of
 from rankgate.renderers.dashboards.repository import releases, waiver_versions, web_address
-from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Tag
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Questions, Tag
+from rankgate.renderers.escape import one_line
+
+MAX_EMBEDDED = 3_000_000  # letters of values question by question in a page
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,25 +83,19 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
     records = remembered.runs()[-request.limit :]
     plan = replace(criteria.plan(), metrics=[metric for metric in metrics if Need.BASELINE not in metric.needs])
     shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=request.limit)
+    questions = None
     try:
         stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False), criteria.gates)
         stored.read(records)
         shown = replace(shown, estimates=stored.estimates, paired=stored.paired, weighted=stored.weighted)
-        unscored = stored.reasons()
+        unscored, questions = stored.reasons(), stored.questions(records)
     except RankgateError as error:
         if request.metrics:
             raise
         unscored = [f"Runs could not be compared: {error}"]
-    return gate_set(
-        criteria.name,
-        page,
-        redacted(place),
-        remembered,
-        shown,
-        tags=tags,
-        spans=spans_of(waiver_versions(criteria), {gate.name: gate.metric for gate in criteria.gates}),
-        unscored=unscored,
-    )
+    spans = spans_of(waiver_versions(criteria), {gate.name: gate.metric for gate in criteria.gates})
+    found = gate_set(criteria.name, page, redacted(place), remembered, shown, tags=tags, spans=spans)
+    return replace(found, unscored=unscored, questions=questions)
 
 
 def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:
@@ -123,6 +120,7 @@ class Rankings:
         self.noise = {gate.metric.name: gate.noise for gate in sorted(gates, key=lambda gate: gate.noise)}
         self.weighted = {gate.metric.name for gate in gates if gate.weight == "traffic"}
         self.estimates: dict[str, dict[str, Known]] = {}
+        self._columns: dict[str, dict[str, str]] = {}
         self._held: dict[tuple[str, int], dict[str, Scores]] = {}
         self._pairs: dict[tuple[str, str], dict[str, Known]] = {}
         self._others: Counter[str] = Counter()
@@ -141,6 +139,18 @@ class Rankings:
             changes = ((metric.name, self._change(metric, before, after)) for metric in self.plan.metrics)
             self._pairs[names] = {name: change for name, change in changes if change}
         return self._pairs[names]
+
+    def questions(self, records: Sequence[Record]) -> Questions:
+        """The values question by question of shares and scores that nobody judged, of the newest runs that fit."""
+        stored = [record for record in reversed(records) if record.id in self._columns]
+        sizes = accumulate(sum(map(len, self._columns[record.id].values())) for record in stored)
+        kept = [record for record, size in zip(stored, sizes, strict=True) if size <= MAX_EMBEDDED]
+        return Questions(
+            ids=[one_line(query_id, 120) for query_id in self.gold.samples],
+            columns={record.id: self._columns[record.id] for record in kept},
+            depths={record.id: record.depth for record in kept},
+            more=len(stored) - len(kept),
+        )
 
     def reasons(self) -> list[str]:
         """Sentences on what could not be scored."""
@@ -178,6 +188,10 @@ class Rankings:
                 ends = attainable(metric, scores, column)
                 if value := estimate(column, metric, scores.clusters, scores.weights, ends=ends):
                     values[metric.name] = Known(value.value, value.ci)
+                if metric.unit in (Unit.SHARE, Unit.SCORE) and Need.VERDICTS not in metric.needs:
+                    self._columns.setdefault(record.id, {})[metric.name] = "".join(
+                        "---" if value is None else f"{round(1000 * value):03x}" for value in column
+                    )
         return self._held[place]
 
     def _as_far_as_possible(self, record: Record, plan: Plan, others: Counter[str]) -> dict[str, Scores]:

@@ -11,7 +11,6 @@ import msgspec
 from rankgate.baselines.records import Record
 from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
-from rankgate.metrics.estimates import beyond
 from rankgate.model.values import Direction, Interval, Unit
 from rankgate.model.wording import vanishes
 from rankgate.readers.dates import days_between
@@ -131,10 +130,9 @@ class Step(_Part, frozen=True, kw_only=True):
         """A change is one only where its paired interval excludes zero, and it does not read ±0."""
         if self.paired is None:
             return "unknown"
-        certain = beyond(self.paired.ci, 0.0, "above") or beyond(self.paired.ci, 0.0, "below")
-        if not certain or vanishes(self.size, self.unit):
+        if not (certain := self.direction.certain(self.paired.ci)) or vanishes(self.size, self.unit):
             return "same"
-        return "better" if (self.size > 0) == (self.direction is Direction.HIGHER) else "worse"
+        return "better" if certain > 0 else "worse"
 
 
 class Point(_Part, frozen=True, kw_only=True):
@@ -179,6 +177,19 @@ class Curve(_Part, frozen=True, kw_only=True):
         return self.points[-1].value if self.points else None
 
 
+class Questions(_Part, frozen=True, kw_only=True):
+    """Shares and scores question by question, by today's gold set, of the newest stored runs that a page has room for.
+
+    `columns` has by run and metric three letters a question of `ids`: the value in thousandths, hexadecimal, or `---`
+    where there is none. `depths` are by run; only runs of one depth compare. `more` runs have no room.
+    """
+
+    ids: Sequence[str]
+    columns: Mapping[str, Mapping[str, str]]
+    depths: Mapping[str, int]
+    more: int = 0
+
+
 class GateSet(_Part, frozen=True, kw_only=True):
     """One page: what a criteria file gates, over the life of its baseline store. Runs stand oldest first."""
 
@@ -193,6 +204,7 @@ class GateSet(_Part, frozen=True, kw_only=True):
     releases: tuple[Release, ...]
     spans: tuple[Span, ...]
     unscored: Sequence[str] = ()  # what `--metrics` asked for and could not be rescored
+    questions: Questions | None = None
 
 
 class Dashboard(_Part, frozen=True, kw_only=True):

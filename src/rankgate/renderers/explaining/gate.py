@@ -11,7 +11,7 @@ from rankgate.model.details import Cause
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Evidence, ReasonKind, Unit, Verdict
-from rankgate.model.waiver_use import WaiverState, WaiverUse
+from rankgate.model.waiver_use import WaiverUse
 from rankgate.model.wording import (
     VERDICT_WORDS,
     confidence_text,
@@ -26,7 +26,7 @@ from rankgate.model.wording import (
 from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.explaining.layout import finished, paragraph
 from rankgate.renderers.explaining.limits import EVIDENCE, change_lines, comparison_lines, threshold_lines, value_lines
-from rankgate.renderers.phrases import gate_status, value_or_dash
+from rankgate.renderers.phrases import WAIVER_STATES, gate_status, value_or_dash
 
 MAX_PARTS = 20
 MAX_SEGMENTS = 40
@@ -38,16 +38,6 @@ _MEANS = {
     Verdict.WARN: "it warns and does not block",
     Verdict.FAIL: "it blocks",
     Verdict.NOT_JUDGED: "it could not be judged, and so does not let the change pass",
-}
-_STATES: dict[WaiverState, str] = {
-    "in_force": "in force: it lets the violation pass, as a warning",
-    "expiring": "in force, and expires within two weeks",
-    "too_small": "too small: the violation is larger than it covers",
-    "expired": "expired, and counts no longer",
-    "unused": "not used: nothing is violated",
-    "unknown": "names no segment of this gate",
-    "hard_check": "does not count: single questions fail, which no waiver covers",
-    "not_judged": "does not count: the gate could not be judged",
 }
 
 
@@ -225,7 +215,7 @@ def _waiver_lines(waiver: WaiverUse, gate: GateResult) -> list[str]:
     return [
         f"Up to {size_text(waiver.up_to, gate.unit)} beyond the limit{where}, until {waiver.expires}{line}{size}.",
         f"By {safe(waiver.by)}: {safe(waiver.reason, 300)} ({safe(waiver.issue, 200)})",
-        f"→ {_STATES[waiver.state]}",
+        f"→ {WAIVER_STATES[waiver.state]}",
     ]
 
 

@@ -186,10 +186,10 @@ def _left_out(each: LeftOut) -> str:
 
 def _change_says(gate: GateResult, decimals: int) -> str:
     """What the interval of the change proves, in the gate's own direction."""
-    low, high = gate.direction.upright(gate.delta_ci)
-    if high is not None and high < 0:
+    (low, high), certain = gate.direction.upright(gate.delta_ci), gate.direction.certain(gate.delta_ci)
+    if certain < 0:
         meaning = "all of it is for the worse, so that a loss is certain, not its size"
-    elif low is not None and low > 0:
+    elif certain > 0:
         meaning = "all of it is for the better"
     elif proven := exact_proof(gate):
         meaning = f"it does not exclude 0, and the {proven} proves a loss"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from markupsafe import Markup, escape
 
 from rankgate.errors import bad_input
@@ -38,6 +39,15 @@ CONFIG: dict[str, Any] = {
 _TAG = re.compile(r'<[a-zA-Z](?:[^>"]|"[^"]*")*>')  # text between tags may look like anything
 _LABEL = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 _ID = re.compile(r'(?P<before>\bid="|url\(#)(?P<id>[\w-]+)')
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture with the name over it, what it says in a sentence each, and how many questions it is about."""
+
+    name: str
+    picture: Markup
+    said: tuple[str, ...] = ()
+    queries: int = 0
 
 
 def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -> Markup:

@@ -7,53 +7,42 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from markupsafe import Markup
 
 from rankgate.model.details import ReportDetails, Sweep
 from rankgate.model.values import Unit
 from rankgate.renderers.escape import one_line
-from rankgate.renderers.pages.charts import AXES, INK, OF_RUN, chart, layer
+from rankgate.renderers.pages.charts import AXES, INK, OF_RUN, Figure, chart, layer
 
 MAX_SEGMENTS = 12
 NAMES = {"recall": "recall", "ndcg": "nDCG"}
 _UNITS = {"recall": Unit.SHARE, "ndcg": Unit.SCORE}
 
 
-class Curve(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture, what it is about (None: all questions), over how many, and what it says in a sentence each."""
-
-    tag: str | None
-    queries: int
-    picture: Markup
-    said: tuple[str, ...]
-
-
 class Curves(msgspec.Struct, frozen=True, kw_only=True):
     """All curves, and the segments that have none here because there are so many."""
 
-    whole: tuple[Curve, ...]
-    segments: tuple[Curve, ...]
+    whole: tuple[Figure, ...]
+    segments: tuple[Figure, ...]
     left_out: tuple[str, ...]
     compared: bool
 
 
 def curves_of(details: ReportDetails) -> Curves | None:
     """The curves; None where nothing can be drawn, as with lists of one result."""
-    drawable = [sweep for sweep in details.sweeps if len(sweep.cutoffs) > 1]
-    if not drawable:
-        return None
-    whole = [sweep for sweep in drawable if sweep.tag is None]
-    tags: dict[str, list[Sweep]] = {}
-    for sweep in drawable:
-        if sweep.tag is not None:
+    tags: dict[str | None, list[Sweep]] = {}
+    for sweep in details.sweeps:
+        if len(sweep.cutoffs) > 1:
             tags.setdefault(sweep.tag, []).append(sweep)
-    kept, others = list(tags)[:MAX_SEGMENTS], list(tags)[MAX_SEGMENTS:]  # in the order of the panel
-    floor = _floor([sweep for tag in kept for sweep in tags[tag]])
+    if not tags:
+        return None
+    compared, whole = any(sweep.baseline for each in tags.values() for sweep in each), tags.pop(None, [])
+    kept, others = list(tags.values())[:MAX_SEGMENTS], list(tags)[MAX_SEGMENTS:]  # in the order of the panel
+    floor = _floor([sweep for each in kept for sweep in each])
     return Curves(
-        whole=tuple(_curve([sweep], f"curve-{sweep.measure}", 280, 190, _floor(whole)) for sweep in whole),
-        segments=tuple(_curve(tags[tag], f"curve-{place}", 114, 96, floor) for place, tag in enumerate(kept)),
+        whole=tuple(_figure([sweep], f"curve-{sweep.measure}", 280, 190, _floor(whole)) for sweep in whole),
+        segments=tuple(_figure(each, f"curve-{place}", 114, 96, floor) for place, each in enumerate(kept)),
         left_out=tuple(one_line(tag, 60) for tag in others),
-        compared=any(sweep.baseline for sweep in drawable),
+        compared=compared,
     )
 
 
@@ -70,17 +59,17 @@ def _floor(sweeps: Sequence[Sweep]) -> float:
     return min(math.floor(lowest * 10) / 10, 0.9)
 
 
-def _curve(sweeps: Sequence[Sweep], name: str, width: int, height: int, floor: float) -> Curve:
-    tag = None if sweeps[0].tag is None else one_line(sweeps[0].tag, 60)
-    said = tuple(knee_text(sweep) for sweep in sweeps)
-    panes = [pane(sweep, width, height, floor, small=tag is not None) for sweep in sweeps]
+def _figure(sweeps: Sequence[Sweep], name: str, width: int, height: int, floor: float) -> Figure:
+    tag = "all questions" if sweeps[0].tag is None else one_line(sweeps[0].tag, 60)
+    said = tuple(map(knee_text, sweeps))
+    panes = [pane(sweep, width, height, floor, small=sweep.tag is not None) for sweep in sweeps]
     picture = chart(
         {"hconcat": panes, "spacing": 14} if len(panes) > 1 else panes[0],
         name=name,
-        title=f"{' and '.join(NAMES[sweep.measure] for sweep in sweeps)} by cut-off, {tag or 'all questions'}",
+        title=f"{' and '.join(NAMES[sweep.measure] for sweep in sweeps)} by cut-off, {tag}",
         description=" ".join(f"{_ends(sweep)} {text}" for sweep, text in zip(sweeps, said, strict=True)),
     )
-    return Curve(tag=tag, queries=max(sweep.queries for sweep in sweeps), picture=picture, said=said)
+    return Figure(name=tag, queries=max(sweep.queries for sweep in sweeps), picture=picture, said=said)
 
 
 def _ends(sweep: Sweep) -> str:
@@ -92,13 +81,11 @@ def _ends(sweep: Sweep) -> str:
 
 def pane(sweep: Sweep, width: int, height: int, floor: float, *, small: bool) -> dict[str, Any]:
     """One measure as a Vega-Lite view: the lines, their knees, and the name over them."""
-    lines = [("now", sweep.candidate, sweep.knee)]
-    if sweep.baseline is not None:
-        lines.append(("baseline", sweep.baseline, sweep.baseline_knee))  # dashes lie on the line where both are one
-    points = [
+    lines = (("now", sweep.candidate, sweep.knee), ("baseline", sweep.baseline, sweep.baseline_knee))
+    points = [  # dashes lie on the line where both are one
         {"k": k, "value": value, "of": of, "knee": k == knee}
         for of, values, knee in lines
-        for k, value in zip(sweep.cutoffs, values, strict=True)
+        for k, value in zip(sweep.cutoffs, values or (), strict=False)
     ]
     ticks = [k for k in (1, 2, 5, 10, 20, 50, 100) if k <= sweep.cutoffs[-1]]
     x = {

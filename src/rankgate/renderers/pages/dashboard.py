@@ -54,6 +54,7 @@ def site_of(dashboard: Dashboard) -> dict[str, str]:
             set=each,
             charts=trend_charts(each),
             scripts=("dashboard.js",),
+            data={"questions": each.questions} if each.questions and each.questions.columns else {},
             options_of=partial(_options, each),
         )
         for each in dashboard.sets

@@ -11,36 +11,23 @@ from rankgate.model.lineage import lineage_note
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Unit
-from rankgate.model.waiver_use import WaiverState
 from rankgate.renderers import phrases
 from rankgate.renderers.answer_rows import answer_lines, fate, loss_values, lost_answers
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import command_line, one_line, quoted, visible
 from rankgate.renderers.pages.curves import curves_of
-from rankgate.renderers.pages.pairs import pairs_of
+from rankgate.renderers.pages.distribution import pairs_of, share_text, spread_of
 from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, listed_name, questions_data
 from rankgate.renderers.pages.segments import changes_chart, scales_of
 from rankgate.renderers.pages.shell import page
-from rankgate.renderers.pages.spread import spread_of
-from rankgate.renderers.pages.trend import trend_of
+from rankgate.renderers.pages.trend_chart import trend_of
 from rankgate.renderers.what_differs import differences_line, plain
 
 MAX_PROBLEMS = 200
-MAX_GATES = 200
+OPEN_GATES, MAX_GATES = 12, 200  # rows that stand open, and in all
 MAX_CHANGES = 100
 MAX_MOVES = 100
 ICONS = {"pass": "✓", "warn": "!", "fail": "✕", "not_judged": "?"}  # letters, which every font has; words stand beside
-
-WAIVER_STATES: dict[WaiverState, str] = {
-    "in_force": "in force: lets the violation pass",
-    "expiring": "in force, and ends within two weeks",
-    "too_small": "without effect: the violation is larger than its ceiling",
-    "expired": "without effect: expired",
-    "unused": "unused: nothing is violated",
-    "unknown": "without effect: there is no such gate or segment",
-    "hard_check": "without effect: single questions fail, which no waiver covers",
-    "not_judged": "unknown: nothing was judged",
-}
 
 
 def render_report(report: Report, *, judged: bool = True) -> str:
@@ -84,7 +71,8 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         icons=ICONS,
         problems=[one_line(problem, 1000) for problem in report.problems[:MAX_PROBLEMS]],
         more_problems=max(0, len(report.problems) - MAX_PROBLEMS),
-        gates=phrases.foremost(report, MAX_GATES),
+        gates=phrases.foremost(report, OPEN_GATES),
+        folded_gates=phrases.foremost(report, MAX_GATES, after=OPEN_GATES),
         more_gates=max(0, len(phrases.shown_gates(report)) - MAX_GATES),
         drift=[gate for gate in report.gates if gate.since is not None],
         notes=[visible(text) for text in notes if text],
@@ -107,13 +95,13 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         curves=curves_of(details) if details else None,
         spread=spread_of(details) if details else None,
         pairs=pairs_of(details) if details else None,
+        share=share_text,
         questions=questions,
         listed_name=listed_name,
         limits=(MAX_PASSAGE, MAX_PASSAGES // 1_000_000),
         phrases=phrases,
         wording=wording,
         lineage_note=lineage_note,
-        waiver_states=WAIVER_STATES,
         about_of=about_of,
         count=wording.count_text,
         sentences=sentences,
@@ -127,5 +115,4 @@ def about_of(gate: GateResult, report: Report) -> list[tuple[str, str]]:
         return [("only", one_line(gate.segment, 80)), *by]
     if gate.since is not None:
         return [("since", one_line(gate.since, 80)), *by]
-    several = sum(each.is_main and each.metric == gate.metric for each in report.gates) > 1
-    return [*([("gate", one_line(gate.name, 80))] if several else []), *by]
+    return [*([("gate", one_line(gate.name, 80))] if gate.metric in phrases.shared_metrics(report) else []), *by]

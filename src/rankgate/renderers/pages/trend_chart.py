@@ -1,4 +1,4 @@
-"""A metric over time as a picture: points by verdict, what was accepted, releases and waivers; wide and narrow."""
+"""A metric over time as a picture: the last runs in a report, on the dashboard the whole history with its events."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from rankgate.model.values import Verdict
-from rankgate.model.wording import VERDICT_WORDS, interval_text, value_text
+from rankgate.model.report import Report
+from rankgate.model.values import Unit, Verdict
+from rankgate.model.wording import VERDICT_WORDS, count_text, interval_text, value_text
 from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point, Span
 from rankgate.renderers.escape import one_line, visible
-from rankgate.renderers.pages.charts import AXES, BEFORE, NOW, fitted, layer
+from rankgate.renderers.pages.charts import AXES, BEFORE, FAINT, NOW, WORSE, Figure, by, chart, fitted, layer
+from rankgate.renderers.phrases import value_or_dash
 
 DAY = 86_400_000  # milliseconds
 UNCHECKED = "not checked"
@@ -26,8 +28,59 @@ MARKS = {
     UNCHECKED: ("var(--same)", "cross"),
 }
 WIDE, NARROW = 860, 300  # pixels
+MAX_METRICS = 8  # of a report
 _LETTER, _LONGEST_TAG = 7, 16  # pixels that a letter of a release's name takes at most; letters
 _MANY = 100  # points; more are drawn smaller
+# How a point of a report looks, by where it comes from.
+_COLOURS = {"recorded": FAINT, "accepted": BEFORE, "this run": NOW}
+_SHAPES = {"recorded": "circle", "accepted": "diamond", "this run": "square"}
+_SIZES = {"recorded": 24, "accepted": 110, "this run": 80}
+
+
+def trend_of(report: Report) -> tuple[list[Figure], int] | None:
+    """The last runs of the main branch, a line a metric, this run last, and how many metrics have no room.
+
+    None where no history is known.
+    """
+    known = [name for name in report.metrics if any(point.scores.get(name) is not None for point in report.trend)]
+    if not known:
+        return None
+    figures = [_recent(report, name, place) for place, name in enumerate(known[:MAX_METRICS])]
+    return figures, len(known) - len(figures)
+
+
+def _recent(report: Report, name: str, place: int) -> Figure:
+    metric = report.metrics[name]
+    points: list[dict[str, Any]] = [
+        {"place": at, "value": value, "of": "accepted" if point.accepted else "recorded"}
+        for at, point in enumerate(report.trend)
+        if (value := point.scores.get(name)) is not None
+    ]
+    values = (points[0]["value"], points[-1]["value"], metric.value)
+    first, last, now = (value_or_dash(value, metric.unit) for value in values)
+    floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment and not gate.since}
+    known = sorted(floor for floor in floors if floor is not None)
+    said = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
+    said += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in known]
+    if metric.value is not None:
+        points.append({"place": len(report.trend), "value": metric.value, "of": "this run"})
+    title, spec = f"{name} over the last runs", _recent_spec(points, known, metric.unit)
+    return Figure(name=name, picture=chart(spec, name=f"trend-{place}", title=title, description=" ".join(said)))
+
+
+def _recent_spec(points: list[dict[str, Any]], floors: list[float], unit: Unit) -> dict[str, Any]:
+    x = {"field": "place", "type": "quantitative", "axis": None, "scale": {"nice": False, "padding": 10}}
+    axis = {"title": None, "tickCount": 4, "format": AXES[unit]}
+    y = {"type": "quantitative", "scale": {"zero": False}, "axis": axis}
+    place = {"x": x, "y": {"field": "value", **y}}
+    looks = {"color": by("of", _COLOURS), "shape": by("of", _SHAPES), "size": by("of", _SIZES)}
+    rows = [{"floor": floor} for floor in floors]
+    layers = [
+        layer("rule", {"y": {"field": "floor", **y}}, rows, strokeDash=[4, 3], color=WORSE),
+        layer("line", place, points, color=FAINT, strokeWidth=1.5),
+        layer("point", {**place, **looks}, points, filled=True, opacity=1),
+    ]
+    return {"width": 280, "height": 130, "layer": layers}
 
 
 def trend_charts(shown: GateSet) -> list[Markup]:
@@ -86,13 +139,9 @@ def spec_of(curve: Curve, shown: GateSet, width: int) -> dict[str, Any]:
     y = {"field": "v", "type": "quantitative", "title": None, "scale": {"zero": False, "padding": 8}, "axis": axis}
     limits = layer("rule", {"y": y}, [{"v": limit} for limit in curve.limits], color="var(--fail)", strokeDash=[2, 3])
     spans = [span for span in shown.spans if span.metric and span.metric.name == curve.metric]
-    around = [*_bands(spans, x, start, end), *_releases(shown, x, width)]
-    layers = [
-        *around,
-        *([limits] if curve.limits else []),
-        *_accepted(curve, {"x": x, "y": y}, end),
-        *_points(curve, {"x": x, "y": y}),
-    ]
+    place = {"x": x, "y": y}
+    layers = [*_bands(spans, x, start, end), *_releases(shown, x, width), limits, *_accepted(curve, place, end)]
+    layers = [each for each in layers if each["data"]["values"]] + _points(curve, place)
     return {"width": width, "height": 260 if width == WIDE else 220, "layer": layers}
 
 
@@ -137,15 +186,10 @@ def _accepted(curve: Curve, place: dict[str, Any], end: float) -> list[dict[str,
     steps = [{"t": _ms(at), "v": value} for at, value in curve.steps]
     steps += [{"t": _ms(end), "v": curve.steps[-1][1]}] if curve.steps else []
     rings = [{"t": _ms(point.run.at), "v": point.value} for point in curve.points if point.run.accepted]
-    layers: list[dict[str, Any]] = []
-    if steps:
-        looks = {"interpolate": "step-after", "color": BEFORE, "strokeDash": [6, 3], "clip": True}
-        layers.append(layer("line", place, steps, **looks))
-    if rings:
-        size = 160 if len(rings) <= _MANY else 60
-        looks = {"shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2, "size": size}
-        layers.append(layer("point", place, rings, **looks))
-    return layers
+    looks = {"interpolate": "step-after", "color": BEFORE, "strokeDash": [6, 3], "clip": True}
+    size = 160 if len(rings) <= _MANY else 60
+    ring = {"shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2, "size": size}
+    return [layer("line", place, steps, **looks), layer("point", place, rings, **ring)]
 
 
 def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -> list[dict[str, Any]]:
@@ -156,18 +200,14 @@ def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -
         if span.first is not None and span.first < end and span.last > start
     ]
     ends = [{"t": _ms(span.last)} for span in spans if start <= span.last <= end]
-    layers: list[dict[str, Any]] = []
-    if bands:
-        layers.append(layer("rect", {"x": x, "x2": {"field": "end"}}, bands, color="var(--warn)", opacity=0.13))
-    if ends:
-        layers.append(layer("rule", {"x": x}, ends, color="var(--warn)", strokeDash=[1, 3]))
-    return layers
+    return [
+        layer("rect", {"x": x, "x2": {"field": "end"}}, bands, color="var(--warn)", opacity=0.13),
+        layer("rule", {"x": x}, ends, color="var(--warn)", strokeDash=[1, 3]),
+    ]
 
 
 def _releases(shown: GateSet, x: dict[str, Any], width: int) -> list[dict[str, Any]]:
     """A line each, and the names of as many as have room above the chart, the newest first."""
-    if not shown.releases:
-        return []
     start, end = domain(shown)
     left = float("inf")
     named: list[dict[str, Any]] = []

@@ -9,8 +9,17 @@ from tests.renderers.pages.exhibits import LATENCY, RECALL, details_of, question
 
 from rankgate.model.details import Cause, Measure
 from rankgate.model.values import Direction
-from rankgate.renderers.pages.pairs import MAX_BARS, Step, pairs_of, room_of, share_text, split, steps_of, waterfall
-from rankgate.renderers.pages.spread import bin_of, spread_of
+from rankgate.renderers.pages.distribution import (
+    MAX_BARS,
+    bin_of,
+    grouped_by,
+    pairs_of,
+    room_of,
+    share_text,
+    split,
+    spread_of,
+    waterfall,
+)
 
 CHANGES = st.lists(st.sampled_from([-1.0, -0.5, -1e-12, 0.0, 1e-12, 0.25, 1.0]), max_size=40)
 
@@ -41,7 +50,7 @@ def test_a_latency_that_rose_is_worse() -> None:
 def test_what_became_worse_hangs_below_the_line(
     measure: Measure, worse: float, better: float, domain: list[float]
 ) -> None:
-    drawn = waterfall(([Step(0, 1, worse)], [Step(1, 2, better)]), (1, 0, 1), measure, 620)
+    drawn = waterfall(([worse], 0, [better]), measure, 620)
     bars = drawn["layer"][0]
     assert bars["encoding"]["y"]["scale"]["domain"] == domain
     for bar in bars["data"]["values"]:
@@ -49,8 +58,12 @@ def test_what_became_worse_hangs_below_the_line(
 
 
 def test_neighbours_share_a_bar_of_their_mean() -> None:
-    assert steps_of([-1.0, -0.5, -0.3], 10, 2) == [Step(10, 12, -0.75), Step(12, 13, -0.3)]
-    assert steps_of([], 10, 2) == []
+    worse = [-1.0, -0.5] * MAX_BARS
+    assert [grouped_by((losses, 9, [])) for losses in ([], worse[:MAX_BARS], worse)] == [1, 1, 2]
+    bars = waterfall(([*worse, -0.25], 0, []), RECALL, 620)["layer"][0]["data"]["values"]
+    assert len(bars) == 107
+    assert (bars[0]["from"], bars[0]["to"], bars[0]["change"]) == (0, 3, pytest.approx(-250 / 3))
+    assert (bars[-1]["from"], bars[-1]["to"]) == (318, 321)
 
 
 @pytest.mark.parametrize(
@@ -67,10 +80,7 @@ def test_ties_are_a_number_and_a_share() -> None:
     same = [question_of(f"s{n}", Cause.FINE) for n in range(6)]
     found = pairs_of(details_of(*changed, *left_out, *same))
     assert found is not None
-    assert [(tile.way, tile.count, tile.share) for tile in found.tiles] == [
-        *(("worse", 1, "12%"), ("same", 6, "75%"), ("better", 1, "12%"))
-    ]
-    assert (found.queries, found.grouped, found.shortened) == (8, 1, True)
+    assert (found.counts, found.grouped, found.shortened) == ((1, 6, 1), 1, True)
     assert "= 6 same" in found.picture
     assert "1 worse (12%), 6 same (75%), 1 better (12%) of 8 questions" in found.picture
     assert "The largest loss is −100.0 pp, the largest gain +100.0 pp." in found.picture
@@ -95,7 +105,8 @@ def test_thousands_of_questions_make_a_bounded_picture() -> None:
     ],
 )
 def test_ties_never_leave_the_changes_without_room(counts: tuple[int, int, int], expected: int) -> None:
-    assert room_of(counts) == expected
+    worse, same, better = counts
+    assert room_of(([-1.0] * worse, same, [1.0] * better)) == expected
 
 
 def test_a_few_changes_among_thousands_have_a_bar_each() -> None:
@@ -103,7 +114,7 @@ def test_a_few_changes_among_thousands_have_a_bar_each() -> None:
     found = pairs_of(details_of(*moved, *(question_of(f"s{n}", Cause.FINE) for n in range(2000))))
     assert found is not None
     assert (found.grouped, found.shortened) == (1, True)
-    assert [tile.share for tile in found.tiles] == ["1%", "99%", "0%"]
+    assert "30 worse (1%), 2,000 same (99%), 0 better (0%)" in found.picture
     assert ">20</text>" not in found.picture  # no number on an axis on which ties are drawn shorter
 
 
