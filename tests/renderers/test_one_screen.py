@@ -250,7 +250,8 @@ def test_no_bullet_says_what_a_row_or_the_sentence_says_and_nothing_that_failed_
     said = [re.sub(r"^(FAIL|WARN): ", "", item).rstrip(".") for item in page.items]
     cells = {cell for row in page.rows for cell in row}
     for bullet in said[: said.index(next(each for each in said if each.startswith("Gold set")))]:
-        assert bullet not in report.summary or bullet in warnings[1:]
+        of_a_part = f"for one part of the questions, {bullet}"  # says nothing of the whole, which the bullet is about
+        assert bullet not in report.summary.replace(of_a_part, "") or bullet in warnings[1:]
         assert not any(bullet in cell for cell in cells)
         assert not re.search(r"(dropped|fell|is) (from|[\d.]+%)", bullet), "numbers stand in rows"
     if report.verdict is Verdict.FAIL:
