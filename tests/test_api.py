@@ -515,7 +515,7 @@ def test_a_comparison_is_what_the_command_prints(
 
 
 def test_the_metrics_are_those_of_the_command() -> None:
-    assert api.COMPARED == options.DEFAULT_METRICS
+    assert api.COMPARED_METRICS == options.COMPARED_METRICS
 
 
 def test_what_compares_with_a_by_itself_and_what_has_no_value() -> None:

@@ -6,12 +6,31 @@ In doubt more of an address is left out than needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import Enum
 from functools import lru_cache
 
 import msgspec
 from msgspec.structs import force_setattr
+
+_in_python = ContextVar("in_python", default=False)
+
+
+@contextmanager
+def from_python() -> Iterator[None]:
+    """As a decorator of what Python calls: errors name its parameters, and no options of a command."""
+    before = _in_python.set(True)
+    try:
+        yield
+    finally:
+        _in_python.reset(before)
+
+
+def option(name: str, value: str = "") -> str:
+    """How whoever called would write an option: `--gold FILE`, or `gold=` in Python."""
+    return f"{name.replace('-', '_')}=" if _in_python.get() else f"--{name} {value}".rstrip()
 
 
 class ProblemKind(Enum):

@@ -33,7 +33,7 @@ samples:
 ARTICLES = 'ARTICLES = {"opening hours": ["hours", "gifts"], "gift cards": ["hours", "gifts"]}\n'
 RETRIEVER = "from greeting import ARTICLES\n\n\ndef retrieve(question):\n    return ARTICLES[question]\n"
 # Builds a wheel with nothing but Python, so that no tool fetches a build back end.
-BACK_END = '''\
+BACK_END = """\
 from zipfile import ZipFile
 
 FILES = {
@@ -49,7 +49,7 @@ def build_wheel(to, config_settings=None, metadata_directory=None):
         for name, text in FILES.items():
             wheel.writestr(f"greeting-1.0.dist-info/{name}", text)
     return "greeting-1.0-py3-none-any.whl"
-'''
+"""
 PACKAGE = """\
 [project]
 name = "greeting"
@@ -220,10 +220,15 @@ def first_run(project: Path, place: Path, wheels: Path, **variables: str) -> tup
     clone, action, home = place / "clone", place / "action", place / "home"
     git("clone", "-q", str(project), str(clone))
     subprocess.run([UV, "venv", "-q", "--seed", "--python", sys.executable, place / "python"], check=True)
-    steps = [step | ({"shell": "bash"} if "run" in step else {}) for step in steps_of(clone / ".github/workflows/rankgate.yml")]
+    steps = [
+        step | ({"shell": "bash"} if "run" in step else {})
+        for step in steps_of(clone / ".github/workflows/rankgate.yml")
+    ]
     for each in (action, home):
         each.mkdir()
-    (action / "action.yml").write_text(yaml.safe_dump({"runs": {"using": "composite", "steps": steps}}), encoding="utf-8")
+    (action / "action.yml").write_text(
+        yaml.safe_dump({"runs": {"using": "composite", "steps": steps}}), encoding="utf-8"
+    )
     (place / "event.json").write_text("{}", encoding="utf-8")
     around = {
         "PATH": f"{place / 'python' / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -263,12 +268,19 @@ ODD = "serv ices/${{ x }}"
         ),
         pytest.param({"pyproject.toml": UV_PROJECT, **NEEDED, **SHOP}, BY_SHOP, id="an application's pyproject.toml"),
         pytest.param(
-            {"pyproject.toml": HATCH, "requirements.txt": "./greeting\n", **NEEDED, **within("src", {"acme/search.py": RETRIEVER})},
+            {
+                "pyproject.toml": HATCH,
+                "requirements.txt": "./greeting\n",
+                **NEEDED,
+                **within("src", {"acme/search.py": RETRIEVER}),
+            },
             ["--retriever", "acme.search:retrieve"],
             id="hatch and requirements",
         ),
         pytest.param(
-            within(ODD, {"requirements/base.txt": "./greeting\n", **NEEDED, **SHOP}), BY_SHOP, id="a service's requirements"
+            within(ODD, {"requirements/base.txt": "./greeting\n", **NEEDED, **SHOP}),
+            BY_SHOP,
+            id="a service's requirements",
         ),
     ],
 )
