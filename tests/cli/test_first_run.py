@@ -1,13 +1,14 @@
-"""The first run of what `init --github` writes, from a clean clone: its own lines in bash, with tools as the index has them.
+"""The first run of what `init --github` writes, from a clean clone: its own lines in bash, with real tools.
 
-Each repository is installed by another tool. The retriever imports a package that only that installs, so that nothing is
-recorded where it did not.
+Each repository is installed by another tool, fetched as the workflow says. The retriever imports a package that only
+that installs, so that nothing is recorded where it did not.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.conftest import lacking
 from tests.forges.composite import Result
 from tests.forges.composite import run as run_action
 from tests.repositories import commit, git
@@ -199,6 +201,13 @@ packages = ["src/acme"]
 """
 
 
+NPM_LOCK = '{"lockfileVersion": 3, "requires": true, "packages": {"": {}}}'
+NODE = """\
+const { question } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+console.log(JSON.stringify(question === "gift cards" ? ["hours", "gifts"] : ["hours"]));
+"""
+
+
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the rankgate under test is found as the index has a released one."""
@@ -266,27 +275,28 @@ ODD = "serv ices/${{ x }}"
         pytest.param(
             {"Pipfile": PIPFILE, "Pipfile.lock": json.dumps(PIPFILE_LOCK), **NEEDED, **SHOP}, BY_SHOP, id="Pipfile.lock"
         ),
-        pytest.param({"pyproject.toml": UV_PROJECT, **NEEDED, **SHOP}, BY_SHOP, id="an application's pyproject.toml"),
         pytest.param(
             {
-                "pyproject.toml": HATCH,
                 "requirements.txt": "./greeting\n",
-                **NEEDED,
-                **within("src", {"acme/search.py": RETRIEVER}),
+                "search.js": NODE,
+                **within(ODD, {"pyproject.toml": HATCH, "requirements.txt": "./greeting\n", **NEEDED}),
+                **within(ODD, {"src/acme/search.py": RETRIEVER}),
             },
             ["--retriever", "acme.search:retrieve"],
-            id="hatch and requirements",
+            id="a service with hatch and requirements",
         ),
         pytest.param(
-            within(ODD, {"requirements/base.txt": "./greeting\n", **NEEDED, **SHOP}),
-            BY_SHOP,
-            id="a service's requirements",
+            {"web/package.json": "{}", "web/package-lock.json": NPM_LOCK, "web/search.js": NODE},
+            ["--command", "node web/search.js"],
+            id="npm",
         ),
     ],
 )
 def test_the_first_run_comes_to_a_verdict(
     tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], words: list[str]
 ) -> None:
+    if "--command" in words and shutil.which("npm") is None:
+        lacking("needs npm, which is not installed")
     project = tmp_path / "project"
     write(project, {"gold.yaml": GOLD, ".gitignore": "run.jsonl\n", **files})
     monkeypatch.chdir(project)
