@@ -65,7 +65,7 @@ class Report(evaluation.Shown, model.Report, frozen=True, kw_only=True):
         return " ".join([f"{VERDICT_WORDS[self.verdict]}.", self.summary, *more]), rows
 
 
-@from_python()
+@from_python
 def check(
     gold: GoldLike | None = None,
     run: RunLike | None = None,
@@ -110,7 +110,7 @@ def check(
     return Report(**{name: getattr(found, name) for name in found.__struct_fields__})
 
 
-@from_python()
+@from_python
 def compare(
     gold: GoldLike,
     a: RunLike,

@@ -6,31 +6,38 @@ In doubt more of an address is left out than needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import force_setattr
 
+_Call = TypeVar("_Call", bound=Callable[..., Any])
 _in_python = ContextVar("in_python", default=False)
 
 
-@contextmanager
-def from_python() -> Iterator[None]:
-    """As a decorator of what Python calls: errors name its parameters, and no options of a command."""
-    before = _in_python.set(True)
-    try:
-        yield
-    finally:
-        _in_python.reset(before)
+def from_python(function: _Call) -> _Call:
+    """What Python calls: errors that it raises name its parameters, and no options of a command."""
+
+    @wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        before = _in_python.set(True)
+        try:
+            return function(*given, **named)
+        finally:
+            _in_python.reset(before)
+
+    return cast("_Call", called)
 
 
 def option(name: str, value: str = "") -> str:
-    """How whoever called would write an option: `--gold FILE`, or `gold=` in Python."""
-    return f"{name.replace('-', '_')}=" if _in_python.get() else f"--{name} {value}".rstrip()
+    """How the caller would write an option: `--gold FILE` and `--workers 1`, or in Python `gold=` and `workers=1`."""
+    if _in_python.get():
+        return f"{name.replace('-', '_')}={'' if value.isupper() else value}"
+    return f"--{name} {value}".rstrip()
 
 
 class ProblemKind(Enum):

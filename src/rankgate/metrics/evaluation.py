@@ -172,7 +172,7 @@ class Evaluation(Shown, msgspec.Struct, frozen=True, kw_only=True):
         return pandas.DataFrame(dict(self.columns), index=pandas.Index([*self.per_query], name="query_id"), dtype=float)
 
 
-@from_python()
+@from_python
 def score(
     gold: GoldLike,
     run: RunLike | None = None,

@@ -65,7 +65,8 @@ class RecordingError(RankgateError):
         if recorded.unasked:
             summary = f"none of the first {failed} calls succeeded, so {recorded.unasked} questions were not asked"
         elif recorded.recorded:
-            count = f"{failed} of {recorded.total} questions failed, more than {option('allow-errors')} {allow_errors}"
+            allowed = option("allow-errors", str(allow_errors))
+            count = f"{failed} of {recorded.total} questions failed, more than {allowed}"
             summary = f"{count}; {recorded.path} is written without them, and the same command asks only them again"
         else:
             summary = f"every question failed; {recorded.path} is not written"
@@ -80,7 +81,7 @@ def first_failures(recorded: Recorded) -> list[Problem]:
     return [*recorded.failures[:MAX_FAILURES], *([Problem(f"and {more} more")] if more > 0 else [])]
 
 
-@from_python()
+@from_python
 def record(
     gold: str | Path | Gold,
     retrieve: Retrieve,

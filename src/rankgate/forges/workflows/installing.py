@@ -347,13 +347,13 @@ def _left(files: Files, setup: Setup, ways: Sequence[_Way], own: str) -> Iterato
         yield f"No file says what the retriever needs{found}: install that before `rankgate record`, if anything."
     elif others := _listed([way.file for way in ways[1:]]):
         yield f"{ways[0].file} is what installs the project, and {others} is not used: change that if it is wrong."
-    if ways and ways[0].tool and own != "rankgate":
+    if ways and basename(ways[0].file) in _LOCKED and own != "rankgate":
         yield "rankgate is installed beside what is locked: lock it too, so that all versions agree."
     if not setup.python:
         yield "The project allows no Python from 3.11 on, which rankgate needs: record by --command or --url."
     indexes = (_INDEX.findall(files.text(folder, name)) for name in files.has(folder, *_MANIFESTS))
     if hosts := {*chain.from_iterable(indexes)} - _PUBLIC:
-        yield f"Packages come from {_listed(sorted(hosts))}: if that asks for a login, give it as a secret where they are installed."
+        yield f"Packages come from {_listed(sorted(hosts))}: if that asks for a login, give it there as a secret."
 
 
 def _left_around(files: Files, setup: Setup, command: Sequence[str], composes: Sequence[str]) -> Iterator[str]:
