@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import json
 import multiprocessing
 import os
@@ -19,11 +20,11 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from tests.repositories import git
 
 import rankgate
 from rankgate import RankgateError, Report, api
-from rankgate.cli import main, options
+from rankgate.cli import compare as cli_compare
+from rankgate.cli import main
 from rankgate.cli.demo import _copy_example
 from rankgate.criteria import find_criteria, load_criteria
 from rankgate.model.report_text import encode_report
@@ -374,7 +375,7 @@ def test_errors_name_parameters_and_no_options(
 
 def test_too_many_failures_name_the_parameter_that_allows_them(tmp_path: Path) -> None:
     def retrieve(question: str) -> list[str]:
-        return [question] if question == "a" else [][1]
+        return {"a": ["a"]}[question]
 
     gold = tmp_path / "gold.jsonl"
     gold.write_text("".join(f'{{"id": "{q}", "input": "{q}", "expected_output": ["a"]}}\n' for q in "ab"))
@@ -557,7 +558,8 @@ def test_a_comparison_is_what_the_command_prints(
 
 
 def test_the_metrics_are_those_of_the_command() -> None:
-    assert api.COMPARED_METRICS == options.COMPARED_METRICS
+    usual = cli_compare.parser().parse_args(["a.jsonl", "b.jsonl"]).metrics
+    assert inspect.signature(rankgate.compare).parameters["metrics"].default == usual
 
 
 def test_what_compares_with_a_by_itself_and_what_has_no_value() -> None:

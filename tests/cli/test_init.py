@@ -364,9 +364,12 @@ def test_of_a_large_repository_a_bounded_part_is_read(project: Path, monkeypatch
     subprocess.run(["git", "update-index", "--index-info"], input=lines, text=True, check=True)
     read: list[str] = []
     whole = Path.read_text
-    monkeypatch.setattr(
-        Path, "read_text", lambda self, *how, **more: read.append(self.name) or whole(self, *how, **more)
-    )
+
+    def noted(path: Path, *how: Any, **more: Any) -> str:
+        read.append(path.name)
+        return whole(path, *how, **more)
+
+    monkeypatch.setattr(Path, "read_text", noted)
     assert init(*FROM_RETRIEVER) == 0
     assert "-r requirements.txt" in recording_step()["run"]
     assert len(read) < 4_000
