@@ -59,7 +59,8 @@ pytestmark = pytest.mark.usefixtures("project")
 def search_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A search path on which `rankgate` is the one under test; as when installed, not from the current directory."""
     directory = tmp_path_factory.mktemp("bin")
-    script = f'#!/bin/sh\nPYTHONPATH={shlex.quote(PYTHONPATH)} exec {shlex.quote(sys.executable)} -P -m rankgate "$@"\n'
+    around = f"PYTHONPATH={shlex.quote(PYTHONPATH)}${{PYTHONPATH:+:$PYTHONPATH}}"
+    script = f'#!/bin/sh\n{around} exec {shlex.quote(sys.executable)} -P -m rankgate "$@"\n'
     (directory / "rankgate").write_text(script, encoding="utf-8")
     (directory / "rankgate").chmod(0o755)
     return f"{directory}{os.pathsep}{os.environ['PATH']}"
@@ -330,6 +331,21 @@ def test_what_is_installed_is_found_in_what_git_has(project: Path, *, repository
         (project / "poetry.lock").write_text("", encoding="utf-8")
     assert init(*FROM_RETRIEVER) == 0
     assert "python -m pip install -r requirements.txt\n" in recording_step()["run"]
+
+
+def test_a_retriever_in_a_folder_of_its_own_is_recorded_as_it_is_printed(
+    project: Path, search_path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "our services").mkdir()
+    (project / "shop_search.py").rename(project / "our services" / "shop_search.py")
+    (project / "run.jsonl").unlink()
+    git("init", "-q")
+    assert init(*FROM_RETRIEVER) == 0
+    first, *_ = next_steps(capsys.readouterr().out)
+    recorded = recording_step()
+    for command, variables in ((first, {}), (recorded["run"].replace("python -m pip", "true"), recorded["env"])):
+        ended = shell(command, search_path, variables)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_a_hostile_repository_changes_nothing_but_what_is_said(

@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_atomic(path, _TEXTS[path](job))
             print(f"wrote {path}")
     if gold:
-        print(_next_steps(arguments, wants_workflow=job is not None), end="")
+        print(_next_steps(arguments, job), end="")
     if job:
         print(to_do_on_github(job, forks=arguments.github), end="")
     return 0
@@ -167,7 +167,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
     print("".join(f"look at: {fact}\n" for fact in draft_facts(gold)), end="")
 
 
-def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
+def _next_steps(arguments: argparse.Namespace, job: Job | None) -> str:
     written_to = arguments.to or CRITERIA
     names = map(redacted, (arguments.gold, arguments.run or "run.jsonl", written_to))
     gold, run_file, to = map(shlex.quote, names)
@@ -176,12 +176,13 @@ def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
     if not arguments.run:
         by = "command" if arguments.command else "retriever"
         what = shlex.quote(redacted(arguments.command or arguments.retriever or "MODULE:FUNCTION"))
-        steps.append(f"rankgate record --{by} {what} --gold {gold} -o {run_file}")
+        place = f"PYTHONPATH={shlex.quote(job.setup.path)} " if job and job.setup.path else ""
+        steps.append(f"{place}rankgate record --{by} {what} --gold {gold} -o {run_file}")
     if arguments.judge:
         steps += [f"rankgate judge --dry-run{criteria}   # what it costs: no key, no request"]
         steps += [f"rankgate judge{criteria}   # with the endpoint's key in {KEY_VARIABLE}, if it wants one"]
     steps += [f"rankgate validate{criteria}", f"rankgate check{criteria}", f"rankgate baseline accept{criteria}"]
-    if not wants_workflow:
+    if job is None:
         place = "" if written_to == CRITERIA else f" --to {to}"
         steps.append(f"rankgate init --github{place} --retriever MODULE:FUNCTION   # adds the workflows")
     return "next:\n" + "".join(f"  $ {step}\n" for step in steps)
