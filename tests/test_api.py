@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import json
 import multiprocessing
 import os
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,9 +23,10 @@ import yaml
 
 import rankgate
 from rankgate import RankgateError, Report, api
-from rankgate.cli import main, options
+from rankgate.cli import compare as cli_compare
+from rankgate.cli import main
 from rankgate.cli.demo import _copy_example
-from rankgate.criteria import load_criteria
+from rankgate.criteria import find_criteria, load_criteria
 from rankgate.model.report_text import encode_report
 from rankgate.model.values import ReasonKind, Verdict
 
@@ -340,6 +343,46 @@ def test_criteria_that_are_neither_file_nor_mapping(
         rankgate.check({"q": ["a"]}, {"q": ["a"]}, criteria=criteria)
 
 
+GATED = {"gates": [{"name": "recall@1", "threshold": 0.5}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "parameter"),
+    [
+        pytest.param({}, "name the file with criteria=,", id="no criteria"),
+        pytest.param({"run": {"q": ["a"]}, "criteria": GATED}, "give the gold set with gold=,", id="no gold set"),
+        pytest.param({"gold": {"q": ["a"]}, "criteria": GATED}, "makes one) with run=,", id="no run"),
+        pytest.param(
+            {"gold": "g.yaml", "run": "r.jsonl", "base": "main"}, "base= reads files at a commit", id="no repository"
+        ),
+        pytest.param({"base": "-x"}, "base= '-x' is no commit", id="no commit"),
+    ],
+)
+def test_errors_name_parameters_and_no_options(
+    given: dict[str, Any], parameter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if given.get("base") == "-x":
+        git("init", "-q")
+    with pytest.raises(RankgateError) as error:
+        rankgate.check(**given)
+    assert parameter in str(error.value)
+    assert "--" not in re.sub("`.*?`", "", str(error.value))
+    if "criteria" not in given and "base" not in given:
+        with pytest.raises(RankgateError, match="name the file with --criteria"):
+            find_criteria()
+
+
+def test_too_many_failures_name_the_parameter_that_allows_them(tmp_path: Path) -> None:
+    def retrieve(question: str) -> list[str]:
+        return {"a": ["a"]}[question]
+
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text("".join(f'{{"id": "{q}", "input": "{q}", "expected_output": ["a"]}}\n' for q in "ab"))
+    with pytest.raises(rankgate.RecordingError, match="more than allow_errors=0"):
+        rankgate.record(gold, retrieve, tmp_path / "run.jsonl")
+
+
 def test_what_no_file_could_hold_is_an_error() -> None:
     circle: dict[str, Any] = {"gates": []}
     circle["inputs"] = circle
@@ -515,7 +558,8 @@ def test_a_comparison_is_what_the_command_prints(
 
 
 def test_the_metrics_are_those_of_the_command() -> None:
-    assert api.COMPARED == options.DEFAULT_METRICS
+    usual = cli_compare.parser().parse_args(["a.jsonl", "b.jsonl"]).metrics
+    assert inspect.signature(rankgate.compare).parameters["metrics"].default == usual
 
 
 def test_what_compares_with_a_by_itself_and_what_has_no_value() -> None:

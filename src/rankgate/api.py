@@ -15,11 +15,12 @@ from rankgate.check import check as judge
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, deepest_cutoff, named_run
 from rankgate.criteria.model import parse_criteria
-from rankgate.errors import bad_input, shown
+from rankgate.errors import bad_input, from_python, shown
 from rankgate.forges.base_branch import base_branch
 from rankgate.metrics import evaluation
 from rankgate.metrics.evaluation import File, GoldLike, RunLike
 from rankgate.metrics.matching import Matching
+from rankgate.metrics.names import COMPARED_METRICS
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import scored_pair
 from rankgate.model import report as model
@@ -40,7 +41,6 @@ COLUMNS: dict[str, Callable[[model.GateResult], str]] = {
     "limit": phrases.gate_limit,
     "status": phrases.gate_status,
 }
-COMPARED = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
 
 
 class Report(evaluation.Shown, model.Report, frozen=True, kw_only=True):
@@ -65,6 +65,7 @@ class Report(evaluation.Shown, model.Report, frozen=True, kw_only=True):
         return " ".join([f"{VERDICT_WORDS[self.verdict]}.", self.summary, *more]), rows
 
 
+@from_python
 def check(
     gold: GoldLike | None = None,
     run: RunLike | None = None,
@@ -109,12 +110,13 @@ def check(
     return Report(**{name: getattr(found, name) for name in found.__struct_fields__})
 
 
+@from_python
 def compare(
     gold: GoldLike,
     a: RunLike,
     b: RunLike,
     *,
-    metrics: str | Sequence[str] = COMPARED,
+    metrics: str | Sequence[str] = COMPARED_METRICS,
     match: str | Matching = "chunk",
 ) -> evaluation.RunComparison:
     """Compare two runs query by query, as `rankgate compare` does; `a` is the one before, `b` the one after.

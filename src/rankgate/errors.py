@@ -6,12 +6,38 @@ In doubt more of an address is left out than needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import force_setattr
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+_in_python = ContextVar("in_python", default=False)
+
+
+def from_python(function: _Call) -> _Call:
+    """What Python calls: errors that it raises name its parameters, and no options of a command."""
+
+    @wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        before = _in_python.set(True)
+        try:
+            return function(*given, **named)
+        finally:
+            _in_python.reset(before)
+
+    return cast("_Call", called)
+
+
+def option(name: str, value: str = "") -> str:
+    """How the caller would write an option: `--gold FILE` and `--workers 1`, or in Python `gold=` and `workers=1`."""
+    if _in_python.get():
+        return f"{name.replace('-', '_')}={'' if value.isupper() else value}"
+    return f"--{name} {value}".rstrip()
 
 
 class ProblemKind(Enum):

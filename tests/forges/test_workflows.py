@@ -21,7 +21,8 @@ from rankgate.forges.workflows import job as pins
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.drift import drift_text
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import ENVIRONMENT, Job, action_of, is_word, requirements_commands, value
+from rankgate.forges.workflows.installing import Service, Setup
+from rankgate.forges.workflows.job import ENVIRONMENT, Job, action_of, is_word, value
 from rankgate.forges.workflows.report import report_text
 from rankgate.readers.yaml_text import quoted
 
@@ -34,7 +35,6 @@ JOB = Job(
     gold="gold.yaml",
     run="run.jsonl",
     criteria=None,
-    requirements=[],
     branches=["main"],
     version="1.2.3",
     action="rankgate/rankgate@v1.2.3",
@@ -344,15 +344,91 @@ def test_whoever_judges_makes_the_page_and_nobody_else(app: int | None) -> None:
         assert "html" not in text
 
 
-def test_a_retriever_records_with_this_version_and_the_projects_own_requirements() -> None:
-    recording = step(gate(retriever="app:search", requirements=["python -m pip install ."]), "gate", "Record")
+SETUP = Setup(
+    commands=["python -m pip install 'rankgate==1.2.3' ."],
+    found="services/search/pyproject.toml",
+    python="3.13",
+    keys=["OPENAI_API_KEY", "REGION"],
+    services=[Service("qdrant", "qdrant/qdrant:v1.9.1", 6333, "A=b c.d=e=f")],
+    left=["The first.", "The second."],
+)
+
+
+def test_a_retriever_records_after_what_the_project_needs() -> None:
+    made = gate(retriever="app:search", setup=SETUP)
+    recording = step(made, "gate", "Record")
     assert recording["env"] == {"RETRIEVER": "app:search", "GOLD": "gold.yaml", "RUN": "run.jsonl"}
     assert recording["run"].splitlines() == [
         'rm -f -- "$RUN" # if recording fails, nothing older is judged in its place',
-        "python -m pip install 'rankgate==1.2.3'",
-        "python -m pip install .",
+        "python -m pip install 'rankgate==1.2.3' .",
         'rankgate record --retriever="$RETRIEVER" --gold="$GOLD" --output="$RUN"',
     ]
+    python = {"python-version": "3.13", "cache": "pip", "cache-dependency-path": "services/search/pyproject.toml"}
+    assert step(made, "gate", "setup-python")["with"] == python
+    assert step(made, "queue", "setup-python")["with"] == {"python-version": "3.12"}
+
+
+def test_a_folder_and_a_path_for_modules_reach_the_shell_as_variables() -> None:
+    made = gate(command="node x.js", setup=replace(SETUP, folder=NASTY, path=f"{NASTY}/src", found=NASTY))
+    recording = step(made, "gate", "Record")
+    assert recording["env"] == {
+        "COMMAND": "node x.js",
+        "FOLDER": NASTY,
+        "MODULES": f"{NASTY}/src",
+        "GOLD": "gold.yaml",
+        "RUN": "run.jsonl",
+    }
+    assert recording["run"].splitlines()[1:] == [
+        'cd -- "$FOLDER"',
+        *SETUP.commands,
+        "cd - > /dev/null",
+        'PYTHONPATH="$PWD/$MODULES" rankgate record --command="$COMMAND" --gold="$GOLD" --output="$RUN"',
+    ]
+    assert step(made, "gate", "setup-python")["with"] == {"python-version": "3.13"}
+
+
+def without_marks(text: str, *lines: str) -> str:
+    """The text after somebody has taken the # away before each line that has one of these."""
+    taken = (
+        re.sub("^( *)# ", r"\1", line) if any(each in line for each in lines) else line for line in text.splitlines()
+    )
+    return "\n".join(taken)
+
+
+@pytest.mark.parametrize("app", [None, 7], ids=["without an App", "with an App"])
+def test_places_for_keys_and_an_index_do_nothing_until_somebody_takes_the_marks_away(app: int | None) -> None:
+    text = gate_text(replace(JOB, retriever="a:b", setup=SETUP, app=app))
+    plain = gate_text(replace(JOB, retriever="a:b", setup=replace(SETUP, keys=[], services=[]), app=app))
+    assert yaml.safe_load(text) == yaml.safe_load(plain), "all of it is commented out"
+    named = ("OPENAI", "REGION", "services:", "qdrant", "ports", "env:", "A:", "c.d:")
+    made = yaml.safe_load(without_marks(text, *named))
+    keys = {"OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}", "REGION": "${{ vars.REGION }}"}
+    environment = step(made, "gate", "Record")["env"]
+    assert {name: environment.get(name) for name in keys} == keys
+    assert [name for name, job in made["jobs"].items() if "secrets." in str(job)] == ["gate"]
+    assert [each.get("name") for each in made["jobs"]["gate"]["steps"] if "OPENAI" in str(each)] == ["Record a run"]
+    assert made["jobs"]["gate"]["services"] == {
+        "qdrant": {"image": "qdrant/qdrant:v1.9.1", "ports": ["6333:6333"], "env": {"A": "b", "c.d": "e=f"}}
+    }
+    index = (
+        "actions/cache",
+        "download-artifact",
+        "with:",
+        "path: index",
+        "key: index",
+        "name: index",
+        "run-id",
+        "github-token",
+    )
+    used_there = [each.get("uses") for each in yaml.safe_load(without_marks(text, *index))["jobs"]["gate"]["steps"]]
+    assert used(pins.CACHE) in used_there
+    assert used(pins.DOWNLOAD) in used_there
+    assert "pull_request_target" not in text, "there a fork's code would get the secrets"
+
+
+def test_what_the_project_leaves_to_do_comes_first() -> None:
+    text = to_do_on_github(replace(JOB, retriever="a:b", setup=SETUP), forks=True)
+    assert "):\n  1. The first.\n  2. The second.\n  3. Pin the action" in text
 
 
 @pytest.mark.parametrize(
@@ -561,24 +637,6 @@ def test_what_is_no_action_is_refused(reference: str) -> None:
         action_of(reference, "1.2.3")
 
 
-@pytest.mark.parametrize(
-    ("files", "commands"),
-    [
-        pytest.param({}, [], id="neither"),
-        pytest.param({"pyproject.toml": True}, ["python -m pip install ."], id="a project"),
-        pytest.param({"requirements.txt": True}, ["python -m pip install -r requirements.txt"], id="requirements"),
-        pytest.param(
-            {"requirements.txt": True, "pyproject.toml": True},
-            ["python -m pip install -r requirements.txt"],
-            id="both: the requirements name the project where they need it",
-        ),
-        pytest.param({"requirements.txt": False, "pyproject.toml": False}, [], id="looked for and not found"),
-    ],
-)
-def test_how_the_project_itself_is_installed(files: dict[str, bool], commands: list[str]) -> None:
-    assert requirements_commands(files) == commands
-
-
 def test_what_is_left_to_do_on_github() -> None:
     assert (
         to_do_on_github(JOB, forks=True)
@@ -666,7 +724,7 @@ def test_without_the_second_workflow_it_says_how_to_get_it() -> None:
     assert "gh label" not in text
 
 
-NOT_OURS = {"APP_TOKEN", "UPLOAD_ENTERPRISE", "DOWNLOAD_ENTERPRISE"}
+NOT_OURS = {"APP_TOKEN", "CACHE", "UPLOAD_ENTERPRISE", "DOWNLOAD_ENTERPRISE"}
 PINS = {name: pin for name, pin in vars(pins).items() if name.isupper() and "@" in pin}
 
 
@@ -703,6 +761,12 @@ def test_on_enterprise_server_artifacts_are_kept_by_the_older_protocol_and_nowhe
     older = [used(pins.UPLOAD_ENTERPRISE), used(pins.DOWNLOAD_ENTERPRISE)]
     usual = gate_text(JOB) + report_text(JOB) + (OURS.parents[1] / "action.yml").read_text(encoding="utf-8")
     assert not [name for name in [*older, "-artifact@v3", "# v3."] if name in usual]
+
+
+def test_the_cache_is_the_one_that_the_action_uses() -> None:
+    name, _, rest = pins.CACHE.partition("@")
+    found = re.findall(rf"uses: {name}/\w+@(.+)", (OURS.parents[1] / "action.yml").read_text(encoding="utf-8"))
+    assert set(found) == {rest}
 
 
 def used(pin: str) -> str:

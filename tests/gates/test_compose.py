@@ -524,6 +524,13 @@ def test_the_command_names_standard_input_as_it_is_typed() -> None:
     assert command[command.index("--run") + 1] == "-"
 
 
+def test_the_command_names_the_verdicts_that_were_named() -> None:
+    inputs = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", verdicts="of a judge.jsonl")
+    command = composed(ACCEPTED, inputs=inputs).provenance.command
+    assert command[command.index("--verdicts") + 1] == "of a judge.jsonl"
+    assert "--verdicts" not in composed(ACCEPTED).provenance.command
+
+
 def test_the_command_forces_the_format_that_was_forced() -> None:
     inputs = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", run=InputFile("run.jsonl", "jsonl"))
     command = composed(ACCEPTED, inputs=inputs).provenance.command

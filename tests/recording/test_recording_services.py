@@ -375,6 +375,16 @@ def test_nobody_there_and_a_certificate_that_nobody_trusts(capsys: pytest.Captur
         pytest.param(["--header", "X-Api-Key: abc"], "write 'X-Api-Key: env:VARIABLE'", id="another"),
         pytest.param(["--header", "X-Other: Bearer abc"], "X-Other has a key", id="by its value"),
         pytest.param(["--header", "Authorization: env:NO_SUCH"], "NO_SUCH of the environment is not set", id="not set"),
+        *(
+            pytest.param(
+                ["--header", header], "only as a word of its own; put the whole word into a variable", id=header
+            )
+            for header in (
+                "Cookie: session=env:TOKEN; a=b",
+                "X-Key: env:TOKEN/env:TOKEN",
+                "X-Key: env:TOKEN env:MY-TOKEN",
+            )
+        ),
         pytest.param(["--header", "Content-Type: text/xml"], "set twice or by rankgate", id="ours"),
         pytest.param(["--header", "X: a\nAuthorization: abc"], "is no 'NAME: VALUE'", id="two in one"),
         pytest.param(["--header", "X: {{question}}"], "is no 'NAME: VALUE'", id="a template in a header"),
@@ -670,6 +680,6 @@ def test_a_run_does_not_replace_the_program(program: str, capsys: pytest.Capture
 
 def test_secrets_are_words_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHORT", "abc")
-    found = headers_of(["Authorization: Basic env:TOKEN", "X-Both: env:SHORT/env:TOKEN", "Api-Key:env:SHORT"])
-    assert found[0] == {"Authorization": f"Basic {TOKEN}", "X-Both": "env:SHORT/env:TOKEN", "Api-Key": "abc"}
+    found = headers_of(["Authorization: Basic env:TOKEN", "X-Place: my_env:SHORT", "Api-Key:env:SHORT"])
+    assert found[0] == {"Authorization": f"Basic {TOKEN}", "X-Place": "my_env:SHORT", "Api-Key": "abc"}
     assert found[1] == [TOKEN]

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.errors import Problem, RankgateError, bad_input, option
 from rankgate.files.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Repository, repository_around, run_git, said
 from rankgate.model.base_ref import Commit
 from rankgate.readers.source import STDIN, open_source, shown_path
@@ -234,7 +234,9 @@ def files_at(ref: str, tip: str | None = None) -> Iterator[FilesAtBase]:
     """
     repository = repository_around(".")
     if run_git(repository.root, "rev-parse", "--show-superproject-working-tree").stdout.strip():
-        raise GitError("--base: this is a submodule, whose commits the pull request chooses; judge outside of it")
+        raise GitError(
+            f"{option('base')}: this is a submodule, whose commits the pull request chooses; judge outside of it"
+        )
     commit = Commit(ref=ref, sha=repository.commit(ref))
     with tempfile.TemporaryDirectory(prefix="rankgate-base-") as room:
         files = FilesAtBase(repository, commit, shown_path(room), tip)

@@ -33,7 +33,7 @@ from rankgate.criteria.inputs import Awaited, Inputs, Opener, accepted_run, base
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import waivers_of
-from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.errors import Problem, RankgateError, bad_input, option
 from rankgate.gates.apply_waivers import refusal, waive, waive_by_label
 from rankgate.metrics.base import Metric
 from rankgate.model.base_ref import BaseSide, GoldState, QueryChanges
@@ -132,7 +132,9 @@ class _Judged(msgspec.Struct, frozen=True):
 def _sides(inputs: Inputs, files: FilesAtBase) -> tuple[Own, BaseInputs]:
     path = inputs.criteria or find_criteria()
     if files.find_in_head(path) is None:
-        raise bad_input("is no file of the commit; with --base only those count as criteria", file=shown_path(path))
+        raise bad_input(
+            f"is no file of the commit; with {option('base')} only those count as criteria", file=shown_path(path)
+        )
     criteria = load_criteria(path)
     waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
     gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
@@ -189,8 +191,8 @@ def _refuse_committed_verdicts(case: _Case) -> None:
     beside = (verdicts_beside(run.path) for run in runs if run)
     for path in (inputs.verdicts,) if inputs.verdicts else beside:  # beside a run none is read where one is named
         if case.files.find_in_head(path) is not None:
-            message = "is a file of the commit; with --base only verdicts of a `rankgate judge` in the same job count"
-            raise bad_input(message, file=shown_path(path))
+            which = f"with {option('base')} only verdicts of a `rankgate judge` in the same job count"
+            raise bad_input(f"is a file of the commit; {which}", file=shown_path(path))
 
 
 def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:

@@ -204,6 +204,9 @@ def _judged(job: Job) -> Report:
     named, missing = _with_verdicts(job, replace(named, base=base, branch=branch, tip=tip))
     page = {"details": SHOWN_ITEMS, "texts": True} if job.page else {}
     report = judged(replace(named, labels=_labels(job), **page))
+    if named.verdicts:  # whose place is this job's; the artifact has them beside the run
+        command = [word for word in report.provenance.command if word not in ("--verdicts", named.verdicts)]
+        report = replace(report, provenance=replace(report.provenance, command=command))
     return replace(report, notes=[*report.notes, missing]) if missing else report
 
 

@@ -25,7 +25,8 @@ from rankgate.forges.workflows.drift import PATH as DRIFT
 from rankgate.forges.workflows.drift import drift_text
 from rankgate.forges.workflows.gate import PATH as GATE
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import Job, action_of, is_word, requirements_commands
+from rankgate.forges.workflows.installing import Files, Setup, setup_of, to_read
+from rankgate.forges.workflows.job import Job, action_of, is_word
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
 from rankgate.metrics.estimates import best_possible, estimate
@@ -43,7 +44,7 @@ _FIRST = "`rankgate gold draft DOCS -o draft.yaml` drafts a first one from your 
 _TEXTS = {GATE: gate_text, REPORT: report_text, DRIFT: drift_text}
 _HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
 _GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
-_REQUIREMENTS = ("requirements.txt", "pyproject.toml")
+_MAX_FILES, _MAX_BYTES, _MAX_TOTAL = 3_000, 5_000_000, 50_000_000  # of what is read of the repository
 _REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
 
@@ -63,6 +64,8 @@ def parser() -> argparse.ArgumentParser:
     add_gold(options)
     add_run(options)
     options.add_argument("--retriever", metavar="MODULE:FUNCTION", help="your retrieve function, for the workflow")
+    command = "in its place the command to run for each question, as for `rankgate record --command`"
+    options.add_argument("--command", metavar="WORDS", help=command)
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
     options.add_argument("--judge", metavar="MODEL", nargs="?", const=MODEL, help=judge)
     endpoint = f"the OpenAI-compatible API that has the model (default: {ENDPOINT})"
@@ -100,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_atomic(path, _TEXTS[path](job))
             print(f"wrote {path}")
     if gold:
-        print(_next_steps(arguments, wants_workflow=job is not None), end="")
+        print(_next_steps(arguments, job), end="")
     if job:
         print(to_do_on_github(job, forks=arguments.github), end="")
     return 0
@@ -170,20 +173,22 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
     print("".join(f"look at: {fact}\n" for fact in draft_facts(gold)), end="")
 
 
-def _next_steps(arguments: argparse.Namespace, *, wants_workflow: bool) -> str:
+def _next_steps(arguments: argparse.Namespace, job: Job | None) -> str:
     written_to = arguments.to or CRITERIA
     names = map(redacted, (arguments.gold, arguments.run or "run.jsonl", written_to))
     gold, run_file, to = map(shlex.quote, names)
     criteria = "" if written_to in DEFAULT_PATHS else f" --criteria {to}"
     steps: list[str] = []
     if not arguments.run:
-        function = arguments.retriever or "MODULE:FUNCTION"
-        steps.append(f"rankgate record --retriever {shlex.quote(redacted(function))} --gold {gold} -o {run_file}")
+        by = "command" if arguments.command else "retriever"
+        what = shlex.quote(redacted(arguments.command or arguments.retriever or "MODULE:FUNCTION"))
+        place = f"PYTHONPATH={shlex.quote(job.setup.path)} " if job and job.setup.path else ""
+        steps.append(f"{place}rankgate record --{by} {what} --gold {gold} -o {run_file}")
     if arguments.judge:
         steps += [f"rankgate judge --dry-run{criteria}   # what it costs: no key, no request"]
         steps += [f"rankgate judge{criteria}   # with the endpoint's key in {KEY_VARIABLE}, if it wants one"]
     steps += [f"rankgate validate{criteria}", f"rankgate check{criteria}", f"rankgate baseline accept{criteria}"]
-    if not wants_workflow:
+    if job is None:
         place = "" if written_to == CRITERIA else f" --to {to}"
         steps.append(f"rankgate init --github{place} --retriever MODULE:FUNCTION   # adds the workflows")
     return "next:\n" + "".join(f"  $ {step}\n" for step in steps)
@@ -194,13 +199,15 @@ def _workflows(arguments: argparse.Namespace) -> list[str]:
 
     Flags that say how workflows are written mean nothing without them.
     """
+    if arguments.retriever and arguments.command:
+        raise bad_input("--retriever and --command are two ways to record; give one of them")
     if arguments.app is not None and not arguments.github:
         raise bad_input("--app goes with --github")
     if arguments.app is not None and arguments.app < 1:
         raise bad_input(f"--app {arguments.app} is not the id of a GitHub App")
     if arguments.github:
         return [GATE, REPORT]
-    if arguments.retriever or arguments.run:
+    if arguments.retriever or arguments.command or arguments.run:
         return [GATE]
     if arguments.action is not None:
         raise bad_input("--action says how workflows use the action; add --github")
@@ -212,24 +219,28 @@ def _job(arguments: argparse.Namespace) -> Job:
     if arguments.gold is None:
         criteria = arguments.to or find_criteria()
         gold, run_file, baseline, judged = _inputs_of(criteria)
-        run, shaped = run_file.path, not arguments.retriever and bool(run_file.format or run_file.map)
+        run, shaped = (
+            run_file.path,
+            not (arguments.retriever or arguments.command) and bool(run_file.format or run_file.map),
+        )
     else:
         criteria = arguments.to or CRITERIA
         gold = InputFile(arguments.gold, arguments.gold_format)
         run, shaped, baseline = arguments.run or "run.jsonl", False, "baseline"
         judged = arguments.judge is not None
-    if not (arguments.retriever or arguments.run or Path(run).is_file()):
+    if not (arguments.retriever or arguments.command or arguments.run or Path(run).is_file()):
         advice = f"--retriever MODULE:FUNCTION records one in it, or commit {run!r}"
         raise bad_input(f"the workflow has no run to judge: {advice}")
     remote = run_git(".", "remote", "get-url", "origin", asker="init").stdout.decode("latin-1")
     return Job(
         retriever=arguments.retriever,
+        command=arguments.command,
         gold=_inside(gold.path),
         gold_format=gold.format,
         run=_inside(run),
         baseline=baseline,
         criteria=_named(_inside(criteria)),
-        requirements=requirements_commands({name: Path(name).is_file() for name in _REQUIREMENTS}),
+        setup=_setup(arguments, criteria),
         branches=_default_branches(),
         version=__version__,
         action=action_of(arguments.action, __version__),
@@ -238,6 +249,32 @@ def _job(arguments: argparse.Namespace) -> Job:
         enterprise=_is_enterprise(remote),
         judged=judged,
     )
+
+
+def _setup(arguments: argparse.Namespace, criteria: str) -> Setup:
+    """How the repository around the current directory installs itself; nothing where nothing is recorded."""
+    if not (arguments.retriever or arguments.command):
+        return Setup()
+    listed = run_git(".", "ls-files", "-z", "--cached", "--others", "--exclude-standard", asker="init")
+    names = listed.stdout.decode("utf-8", "surrogateescape").split("\0")
+    names = [path.name for path in Path().iterdir()] if listed.returncode else names[:-1]
+    texts: dict[str, str] = {}
+    left = _MAX_TOTAL
+    for name in to_read(names)[:_MAX_FILES]:
+        path = Path(name)
+        if path.is_file() and not path.is_symlink() and (size := path.stat().st_size) <= min(_MAX_BYTES, left):
+            texts[name] = path.read_text(encoding="utf-8", errors="replace")
+            left -= size
+    module = (arguments.retriever or "").partition(":")[0]
+    near = Path(criteria).parent.as_posix()
+    return setup_of(Files(names, texts), __version__, module, _words(arguments.command), "" if near == "." else near)
+
+
+def _words(command: str | None) -> list[str]:
+    try:
+        return shlex.split(command or "")
+    except ValueError as error:
+        raise bad_input(f"is not a command as a shell reads it: {error}", key="--command") from error
 
 
 def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, str, bool]:

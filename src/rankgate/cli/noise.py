@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.cli.compare import absent_lines
 from rankgate.cli.inputs import criteria_if_any, file_of, open_store, plan_of, refuse_two_stdins
-from rankgate.cli.options import DEFAULT_METRICS, add_criteria, add_gold, add_match, make_parser
+from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import deepest_cutoff, gold_of, named_run
@@ -20,6 +20,7 @@ from rankgate.errors import bad_input, shown
 from rankgate.gates.noise import MIN_RUNS, Noise, noise_of
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column
+from rankgate.metrics.names import COMPARED_METRICS
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
 from rankgate.model.values import Need, Unit
@@ -47,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("runs", metavar="RUN", nargs="+", help="two or more runs of the same system, or baselines")
     add_gold(options)
     add_criteria(options)
-    usual = f"default: those of the gates where criteria are used, else {DEFAULT_METRICS}"
+    usual = f"default: those of the gates where criteria are used, else {COMPARED_METRICS}"
     options.add_argument("--metrics", metavar="LIST", help=f"comma-separated ({usual})")
     add_match(options)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
@@ -98,7 +99,7 @@ def _refuse_files(paths: Sequence[str]) -> None:
 def _plan(arguments: argparse.Namespace, criteria: Criteria | None) -> Plan:
     """The metrics named, or those of the gates; of these what compares with a baseline is passed over."""
     gated = criteria.metrics() if criteria and arguments.metrics is None else []
-    arguments.metrics = arguments.metrics or DEFAULT_METRICS
+    arguments.metrics = arguments.metrics or COMPARED_METRICS
     plan = plan_of(arguments, criteria, compares=False)
     return replace(plan, metrics=[each for each in gated if Need.BASELINE not in each.needs]) if gated else plan
 

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import bad_input, redacted_text
+from rankgate.metrics.names import COMPARED_METRICS
 
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
 OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
@@ -33,7 +34,6 @@ _PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
 _PLACES |= {"values": "--per-query", "baseline_values": "--baseline-per-query"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
 MAX_WORKERS = 256  # more is a slip of the finger
-DEFAULT_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"
 _NAMED = "one of {}; else detected from the content"
 
 
@@ -82,8 +82,8 @@ def add_criteria(parser: argparse.ArgumentParser) -> None:
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
     """`--metrics` and `--match`."""
-    text = f"comma-separated (default: {DEFAULT_METRICS})"
-    parser.add_argument("--metrics", metavar="LIST", default=DEFAULT_METRICS, help=text)
+    text = f"comma-separated (default: {COMPARED_METRICS})"
+    parser.add_argument("--metrics", metavar="LIST", default=COMPARED_METRICS, help=text)
     add_match(parser)
 
 

@@ -12,7 +12,7 @@ import msgspec
 from rankgate.baselines.base import BaselineStore, Where, open_record
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import InputFile
-from rankgate.errors import RankgateError, bad_input, redacted
+from rankgate.errors import RankgateError, bad_input, option, redacted
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.lines import Score
 from rankgate.metrics.plan import Part, Plan
@@ -287,6 +287,6 @@ _WANTED = {
 
 def _not_named(flags: Sequence[str], criteria: Criteria | None) -> Exception:
     name = criteria.name if criteria else "ship-criteria.yaml"
-    wanted = " and ".join(f"{_WANTED[flag][0]} with --{flag} FILE" for flag in flags)
+    wanted = " and ".join(f"{_WANTED[flag][0]} with {option(flag, 'FILE')}" for flag in flags)
     lines = "".join(f"\n  {flag}: {_WANTED[flag][1]}" for flag in flags)
     return bad_input(f"no {' and no '.join(flags)} named; give {wanted}, or add to {name}:\ninputs:{lines}")

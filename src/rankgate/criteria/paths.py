@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import RankgateError, bad_input
+from rankgate.errors import RankgateError, bad_input, option
 from rankgate.readers.base import TABLE
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
@@ -48,7 +48,7 @@ def find_criteria() -> str:
         if Path(path).is_file():
             return path
     raise bad_input(
-        f"no ship criteria found (looked for {', '.join(DEFAULT_PATHS)}); name the file with --criteria, "
+        f"no ship criteria found (looked for {', '.join(DEFAULT_PATHS)}); name the file with {option('criteria')}, "
         "or let `rankgate init --gold GOLD` write one"
     )
 

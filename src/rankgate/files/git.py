@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from rankgate.errors import Problem, RankgateError, shown
+from rankgate.errors import Problem, RankgateError, option, shown
 
 PATIENCE = 120.0  # seconds that one command of git may take; a blob of a partial clone comes over the network
 
@@ -61,13 +61,15 @@ class Repository(msgspec.Struct, frozen=True):
     def commit(self, ref: str) -> str:
         """The full sha of the commit that a ref names; else a GitError, which says what to fetch in a shallow clone."""
         if not ref.strip() or ref.startswith(("-", "^")) or not ref.isprintable():
-            raise GitError(f"--base {shown(ref)} is no commit; name a branch, a tag or a sha")
+            raise GitError(f"{option('base')} {shown(ref)} is no commit; name a branch, a tag or a sha")
         commit = self._commit(ref)
         if commit is None:
-            raise GitError(f"--base {shown(ref)}: {self._why_unknown(ref)}")
+            raise GitError(f"{option('base')} {shown(ref)}: {self._why_unknown(ref)}")
         meant = {self._commit(f"refs/{kind}/{ref}") for kind in ("tags", "heads", "remotes")} - {None}
         if len(meant) > 1:  # git would take the tag, which may be anybody's
-            raise GitError(f"--base {shown(ref)} is both a tag and a branch; write the whole ref, as refs/heads/main")
+            raise GitError(
+                f"{option('base')} {shown(ref)} is both a tag and a branch; write the whole ref, as refs/heads/main"
+            )
         return commit
 
     def parents(self, commit: str) -> list[str]:
@@ -175,12 +177,13 @@ def known_ancestors(base: str | None = None) -> list[str]:
         return []
 
 
-def repository_around(folder: str, *, asker: str = "--base") -> Repository:
+def repository_around(folder: str, *, asker: str | None = None) -> Repository:
     """The repository whose working tree a folder lies in.
 
     Raises:
-        GitError: git is missing, or there is none; it names `asker`, what of the command line needs one.
+        GitError: git is missing, or there is none; it names `asker`, what needs one.
     """
+    asker = asker or option("base")
     answer = run_git(folder, "rev-parse", "--show-toplevel", asker=asker)
     root = os.path.realpath(answer.stdout.decode("utf-8", "surrogateescape").rstrip("\n"))
     # Files of a commit can look like a repository of their own, but none is called `.git`.
@@ -204,7 +207,7 @@ def run_git(
     to: BinaryIO | None = None,
     patience: float = PATIENCE,
     environment: Mapping[str, str] = {},
-    asker: str = "--base",
+    asker: str | None = None,
 ) -> Answer:
     """Run git in a folder, without a shell, prompts or a pager, and wait for it.
 
@@ -215,7 +218,7 @@ def run_git(
         to: takes its standard output; else that is in the result.
         patience: seconds.
         environment: variables beside the caller's own; the place for a secret, which no list of processes shows.
-        asker: what of the command line needs git, for the error.
+        asker: what needs git, for the error; by default the option that names the base.
 
     Raises:
         GitError: git is not installed, or did not end in time.
@@ -233,7 +236,7 @@ def run_git(
             check=False,
         )
     except FileNotFoundError as error:
-        raise GitError(f"{asker} needs git, which is not installed or not on the PATH") from error
+        raise GitError(f"{asker or option('base')} needs git, which is not installed or not on the PATH") from error
     except OSError as error:
         raise GitError(f"git cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:

@@ -332,6 +332,7 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
     command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
+    command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
     command += ["--corpus", inputs.corpus, "-o", "report.html"] if inputs.corpus else []
     store = None if inputs.baseline else criteria.inputs.baseline
     described = store and (store.format or store.map)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import bad_input, on_one_line, shown
+from rankgate.errors import bad_input, from_python, on_one_line, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison
 from rankgate.metrics.estimates import Estimate, estimate
@@ -172,6 +172,7 @@ class Evaluation(Shown, msgspec.Struct, frozen=True, kw_only=True):
         return pandas.DataFrame(dict(self.columns), index=pandas.Index([*self.per_query], name="query_id"), dtype=float)
 
 
+@from_python
 def score(
     gold: GoldLike,
     run: RunLike | None = None,

@@ -15,6 +15,7 @@ from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, VIEWS, BaseMetric, 
 if TYPE_CHECKING:
     from rankgate.metrics.views import View
 
+COMPARED_METRICS = "hit@5,recall@5,recall@10,precision@5,mrr,map,ndcg@10"  # where nobody names any
 _NAME = re.compile(
     r"(?:retrieval[_-])?(?P<stem>[a-z][a-z0-9_-]*?)(?:\((?P<inside>(?:[^()]|\([^()]*\))*)\))?(?:(?:@|_at_|-at-|[_.](?=\d+$))(?P<cutoff>\w+))?",
     re.IGNORECASE,

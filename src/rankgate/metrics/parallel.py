@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rankgate.errors import option
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, score, total
 from rankgate.model.values import Gold, Ranking, Scores
@@ -169,7 +170,7 @@ def _result(future: Future[bytes | None]) -> bytes | None:
     try:
         return future.result()
     except BrokenExecutor:
-        text = "a process that scored a part of the run was killed; use --workers 1 if memory is short"
+        text = f"a process that scored a part of the run was killed; use {option('workers', '1')} if memory is short"
         raise WorkerError(text) from None
 
 

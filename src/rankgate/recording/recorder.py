@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, RankgateError, bad_input, redacted, shown
+from rankgate.errors import Problem, RankgateError, bad_input, from_python, option, redacted, shown
 from rankgate.files.writing import refuse_overwriting, write_atomic
 from rankgate.model.values import Gold
 from rankgate.readers.base import ProblemLog
@@ -65,7 +65,8 @@ class RecordingError(RankgateError):
         if recorded.unasked:
             summary = f"none of the first {failed} calls succeeded, so {recorded.unasked} questions were not asked"
         elif recorded.recorded:
-            count = f"{failed} of {recorded.total} questions failed, more than --allow-errors {allow_errors}"
+            allowed = option("allow-errors", str(allow_errors))
+            count = f"{failed} of {recorded.total} questions failed, more than {allowed}"
             summary = f"{count}; {recorded.path} is written without them, and the same command asks only them again"
         else:
             summary = f"every question failed; {recorded.path} is not written"
@@ -80,6 +81,7 @@ def first_failures(recorded: Recorded) -> list[Problem]:
     return [*recorded.failures[:MAX_FAILURES], *([Problem(f"and {more} more")] if more > 0 else [])]
 
 
+@from_python
 def record(
     gold: str | Path | Gold,
     retrieve: Retrieve,

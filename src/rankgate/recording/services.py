@@ -99,7 +99,8 @@ def _answer_of(data: bytes) -> Any:
 def headers_of(written: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """Headers from `NAME: VALUE` words, and the secrets in them: each word `env:VARIABLE` is what the environment has.
 
-    A RankgateError where a word is no header or one that is set here, a key is written out, or no variable has it.
+    A RankgateError where a word is no header or one that is set here, a key is written out, no variable has it, or
+    `env:` stands within a word of the value, where it would be sent as it is.
     """
     headers: dict[str, str] = {}
     secrets: list[str] = []
@@ -108,6 +109,9 @@ def headers_of(written: Sequence[str]) -> tuple[dict[str, str], list[str]]:
         if parts is None or parts[1].lower() in {*_OURS, *map(str.lower, headers)}:
             raise bad_input("is no 'NAME: VALUE' in ASCII without {{…}}, or set twice or by rankgate", key="--header")
         variables = _ENVIRONMENT.findall(parts[2])
+        if re.search(r"\benv:\w", _ENVIRONMENT.sub("", parts[2])):
+            what = "fills in env:VARIABLE only as a word of its own; put the whole word into a variable"
+            raise bad_input(f"{parts[1]} {what}", key="--header")
         if _SECRET.match(word) and not variables:
             hint = f"write '{parts[1]}: env:VARIABLE' or '{parts[1]}: Bearer env:VARIABLE' and set that variable"
             raise bad_input(f"{parts[1]} has a key, which logs would show; {hint}", key="--header")

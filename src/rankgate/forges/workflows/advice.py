@@ -11,7 +11,8 @@ PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
 
 def to_do_on_github(job: Job, *, forks: bool) -> str:
     """The steps in order, with the commands to copy; `forks` where the workflow for forks is written too."""
-    steps = [] if pinned(job.action) else [_pin(job)]
+    steps = [f"{step}\n" for step in job.setup.left]
+    steps += [] if pinned(job.action) else [_pin(job)]
     steps.append(_REQUIRE)
     if job.judged:
         steps.append(_JUDGE.format(f" --env {ENVIRONMENT}" if job.app else ""))

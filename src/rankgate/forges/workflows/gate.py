@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
+from rankgate.forges.workflows.installing import Service, is_secret
 from rankgate.forges.workflows.job import (
     ARTIFACT,
+    CACHE,
     DOWNLOAD,
     DOWNLOAD_ENTERPRISE,
     UPLOAD,
     UPLOAD_ENTERPRISE,
     Job,
     checkout,
+    is_word,
     publish,
     setup_python,
     value,
@@ -112,6 +117,21 @@ _FETCH = f"""\
           python -I -m rankgate.cli.action recorded
 """
 
+# Where an index comes from that is not in git.
+_INDEX = """\
+      # An index that is built elsewhere comes from a cache, or from the artifact of another workflow's run:
+      # - uses: {cache}
+      #   with:
+      #     path: index/
+      #     key: index-${{{{ hashFiles('docs/**') }}}}
+      # - uses: {download}
+      #   with:
+      #     name: index
+      #     path: index/
+      #     run-id: 0 # and `actions: read` among the permissions
+      #     github-token: ${{{{ github.token }}}}
+"""
+
 _COLLECT = """\
       - name: Put the run where it is uploaded from
         env:
@@ -150,10 +170,11 @@ def gate_text(job: Job) -> str:
         _HEAD.format(branches=", ".join(map(value, job.branches)), labels="" if job.app else ", labeled, unlabeled")
         + _GATE.replace("TIMEOUT", str(replace(job, judged=job.judged and not job.app).timeout))
         + ("" if job.app else _POSTS)
-        + (_READS if job.to_read_baseline == "actions" or (job.app is None and job.retriever) else "")
+        + (_READS if job.to_read_baseline == "actions" or (job.app is None and job.records) else "")
+        + _containers(job.setup.services)
         + "    steps:\n"
         + checkout(["fetch-depth: 0 # the base is judged by too"])
-        + setup_python()
+        + setup_python(job.setup.python, job.setup.found)
         + _recording(job)
     )
     if job.app is not None:
@@ -173,25 +194,51 @@ def gate_text(job: Job) -> str:
     )
 
 
+def _containers(services: Sequence[Service]) -> str:
+    """The services that the source seems to talk to, commented out."""
+    lines = ["services: # take the # away where the retriever needs one, and fill its index before the run is recorded"]
+    for each in services:
+        lines += [f"  {each.name}:", f"    image: {each.image}", f'    ports: ["{each.port}:{each.port}"]']
+        pairs = [word.partition("=") for word in each.environment.split()]
+        lines += ["    env:", *(f'      {name}: "{text}"' for name, _, text in pairs)] if pairs else []
+    return "".join(f"    # {line}\n" for line in lines) if services else ""
+
+
+def _keys(names: Sequence[str]) -> str:
+    """The variables that the source reads, commented out; what holds no secret is read from the plain variables."""
+    lines = [
+        "# What the source reads; take the # away where it is needed. Pull requests of forks and Dependabot get none:"
+    ]
+    for name in names:
+        store, why = ("secrets", " # zizmor: ignore[secrets-outside-env]") if is_secret(name) else ("vars", "")
+        lines.append(f"# {name}: ${{{{ {store}.{name} }}}}{why}")
+    return "".join(f"          {line}\n" for line in lines) if names else ""
+
+
 def _recording(job: Job) -> str:
     """Names and paths reach the shell as variables, so that it reads nothing into them."""
-    if job.retriever is None:
+    if not job.records:
         return ""
-    named = {"RETRIEVER": job.retriever, "GOLD": job.gold, "GOLD_FORMAT": job.gold_format, "RUN": job.run}
+    setup = job.setup
+    what = {"RETRIEVER": job.retriever, "COMMAND": job.command, "FOLDER": setup.folder or None}
+    named = {**what, "MODULES": setup.path or None, "GOLD": job.gold, "GOLD_FORMAT": job.gold_format, "RUN": job.run}
     variables = "".join(f"          {name}: {value(text)}\n" for name, text in named.items() if text is not None)
-    install = "".join(f"          {command}\n" for command in job.requirements)
+    around = ['cd -- "$FOLDER"', *setup.commands, "cd - > /dev/null"] if setup.folder else setup.commands
+    install = "".join(f"          {command}\n" for command in around)
+    modules = 'PYTHONPATH="$PWD/$MODULES" ' if setup.path else ""
+    by = "retriever" if job.retriever is not None else "command"
     known_format = "" if job.gold_format is None else ' --gold-format="$GOLD_FORMAT"'
     fetch = "" if job.app else _FETCH.format(version=job.version, run=value(job.run))  # no label starts an App's
     condition = "        if: steps.recorded.outcome != 'success'\n" if fetch else ""
     return f"""\
 {fetch}\
-      - name: Record a run
+{_INDEX.format(cache=CACHE, download=DOWNLOAD_ENTERPRISE if job.enterprise else DOWNLOAD)}\
+      - name: Record a run{f" # installed by {setup.found}" if is_word(setup.found) else ""}
 {condition}\
         env:
-{variables}\
+{variables}{_keys(setup.keys)}\
         run: |
           rm -f -- "$RUN" # if recording fails, nothing older is judged in its place
-          python -m pip install 'rankgate=={job.version}'
 {install}\
-          rankgate record --retriever="$RETRIEVER" --gold="$GOLD"{known_format} --output="$RUN"
+          {modules}rankgate record --{by}="${by.upper()}" --gold="$GOLD"{known_format} --output="$RUN"
 """

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rankgate.errors import bad_input
+from rankgate.forges.workflows.installing import PYTHON, Setup
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
 
@@ -24,6 +25,7 @@ ENVIRONMENT = "rankgate"  # holds the key, and admits jobs of the default branch
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
 SETUP_PYTHON = "actions/setup-python@a309ff8b426b58ec0e2a45f0f869d46889d02405 # v6.2.0"
 UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0"
+CACHE = "actions/cache@55cc8345863c7cc4c66a329aec7e433d2d1c52a9 # v6.1.0"
 DOWNLOAD = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1"
 
 # GitHub Enterprise Server keeps artifacts by an older protocol; GitHub itself refuses jobs that name these.
@@ -37,6 +39,7 @@ APP_TOKEN = "actions/create-github-app-token@bcd2ba49218906704ab6c1aa796996da409
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What the workflows need to know; paths are relative to the repository's root.
 
+    A run is recorded by the `retriever` or by the `command` after `setup`; else the committed one is judged.
     `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `baseline` is as
     the criteria name it. `action` is as `action_of` returns it. With `app`, the id of a GitHub App, the second workflow
     alone judges. Pushes to `branches` are judged for the summary. With `run_shaped` the criteria say how a committed
@@ -45,12 +48,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     retriever: str | None
+    command: str | None = None
     gold: str
     gold_format: str | None = None
     run: str
     baseline: str = "baseline"
     criteria: str | None
-    requirements: Sequence[str]
+    setup: Setup = Setup()
     branches: Sequence[str]
     version: str
     action: str
@@ -58,6 +62,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     run_shaped: bool = False
     enterprise: bool = False
     judged: bool = False
+
+    @property
+    def records(self) -> bool:
+        """Whether there is something to record a run with."""
+        return self.retriever is not None or self.command is not None
 
     @property
     def timeout(self) -> int:
@@ -87,22 +96,18 @@ def pinned(action: str) -> bool:
     return re.search(r"@[0-9a-f]{40}(?: #|$)", action) is not None
 
 
-def requirements_commands(files: Mapping[str, bool]) -> list[str]:
-    """How to install the project itself, by the files that it has."""
-    if files.get("requirements.txt"):
-        return ["python -m pip install -r requirements.txt"]
-    return ["python -m pip install ."] if files.get("pyproject.toml") else []
-
-
 def checkout(with_lines: Sequence[str]) -> str:
     """The step that fetches the repository, without leaving a token where later steps find it."""
     lines = [*with_lines, "persist-credentials: false"]
     return _step(f"- uses: {CHECKOUT}", "  with:", *(f"    {line}" for line in lines))
 
 
-def setup_python() -> str:
-    """The step that brings the Python in which the action installs itself."""
-    return _step(f"- uses: {SETUP_PYTHON}", "  with:", '    python-version: "3.12"')
+def setup_python(version: str = PYTHON, found: str = "") -> str:
+    """The step that brings the Python in which the action installs itself; pip's cache is as old as a file `found`."""
+    cache = [f"cache: pip\n          cache-dependency-path: {found}"] if is_word(found) else []
+    return _step(
+        f"- uses: {SETUP_PYTHON}", "  with:", *(f"    {line}" for line in (f'python-version: "{version}"', *cache))
+    )
 
 
 def app_token(job: Job, permissions: Mapping[str, str]) -> str:
