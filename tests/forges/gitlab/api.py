@@ -6,6 +6,7 @@ Answers follow GitLab's own source (github.com/gitlabhq/gitlabhq, the mirror), w
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -129,6 +130,7 @@ class Api(Instance):
         super().__init__()
         self.url = url  # as CI_SERVER_URL: without a slash at the end
         self.most_counted = 10_000  # rows of a list with totals; longer ones have none
+        self._host = url.removesuffix(urlsplit(url).path)
 
     @property
     def api(self) -> str:
@@ -184,8 +186,7 @@ class Api(Instance):
         if name == project.former_path:
             if call.request.method != "GET":
                 raise refused(405, "Non GET methods are not allowed for moved projects")
-            host = self.url.removesuffix(urlsplit(self.url).path)
-            there = host + with_project_id(call.request.path, urlsplit(self.api).path, project.id)
+            there = self._host + re.sub("/projects/[^/?]+", f"/projects/{project.id}", call.request.path, count=1)
             text = f"This resource has been moved permanently to {there}"
             raise RefusedError(Answer(301, {"Content-Type": "application/json", "Location": there}, text.encode()))
         return project
@@ -193,8 +194,10 @@ class Api(Instance):
     def _found_merge_request(self, call: Call) -> tuple[Project, MergeRequest]:
         project = self._found_project(call)
         found = project.merge_requests.get(call.number(1, "merge_request_iid"))
-        if found is None or not project.reads_code(call.user):
+        if found is None:
             raise refused(404, "404 Not found")
+        if not project.reads_code(call.user):  # lib/api/merge_requests.rb authorizes, lib/api/notes.rb looks for it
+            raise refused(404, "404 Not found") if "/notes" in call.request.path else refused(403, "403 Forbidden")
         return project, found
 
     def _found_note(self, call: Call, *, change: bool) -> tuple[Project, MergeRequest, Note]:
@@ -414,7 +417,7 @@ class Api(Instance):
         counted = len(rows) <= self.most_counted
         links = {"prev": page - 1, "next": page + 1 if page < last else 0, "first": 1, "last": last if counted else 0}
         query = {**call.request.given, **declared, "id": call.words[0]}
-        address = self.url.removesuffix(urlsplit(self.url).path) + urlsplit(call.request.path).path
+        address = self._host + urlsplit(call.request.path).path
         headers = {
             "X-Page": str(page),
             "X-Per-Page": str(size),
@@ -517,13 +520,6 @@ def opened(path: str, words: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(unquote(word) for part, word in zip(parts, words, strict=True) if part == ":")
 
 
-def with_project_id(path: str, prefix: str, project: int) -> str:
-    """The address of the same thing with the project's number for its path."""
-    head, tail = f"{prefix}/projects/", path.removeprefix(f"{prefix}/projects/")
-    name = tail.partition("?")[0].partition("/")[0]
-    return f"{head}{project}{tail.removeprefix(name)}"
-
-
 def reads_note(project: Project, note: Note, user: User | None) -> bool:
     """Internal notes are for reporters and above."""
     return not note.internal or project.role(user) >= Role.REPORTER
@@ -535,13 +531,13 @@ def stored(body: str) -> str:
     Raises:
         RefusedError: it is blank or too long, or there is nothing but quick actions, which are done with 202.
     """
-    kept, commands = without_quick_actions(body)
-    if commands and not kept:
-        told = {"commands_changes": {}, "summary": [f"Applied {command}" for command in commands]}
-        raise RefusedError(answer_of(202, json_body=told))
-    problem = "can't be blank" if not kept else f"is too long (maximum is {MAX_NOTE} characters)"
-    if not kept or len(kept) > MAX_NOTE:
+    if not body.strip() or len(body) > MAX_NOTE:
+        problem = f"is too long (maximum is {MAX_NOTE} characters)" if body.strip() else "can't be blank"
         raise refused(400, f'400 Bad request - Note {{:note=>["{problem}"]}}')
+    kept, commands = without_quick_actions(body)
+    if not kept:
+        done = {"commands_changes": {}, "summary": [f"Applied {command}" for command in commands]}
+        raise RefusedError(answer_of(202, json_body=done))
     return kept
 
 
