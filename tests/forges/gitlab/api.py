@@ -53,11 +53,9 @@ class Request(NamedTuple):
     @property
     def token(self) -> str | None:
         """From whichever header or parameter, as lib/gitlab/auth/auth_finders.rb looks for it."""
-        for found in (self.given.get("private_token"), self.headers.get("private-token")):
-            if found:
-                return str(found)
-        authorization = self.headers.get("authorization", "")
-        return authorization.removeprefix("Bearer ") if authorization.startswith("Bearer ") else self.job_token
+        kind, _, bearer = self.headers.get("authorization", "").partition(" ")
+        private = self.given.get("private_token") or self.headers.get("private-token")
+        return private or (bearer if kind == "Bearer" else self.job_token)
 
     @property
     def job_token(self) -> str | None:
@@ -143,6 +141,10 @@ class Api(Instance):
         path = urlsplit(request.path).path
         if not path.startswith(prefix):
             return Answer(404, {"Content-Type": "text/html"}, b"<!DOCTYPE html><title>Not Found (404)</title>")
+        if any(
+            "\0" in str(value) for value in request.given.values()
+        ):  # lib/gitlab/middleware/handle_malformed_strings.rb
+            return Answer(400, {"Content-Type": "text/plain"}, b"Bad Request")
         words = path.removeprefix(prefix).split("/")
         fitting = [(route, found) for route in ROUTES if (found := opened(route.path, words)) is not None]
         if not fitting:
@@ -228,45 +230,30 @@ class Api(Instance):
     def read_project(self, call: Call) -> Answer:
         """GET /projects/:id."""
         project = self._found_project(call)
+        level = project.role(call.user)
         shown = {
             "id": project.id,
-            "name": project.path.rpartition("/")[2],
-            "path": project.path.rpartition("/")[2],
             "path_with_namespace": project.path,
             "default_branch": "main",
             "visibility": project.visibility,
-            "archived": project.archived,
             "web_url": f"{self.url}/{project.path}",
+            "permissions": {"project_access": {"access_level": level} if level else None, "group_access": None},
         }
-        if call.user:
-            level = project.role(call.user)
-            shown["permissions"] = {"project_access": {"access_level": level} if level else None, "group_access": None}
         return answer_of(200, json_body=shown)
 
     def read_merge_request(self, call: Call) -> Answer:
         """GET /projects/:id/merge_requests/:iid."""
         project, found = self._found_merge_request(call)
-        newest = next((each for each in reversed(project.pipelines) if each.sha == found.sha), None)
-        shown = {
+        newest = next(reversed(pipelines_of(project, found)), None)
+        shown = fields_of(found, "notes", "base_sha") | {
             "id": merge_request_id(found),
-            "iid": found.iid,
             "project_id": project.id,
             "title": found.source_branch,
-            "description": "",
-            "state": found.state,
             "author": self._user(found.author),
-            "source_branch": found.source_branch,
-            "target_branch": found.target_branch,
-            "source_project_id": found.source_project_id,
             "target_project_id": project.id,
-            "labels": [],
-            "draft": False,
-            "sha": found.sha,
             "diff_refs": {"base_sha": found.base_sha, "start_sha": found.base_sha, "head_sha": found.sha},
-            "discussion_locked": found.discussion_locked,
             "user_notes_count": sum(not note.system for note in found.notes),
             "head_pipeline": self._pipeline(project, newest) if newest else None,
-            "created_at": found.created_at,
             "web_url": f"{self.url}/{project.path}/-/merge_requests/{found.iid}",
         }
         return answer_of(200, json_body=shown)
@@ -274,7 +261,7 @@ class Api(Instance):
     def list_pipelines(self, call: Call) -> Answer:
         """GET /projects/:id/merge_requests/:iid/pipelines."""
         project, found = self._found_merge_request(call)
-        rows = [each for each in reversed(project.pipelines) if each.sha == found.sha]
+        rows = pipelines_of(project, found)[::-1]
         return self._page(call, rows, lambda pipeline: self._pipeline(project, pipeline))
 
     def list_notes(self, call: Call) -> Answer:
@@ -435,41 +422,23 @@ class Api(Instance):
         return answer_of(200, json_body=shown_rows, headers=headers)
 
     def _user(self, user: User) -> dict[str, object]:
-        return {
-            "id": user.id,
-            "username": user.username,
-            "name": user.name,
-            "state": "active",
-            "locked": False,
-            "avatar_url": None,
-            "web_url": f"{self.url}/{user.username}",
-        }
+        return fields_of(user, "bot") | {"state": "active", "web_url": f"{self.url}/{user.username}"}
 
     def _note(self, project: Project, merge_request: MergeRequest, note: Note) -> dict[str, object]:
-        return {
-            "id": note.id,
+        return fields_of(note) | {
             "type": None,
-            "body": note.body,
             "author": self._user(note.author),
-            "created_at": note.created_at,
-            "updated_at": note.updated_at,
-            "system": note.system,
             "noteable_id": merge_request_id(merge_request),
             "noteable_type": "MergeRequest",
             "noteable_iid": merge_request.iid,
             "project_id": project.id,
             "resolvable": False,
             "confidential": note.internal,
-            "internal": note.internal,
-            "imported": False,
-            "imported_from": "none",
             "commands_changes": {},
         }
 
     def _status(self, status: Status) -> dict[str, object]:
-        shown = ("id", "ref", "status", "name", "target_url", "description", "created_at", "started_at", "finished_at")
-        return {
-            **{name: getattr(status, name) for name in shown},
+        return fields_of(status, "user", "pipeline", "retried", "job") | {
             "sha": status.pipeline.sha,
             "allow_failure": False,
             "coverage": None if status.coverage is None else float(status.coverage),
@@ -478,17 +447,11 @@ class Api(Instance):
         }
 
     def _pipeline(self, project: Project, pipeline: Pipeline) -> dict[str, object]:
-        states = [each.status for each in project.statuses if each.pipeline is pipeline and not each.retried]
+        states = {each.status for each in project.statuses if each.pipeline is pipeline and not each.retried}
         order = ("running", "pending", "failed", "canceled", "success")
-        return {
-            "id": pipeline.id,
-            "iid": pipeline.iid,
+        return fields_of(pipeline) | {
             "project_id": project.id,
-            "sha": pipeline.sha,
-            "ref": pipeline.ref,
-            "source": pipeline.source,
             "status": next((each for each in order if each in states), "created"),
-            "created_at": pipeline.created_at,
             "web_url": f"{self.url}/{project.path}/-/pipelines/{pipeline.id}",
         }
 
@@ -518,6 +481,17 @@ def opened(path: str, words: Sequence[str]) -> tuple[str, ...] | None:
     if len(parts) != len(words) or any(part not in (":", word) for part, word in zip(parts, words, strict=True)):
         return None
     return tuple(unquote(word) for part, word in zip(parts, words, strict=True) if part == ":")
+
+
+def fields_of(record: object, *left_out: str) -> dict[str, object]:
+    """What is shown of a record as it is."""
+    return {name: value for name, value in vars(record).items() if name not in left_out}
+
+
+def pipelines_of(project: Project, merge_request: MergeRequest) -> list[Pipeline]:
+    """Those of its head, and those of the head merged into the target; oldest first."""
+    merged = f"refs/merge-requests/{merge_request.iid}/merge"
+    return [each for each in project.pipelines if each.sha == merge_request.sha or each.ref == merged]
 
 
 def reads_note(project: Project, note: Note, user: User | None) -> bool:

@@ -173,8 +173,7 @@ class Instance:
 
     def now(self) -> str:
         """The next second, as GitLab writes times."""
-        moment = START + timedelta(seconds=self.number())
-        return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        return (START + timedelta(seconds=self.number())).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
     def commit(self, project: Project) -> str:
         """The sha of a new commit."""
@@ -242,18 +241,10 @@ class Instance:
         self.write_note(merge_request, "added 1 commit", by=merge_request.author, system=True)
         return merge_request.sha
 
-    def write_note(
-        self,
-        merge_request: MergeRequest,
-        body: str,
-        *,
-        by: User | None = None,
-        system: bool = False,
-        internal: bool = False,
-    ) -> Note:
-        """A note as it is stored, by alice where nobody is named."""
+    def write_note(self, merge_request: MergeRequest, body: str, by: User | None = None, **kind: bool) -> Note:
+        """A note as it is stored, by alice where nobody is named; its kind is `system` or `internal`."""
         now = self.now()
-        note = Note(self.number(), by or self.owner, body, now, now, system, internal)
+        note = Note(self.number(), by or self.owner, body, now, now, **kind)
         merge_request.notes.append(note)
         return note
 
@@ -276,11 +267,11 @@ class Instance:
         pipelines.append(pipeline)
         return pipeline
 
-    def merge_request_pipeline(self, merge_request: MergeRequest) -> Pipeline:
-        """The pipeline that a merge request's head gets."""
-        return self.start_pipeline(
-            merge_request.sha, f"refs/merge-requests/{merge_request.iid}/head", "merge_request_event"
-        )
+    def merge_request_pipeline(self, merge_request: MergeRequest, *, merged: bool = False) -> Pipeline:
+        """The pipeline of a merge request's head, or of a commit that merges it into its target."""
+        sha = self.commit(self.project) if merged else merge_request.sha
+        kind = "merge" if merged else "head"
+        return self.start_pipeline(sha, f"refs/merge-requests/{merge_request.iid}/{kind}", "merge_request_event")
 
     def start_job(self, pipeline: Pipeline, name: str, *, status: str = "running") -> Status:
         """A job of the project's own CI, whose name no commit status of the pipeline can take."""
