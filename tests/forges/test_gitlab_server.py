@@ -279,6 +279,12 @@ def test_a_status_belongs_to_a_name_a_pipeline_and_its_author(gitlab: Gitlab, ca
     too_long = post("success", name="n", description="d" * 256, target_url="x:" + "y" * 254)[1]["message"]
     assert sorted(too_long) == ["description", "target_url"]
     assert post("green") == (400, {"error": "state does not have a valid value"})
+    merged = gitlab.merge_request_pipeline(merge_request, merged=True)
+    listed = call("GET", "/projects/278/merge_requests/1/pipelines").json()
+    assert [each["id"] for each in listed] == [merged.id, newest.id, branch.id]
+    assert (
+        call("GET", "/projects/278/merge_requests/1").json()["head_pipeline"]["sha"] == merged.sha != merge_request.sha
+    )
     shown = [(each.name, each.status, each.pipeline.id, each.retried) for each in gitlab.statuses(merge_request.sha)]
     assert shown == [
         ("unit tests", "running", newest.id, False),
@@ -319,8 +325,8 @@ def test_faults_happen_as_often_as_they_are_scripted(gitlab: Gitlab, call: Calle
     gitlab.drop_after("POST", "/notes$")
     gitlab.reset_before("DELETE", "/notes/")
     gitlab.meanwhile("PUT", "/notes/", lambda: gitlab.edit_note(note, "another's"))
-    gitlab.page_before("GET", "/version")
-    gitlab.status("GET", "/version", 503, content=b"<html>GitLab is not responding</html>")
+    gitlab.page_before("GET", "/user")
+    gitlab.status("GET", "/user", 503, content=b"<html>GitLab is not responding</html>")
     gitlab.limit_notes()
 
     with pytest.raises(requests.ConnectionError):
@@ -339,6 +345,7 @@ def test_faults_happen_as_often_as_they_are_scripted(gitlab: Gitlab, call: Calle
         ("mine", False),
         ("done, but who knows", True),
     ]
-    assert [call("GET", "/version").status_code for _ in range(3)] == [200, 503, 200]
+    assert [call("GET", "/user").status_code for _ in range(3)] == [200, 503, 200]
+    assert call("POST", NOTES, {"body": "\0"}).text == "Bad Request"
     assert call("GET", "/unknown").json() == {"error": "404 Not Found"}
     assert call("PATCH", NOTES).json() == {"error": "405 Not Allowed"}

@@ -83,12 +83,6 @@ class Call(NamedTuple):
     words: tuple[str, ...]  # what the route's path left open
     user: User | None
 
-    def number(self, index: int, name: str) -> int:
-        """A number of the path."""
-        if not self.words[index].isdecimal():
-            raise refused(400, f"{name} is invalid", "error")
-        return int(self.words[index])
-
     def text(self, name: str) -> str | None:
         """A parameter, or None where it is absent or blank."""
         given = self.request.given.get(name)
@@ -101,12 +95,12 @@ class Call(NamedTuple):
             raise refused(400, f"{name} does not have a valid value", "error")
         return given
 
-    def positive(self, name: str, default: int) -> int:
-        """A number among the parameters."""
-        given = str(self.request.given.get(name, default))
-        if not given.isdecimal():
-            raise refused(400, f"{name} is invalid", "error")
-        return max(1, int(given))
+
+def integer(given: object, name: str) -> int:
+    """A number among the parameters or in the path."""
+    if not str(given).isdecimal():
+        raise refused(400, f"{name} is invalid", "error")
+    return int(str(given))
 
 
 @dataclass(frozen=True)
@@ -114,7 +108,7 @@ class Route:
     """One row of the API."""
 
     method: str
-    path: str  # with : for what is open
+    path: str  # a pattern, with groups for what is open
     answer: Callable[[Api, Call], Answer]
     scopes: tuple[str, ...] = ("api",)
     anonymous: bool = False  # it has no `authenticate!`
@@ -145,17 +139,16 @@ class Api(Instance):
             "\0" in str(value) for value in request.given.values()
         ):  # lib/gitlab/middleware/handle_malformed_strings.rb
             return Answer(400, {"Content-Type": "text/plain"}, b"Bad Request")
-        words = path.removeprefix(prefix).split("/")
-        fitting = [(route, found) for route in ROUTES if (found := opened(route.path, words)) is not None]
-        if not fitting:
-            return answer_of(404, json_body={"error": "404 Not Found"})
+        fitting = [(each, found) for each in ROUTES if (found := re.fullmatch(each.path, path.removeprefix(prefix)))]
         for route, found in fitting:
             if route.method == request.method:
+                words = tuple(map(unquote, found.groups()))
                 try:
-                    return route.answer(self, Call(request, found, self._user_of(request, route)))
+                    return route.answer(self, Call(request, words, self._user_of(request, route)))
                 except RefusedError as error:
                     return error.answer
-        return answer_of(405, json_body={"error": "405 Not Allowed"})
+        status, reason = (405, "405 Not Allowed") if fitting else (404, "404 Not Found")
+        return answer_of(status, json_body={"error": reason})
 
     def _user_of(self, request: Request, route: Route) -> User | None:
         """lib/gitlab/auth/auth_finders.rb and lib/api/api_guard.rb.
@@ -195,7 +188,7 @@ class Api(Instance):
 
     def _found_merge_request(self, call: Call) -> tuple[Project, MergeRequest]:
         project = self._found_project(call)
-        found = project.merge_requests.get(call.number(1, "merge_request_iid"))
+        found = project.merge_requests.get(integer(call.words[1], "merge_request_iid"))
         if found is None:
             raise refused(404, "404 Not found")
         if not project.reads_code(call.user):  # lib/api/merge_requests.rb authorizes, lib/api/notes.rb looks for it
@@ -205,7 +198,7 @@ class Api(Instance):
     def _found_note(self, call: Call, *, change: bool) -> tuple[Project, MergeRequest, Note]:
         """app/policies/note_policy.rb: its author and maintainers may change a note, and nobody a system note."""
         project, merge_request = self._found_merge_request(call)
-        wanted = call.number(2, "note_id")
+        wanted = integer(call.words[2], "note_id")
         note = next((each for each in merge_request.notes if each.id == wanted), None)
         if note is None:
             raise refused(404, "404 Not found")
@@ -222,10 +215,6 @@ class Api(Instance):
         """GET /user."""
         assert call.user is not None
         return answer_of(200, json_body={**self._user(call.user), "bot": call.user.bot, "is_admin": False})
-
-    def read_version(self, call: Call) -> Answer:
-        """GET /version."""
-        return answer_of(200, json_body={"version": "18.5.0", "revision": "0123456789a"})
 
     def read_project(self, call: Call) -> Answer:
         """GET /projects/:id."""
@@ -399,7 +388,8 @@ class Api(Instance):
         **declared: str,
     ) -> Answer:
         """lib/gitlab/pagination/offset_header_builder.rb: its links repeat all parameters, also those of the path."""
-        page, size = call.positive("page", 1), min(call.positive("per_page", 20), MAX_PER_PAGE)
+        page, size = (integer(call.request.given.get(*each), each[0]) for each in (("page", 1), ("per_page", 20)))
+        page, size = max(page, 1), min(max(size, 1), MAX_PER_PAGE)
         last = max(1, math.ceil(len(rows) / size))
         counted = len(rows) <= self.most_counted
         links = {"prev": page - 1, "next": page + 1 if page < last else 0, "first": 1, "last": last if counted else 0}
@@ -456,31 +446,22 @@ class Api(Instance):
         }
 
 
-# lib/api/notes.rb, commit_statuses.rb, merge_requests.rb, projects.rb, users.rb, metadata.rb. Jobs' own tokens may read
+# lib/api/notes.rb, commit_statuses.rb, merge_requests.rb, projects.rb, users.rb. Jobs' own tokens may read
 # notes since 2025, and have never written any.
-MR = "projects/:/merge_requests/:"
+MR = "projects/([^/]+)/merge_requests/([^/]+)"
 ROUTES = (
     Route("GET", "user", Api.read_user, (*READING, "read_user")),
-    Route("GET", "version", Api.read_version, (*READING, "read_user")),
-    Route("GET", "projects/:", Api.read_project, READING, anonymous=True),
+    Route("GET", "projects/([^/]+)", Api.read_project, READING, anonymous=True),
     Route("GET", MR, Api.read_merge_request, READING, anonymous=True, job_token=True),
     Route("GET", f"{MR}/pipelines", Api.list_pipelines, READING, anonymous=True),
     Route("GET", f"{MR}/notes", Api.list_notes, READING, job_token=True),
     Route("POST", f"{MR}/notes", Api.create_note),
-    Route("GET", f"{MR}/notes/:", Api.read_note, READING, job_token=True),
-    Route("PUT", f"{MR}/notes/:", Api.update_note),
-    Route("DELETE", f"{MR}/notes/:", Api.delete_note),
-    Route("GET", "projects/:/repository/commits/:/statuses", Api.list_statuses, READING),
-    Route("POST", "projects/:/statuses/:", Api.create_status),
+    Route("GET", f"{MR}/notes/([^/]+)", Api.read_note, READING, job_token=True),
+    Route("PUT", f"{MR}/notes/([^/]+)", Api.update_note),
+    Route("DELETE", f"{MR}/notes/([^/]+)", Api.delete_note),
+    Route("GET", "projects/([^/]+)/repository/commits/([^/]+)/statuses", Api.list_statuses, READING),
+    Route("POST", "projects/([^/]+)/statuses/([^/]+)", Api.create_status),
 )
-
-
-def opened(path: str, words: Sequence[str]) -> tuple[str, ...] | None:
-    """What a route's path leaves open in these words of an address, or None where it does not fit."""
-    parts = path.split("/")
-    if len(parts) != len(words) or any(part not in (":", word) for part, word in zip(parts, words, strict=True)):
-        return None
-    return tuple(unquote(word) for part, word in zip(parts, words, strict=True) if part == ":")
 
 
 def fields_of(record: object, *left_out: str) -> dict[str, object]:
