@@ -48,7 +48,8 @@ def interpolated(given: Mapping[str, Any], text: str | None = None) -> dict[str,
         if about.get("type") == "boolean":
             assert isinstance(value, bool), name
             value = json.dumps(value)
-        assert re.search(about.get("regex", ""), value), f"{name} does not fit its pattern"
+        pattern = about.get("regex", "$").removesuffix("$") + r"\Z"  # to RE2 the end is not before a line feed
+        assert re.search(pattern, value), f"{name} does not fit its pattern"
         assert value in about.get("options", [value]), f"{name} is none of its options"
         texts[name] = value
     return dict(yaml.safe_load(re.sub(r"\$\[\[ inputs\.([\w-]+) ]]", lambda match: texts[match[1]], body)))
@@ -178,7 +179,9 @@ inputs: {gold: gold.yaml, run: run.jsonl, baseline: accepted.jsonl}
 """
 PIP = """\
 #!/bin/sh
-if [ "$1 $2" = "-m pip" ]; then shift 2; printf '%s|' "$@" >> "$PIP_LOG"; echo >> "$PIP_LOG"; exit "${PIP_EXIT:-0}"; fi
+if [ "$1 $2 $3" = "-I -m pip" ]; then shift 3; printf '%s|' "$@" >> "$PIP_LOG"
+  echo >> "$PIP_LOG"; exit "${PIP_EXIT:-0}"
+fi
 exec "$PYTHON" "$@"
 """
 
