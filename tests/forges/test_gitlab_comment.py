@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.forges.gitlab.instance import MergeRequest, Pipeline, Role, without_quick_actions
 from tests.forges.gitlab.job import job_variables
 from tests.forges.gitlab.server import Gitlab
-from tests.forges.scripted import InstantClock
+from tests.forges.scripted import InstantClock, playing, reply
 from tests.scenario_calls import report_of
 
 import rankgate.forges.client
@@ -441,6 +443,26 @@ def test_not_judged_leaves_no_old_note_standing(job: Job) -> None:
     job.enter(job=49)
     assert main(["comment", "missing.json"]) == 2
     assert "NOT JUDGED" in job.note()
+
+
+def test_the_longest_note_passes_however_many_lines_of_a_template_look_like_commands(job: Job) -> None:
+    Path("long.md.j2").write_text("{{ '/\\n' * 400000 }}")
+    job.enter(CI_MERGE_REQUEST_DIFF_BASE_SHA="")
+    job.comment("fail", "--template", "long.md.j2")
+    assert job.err() == ""
+    assert 900_000 < len(job.note()) <= 1_000_000
+    assert re.search(r"^/", job.note(), re.MULTILINE) is None
+
+
+def test_the_runners_own_certificate_authority_is_trusted(job: Job) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path("ca.pem")
+    job.enter(CI_SERVER_TLS_CA_FILE="ca.pem")
+    with playing(reply(200, {"id": 5}), tls=context) as server:
+        client = Client(server.url.replace("http:", "https:"), "glpat-x", forge=GITLAB)
+        assert client.get("/user") == {"id": 5}
 
 
 def test_begin_is_of_github(job: Job) -> None:

@@ -46,15 +46,19 @@ class LostResponseError(ForgeError):
 
 
 class Forge(msgspec.Struct, frozen=True):
-    """Whose API it is: its name in sentences, where its token is looked for, and headers of its own."""
+    """Whose API it is: its name in sentences, where its token is looked for, and headers of its own.
+
+    `ca` is the variable by which its runner names the file of its own certificate authority.
+    """
 
     name: str
     tokens: tuple[str, ...]
     headers: Mapping[str, str] = {}
+    ca: str = ""
 
 
 GITHUB = Forge("GitHub", TOKENS, {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"})
-GITLAB = Forge("GitLab", ("RANKGATE_GITLAB_TOKEN",))
+GITLAB = Forge("GitLab", ("RANKGATE_GITLAB_TOKEN",), ca="CI_SERVER_TLS_CA_FILE")
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -104,7 +108,7 @@ class Client:
         self._base = base_of(api_url)
         self._token = token
         self._forge = forge
-        self._session = session_of(token, forge.headers)
+        self._session = session_of(token, forge.headers, forge.ca)
         self._max_wait = max_wait
         self._write_gap = write_gap
         self._tell = tell

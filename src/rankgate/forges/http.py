@@ -70,11 +70,11 @@ class NoAnswer(msgspec.Struct, frozen=True):
     why: str
 
 
-def session_of(token: str | None, headers: Mapping[str, str] = {}) -> requests.Session:
-    """Connections to an API with a token and its own headers, or to any other place without either."""
+def session_of(token: str | None, headers: Mapping[str, str] = {}, ca: str = "") -> requests.Session:
+    """Connections to an API with a token, its own headers and a variable for its CA, or to any other place without."""
     session = requests.Session()
     session.trust_env = False
-    session.verify = _certificates()
+    session.verify = _certificates(ca)
     session.headers.clear()
     session.headers["User-Agent"] = f"rankgate/{__version__}"
     session.headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
@@ -84,9 +84,9 @@ def session_of(token: str | None, headers: Mapping[str, str] = {}) -> requests.S
     return session
 
 
-def _certificates() -> str | bool:
+def _certificates(ca: str) -> str | bool:
     """The file or directory of CA certificates that the environment names, else True: those that requests brings."""
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", ca):
         place = os.environ.get(name, "")
         if place and not Path(place).exists():
             raise bad_input("the CA certificates that it names are not there", key=name)

@@ -19,7 +19,7 @@ from rankgate.model.report import Links, Report
 from rankgate.renderers.check_run import title_of
 from rankgate.renderers.findings import path_in_repository
 
-NOTE_LIMIT = 990_000  # characters; GitLab refuses a note above 1,000,000, and `kept` adds a few
+NOTE_LIMIT = 650_000  # characters; GitLab refuses a note above 1,000,000, and `kept` may add one to every two
 _COMMAND = re.compile(r"^(?=\r*/)", re.MULTILINE)  # GitLab looks for `/merge` and the like after line feeds alone
 _NO_REQUEST = "this pipeline is of no merge request, so there is nothing to comment on; --pull N names one"
 _IN_FORK = (
