@@ -20,6 +20,8 @@ from tests.forges.gitlab.instance import MergeRequest, Pipeline, Role, without_q
 from tests.forges.gitlab.job import job_variables
 from tests.forges.gitlab.server import Gitlab
 from tests.forges.scripted import InstantClock, playing, reply
+from tests.renderers.page import Page
+from tests.renderers.test_markdown import filled_with
 from tests.scenario_calls import report_of
 
 import rankgate.forges.client
@@ -29,6 +31,7 @@ from rankgate.forges.comments import Mark, mark_of
 from rankgate.forges.gitlab.publish import NoteThread
 from rankgate.model.values import Verdict
 from rankgate.renderers.escape import block, code
+from rankgate.renderers.markdown import render_markdown
 
 NOTES = r"/merge_requests/\d+/notes(\?|$)"
 
@@ -484,6 +487,10 @@ HOSTILE = [
 ]
 
 
+def thread_of_nobody() -> NoteThread:
+    return NoteThread(Client("http://127.0.0.1", "glpat-x", forge=GITLAB), "/projects/1/merge_requests/1", 1)
+
+
 def hostile_report() -> bytes:
     """A failed report whose texts of the inputs are all hostile."""
     report: dict[str, Any] = json.loads(report_of("fail"))
@@ -517,6 +524,62 @@ def test_hostile_text_in_a_report_is_obeyed_by_nobody(job: Job) -> None:
         assert sign not in outside, sign
 
 
+# What GitLab makes links, pictures, formulas and lists of, as doc/user/markdown.md has it; commits may be links.
+LIVE = re.compile(
+    r"""(?<!\w)@\w|(?<!\w)[#!&$*^]\d|(?<!\w)[~%]["\w]|:\w*[a-z]:|\$[^\s$][^$]*\$|\{[+-]|\[\[|\[[~^]|(?<![\w.])[A-Z]\w+-\d|%\{"""
+)
+GITLABS = st.sampled_from(
+    [
+        *(
+            "@all",
+            "#1",
+            "!1",
+            "&1",
+            "$1",
+            "~bug",
+            '~"a b"',
+            "%v1",
+            ":tada:",
+            "$x$",
+            "$`x`$",
+            "{+ a +}",
+            "[[a]]",
+            "[[_TOC_]]",
+        ),
+        *(
+            "[~] a",
+            "[^1]",
+            "GL-1",
+            "%{project_path}",
+            "#FF0000",
+            "\n>>>\n",
+            "\n---\n",
+            "```mermaid\n",
+            "![](x)",
+            "\n/merge\n",
+        ),
+        *("`", "```", "|", "\n", "<b>", "a"),
+    ]
+)
+
+
+@given(st.lists(GITLABS, max_size=8).map("".join))
+@example("\n/merge\n")
+@example("$`x`$ `")
+def test_no_text_of_the_inputs_is_alive_on_gitlab(text: str) -> None:
+    note = thread_of_nobody().kept(render_markdown(filled_with(text)))
+    assert LIVE.findall(Page(note).plain) == []
+    assert re.search(r"^/", note, re.MULTILINE) is None
+
+
+def test_nor_is_any_word_of_ours() -> None:
+    comments = [path.read_text() for path in Path(__file__).parents[1].rglob("expected/comment*.md")]
+    assert len(comments) > 20
+    assert [LIVE.findall(Page(each).plain) for each in comments] == [[]] * len(comments)
+    fences = {fence for each in comments for fence in re.findall(r"^ *`{3,}(\S+)", each, re.MULTILINE)}
+    assert fences <= {"sh"}, "GitLab draws what is called mermaid, plantuml or math"
+
+
 COMMANDS = st.sampled_from(
     ["/merge", "/close\n", " /approve", "```", "````", ">>>", "<b>", "</b>", "`", "\r", "\n", "a"]
 )
@@ -528,7 +591,7 @@ COMMANDS = st.sampled_from(
 @example("````\n```\n/merge\n````")
 def test_gitlab_finds_no_command_in_what_is_posted(text: str) -> None:
     """Nor does it keep another text than was posted, which would be written again and again."""
-    thread = NoteThread(Client("http://127.0.0.1", "glpat-x", forge=GITLAB), "/projects/1/merge_requests/1", 1)
+    thread = thread_of_nobody()
     body = thread.kept(f"<!-- marker -->\n{code(text)}\n\n{block(text.splitlines())}\n\n{text}\n")
     assert [line for line in body.replace("\r", "").split("\n") if line.startswith("/")] == []
     assert thread.kept(body) == body

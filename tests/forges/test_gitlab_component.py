@@ -29,8 +29,11 @@ from rankgate.forges.workflows.gitlab import COMPONENT, PIPELINE
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "templates" / "rankgate.yml"
 INPUTS: dict[str, dict[str, Any]] = next(iter(yaml.safe_load_all(TEMPLATE.read_text())))["spec"]["inputs"]
-SHELLS = [
-    pytest.param(shell, marks=pytest.mark.skipif(not shutil.which(shell), reason=shell)) for shell in ("bash", "dash")
+SHELLS = [  # of images with bash, and of those without
+    "bash",
+    pytest.param(
+        "dash", marks=[pytest.mark.full, pytest.mark.skipif(shutil.which("dash") is None, reason="there is no dash")]
+    ),
 ]
 
 
