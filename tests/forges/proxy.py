@@ -4,73 +4,34 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from tests.forges.description import Description
 from tests.forges.emulator import Emulator
-from tests.forges.faults import PAGE, Answer, Exchange, Fault, answer_of, refusal
+from tests.forges.faults import Answer, Exchange, FaultyServer, answer_of, refusal
 from tests.forges.loopback_server import Handler, LoopbackServer, serving
 
 PASSED_BACK = {"content-type", "link", "location", "etag", "retry-after"}
 
 
-class Proxy:
+class Proxy(FaultyServer):
     """What a test sees of it."""
 
     def __init__(self, emulator: Emulator, description: Description) -> None:
+        super().__init__()
         self.emulator = emulator
-        self.log: list[Exchange] = []
         self._description = description
         self._violations: list[str] = []
-        self._faults: list[Fault] = []
         self._played: dict[tuple[str, str], Answer] = {}
-        self._lock = threading.Lock()
         self._server = LoopbackServer(self._answer)
 
     @property
     def url(self) -> str:
         """The API's address for whoever is tested, without a slash at the end."""
         return self._server.url
-
-    def status(
-        self,
-        method: str,
-        path: str,
-        status: int,
-        *,
-        json: object = None,
-        content: bytes = b"",
-        headers: Mapping[str, str] | None = None,
-        times: int = 1,
-    ) -> None:
-        """The next requests whose path and query the pattern finds get this answer; nothing reaches the emulator."""
-        answer = answer_of(status, json_body=json, content=content, headers=headers)
-        self._faults.append(Fault(method, re.compile(path), "answer", times, answer=answer))
-
-    def reset_before(self, method: str, path: str, *, times: int = 1) -> None:
-        """The connection is reset before anything reaches the emulator."""
-        self._faults.append(Fault(method, re.compile(path), "reset_before", times))
-
-    def drop_after(self, method: str, path: str, *, times: int = 1) -> None:
-        """The emulator does what is asked, but the connection is reset before a byte of its answer."""
-        self._faults.append(Fault(method, re.compile(path), "drop_after", times))
-
-    def page_after(self, method: str, path: str, *, times: int = 1) -> None:
-        """The emulator does what is asked, but a proxy on the way answers with a page of its own and status 200."""
-        self._faults.append(Fault(method, re.compile(path), "page_after", times))
-
-    def page_before(self, method: str, path: str, *, times: int = 1) -> None:
-        """The same page, and nothing reaches the emulator."""
-        self._faults.append(Fault(method, re.compile(path), "answer", times, answer=PAGE))
-
-    def meanwhile(self, method: str, path: str, action: Callable[[], object], *, times: int = 1) -> None:
-        """Something that happens on GitHub just before the next such request arrives there."""
-        self._faults.append(Fault(method, re.compile(path), "meanwhile", times, action=action))
 
     def play(
         self,
@@ -87,10 +48,6 @@ class Proxy:
         told = {**(headers or {}), **({"Location": redirect} if redirect else {})}
         answer = answer_of(status, json_body=json, content=content, headers=told)
         self._played[method, f"/repos/{self.emulator.repository}{path}"] = answer
-
-    def asked(self, method: str, path: str = "") -> list[Exchange]:
-        """The requests so far whose path and query the pattern finds."""
-        return [each for each in self.log if each.method == method and re.search(path, each.path)]
 
     def take_violations(self) -> list[str]:
         """What GitHub would have refused so far. A test that means to ask for that takes it; what is left fails it."""
@@ -120,25 +77,16 @@ class Proxy:
         if "user-agent" not in names:
             problems.append("no User-Agent")
         with self._lock:
-            self.log.append(Exchange(method, path, time.monotonic(), names, right, body))
             self._violations += [f"{method} {path}: {problem}" for problem in problems]
-            fault = next((each for each in self._faults if each.fits(method, path)), None)
-            if fault:
-                fault.left -= 1
-        if fault and fault.action:
-            fault.action()
-        if fault and fault.kind == "reset_before":
-            return None
-        if fault and fault.answer:
-            return fault.answer
-        if problems:
-            return refusal(422, "; ".join(problems))
-        answered = self._without_emulator(method, path, given, right=right)
-        if answered is None:
-            answered = self._upstream(method, path, headers, body)
-        if fault and fault.kind == "page_after":
-            return PAGE
-        return None if fault and fault.kind == "drop_after" else answered
+        exchange = Exchange(method, path, time.monotonic(), names, right, body)
+
+        def answer() -> Answer:
+            if problems:
+                return refusal(422, "; ".join(problems))
+            known = self._without_emulator(method, path, given, right=right)
+            return known or self._upstream(method, path, headers, body)
+
+        return self.through_faults(exchange, answer)
 
     def _without_emulator(self, method: str, path: str, given: str | None, *, right: bool) -> Answer | None:
         """Where the emulator does otherwise than GitHub, which knows no wrong token and has no /user for an App's."""

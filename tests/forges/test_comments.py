@@ -12,7 +12,7 @@ from tests.forges.proxy import Proxy
 from tests.forges.scripted import InstantClock, patient
 
 from rankgate.forges.client import ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN, Mark, upsert
+from rankgate.forges.comments import ACTIONS_LOGIN, Mark, PullThread, upsert
 from rankgate.model.values import Verdict
 
 COMMENTS = r"/issues/\d+/comments$"
@@ -27,7 +27,7 @@ def post(
     proxy: Proxy, pull: PullRequest, who: Mark, text: str, *, login: str = ACTIONS_LOGIN, fresh: bool = False
 ) -> str:
     client = patient(proxy.url, proxy.emulator.token)
-    return upsert(client, proxy.emulator.repository, pull.number, who, text, login=login, fresh=fresh)
+    return upsert(PullThread(client, proxy.emulator.repository, pull.number, login), who, text, fresh=fresh)
 
 
 def bodies(github: Emulator, pull: PullRequest) -> list[str]:
@@ -91,7 +91,7 @@ def test_a_machine_user_may_be_the_bot(github: Emulator, proxy: Proxy) -> None:
     pull = github.new_pull()
     client = patient(proxy.url, github.user_token("alice"))
     for run in (1, 2):
-        upsert(client, github.repository, pull.number, mark(pull, run), "held", login="alice", fresh=False)
+        upsert(PullThread(client, github.repository, pull.number, "alice"), mark(pull, run), "held", fresh=False)
     assert [comment.login for comment in github.comments(pull.number)] == ["alice"]
 
 
@@ -155,7 +155,7 @@ def test_a_server_that_never_takes_it_is_told_of(github: Emulator, proxy: Proxy)
     clock = InstantClock()
     client = patient(proxy.url, github.token, clock)
     with pytest.raises(ForgeError, match="502"):
-        upsert(client, github.repository, pull.number, mark(pull), "held", login=ACTIONS_LOGIN, fresh=False)
+        upsert(PullThread(client, github.repository, pull.number, ACTIONS_LOGIN), mark(pull), "held", fresh=False)
     assert len(proxy.asked("POST", COMMENTS)) == 4
     assert [wait for wait in clock.slept if wait > 1] == [2, 4, 8, 16]
 
@@ -262,7 +262,7 @@ def test_a_token_that_may_not_comment_is_a_refusal_that_says_so(github: Emulator
     pull = github.new_pull()
     client = patient(proxy.url, github.token_with({"contents": "read", "metadata": "read", "pull_requests": "read"}))
     with pytest.raises(ForgeError, match="403"):
-        upsert(client, github.repository, pull.number, mark(pull), "held", login=ACTIONS_LOGIN, fresh=False)
+        upsert(PullThread(client, github.repository, pull.number, ACTIONS_LOGIN), mark(pull), "held", fresh=False)
     assert bodies(github, pull) == []
 
 
@@ -270,7 +270,7 @@ def test_a_dry_run_reads_and_writes_nothing(github: Emulator, proxy: Proxy) -> N
     pull = github.new_pull()
     told: list[str] = []
     client = patient(proxy.url, github.token, dry_run=True, tell=told.append)
-    upsert(client, github.repository, pull.number, mark(pull), "held", login=ACTIONS_LOGIN, fresh=False)
+    upsert(PullThread(client, github.repository, pull.number, ACTIONS_LOGIN), mark(pull), "held", fresh=False)
     assert bodies(github, pull) == []
     (line,) = told
     assert line.startswith(f"POST /repos/{github.repository}/issues/{pull.number}/comments ")

@@ -1,4 +1,4 @@
-"""The GitHub API for the rest of the package: JSON in and out, patience within a limit, and a token that stays here.
+"""A forge's API for the rest of the package: JSON in and out, patience within a limit, and a token that stays here.
 
 Every failure is a `ForgeError` whose text may be printed: it holds neither the token nor an address with a signature.
 """
@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input, redacted_text
+from rankgate.files.environment import TOKENS
 from rankgate.forges.http import BODY_BYTES, Answer, Clock, NoAnswer, base_of, exchange, session_of
 from rankgate.forges.retry import FIRST_RETRY, Wait, next_step
 from rankgate.readers.json_text import JsonError, strict_json
@@ -28,7 +29,7 @@ MAX_PAGES = 1_000
 MAX_MOVES = 3  # one would do for a repository that was renamed
 _RENAMED = (301, 307, 308)
 _MOVED = (302, *_RENAMED)
-_WRITES = ("POST", "PATCH", "DELETE")
+_WRITES = ("POST", "PATCH", "PUT", "DELETE")
 _Read = TypeVar("_Read")
 
 
@@ -44,6 +45,22 @@ class LostResponseError(ForgeError):
     """No answer says whether it was done; of a write: list before it is sent again."""
 
 
+class Forge(msgspec.Struct, frozen=True):
+    """Whose API it is: its name in sentences, where its token is looked for, and headers of its own.
+
+    `ca` is the variable by which its runner names the file of its own certificate authority.
+    """
+
+    name: str
+    tokens: tuple[str, ...]
+    headers: Mapping[str, str] = {}
+    ca: str = ""
+
+
+GITHUB = Forge("GitHub", TOKENS, {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"})
+GITLAB = Forge("GitLab", ("RANKGATE_GITLAB_TOKEN",), ca="CI_SERVER_TLS_CA_FILE")
+
+
 class _Request(msgspec.Struct, frozen=True):
     """A request. Sentences name its path, since an address may be signed; the token goes to the API alone."""
 
@@ -57,10 +74,6 @@ class _Request(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
-    @property
-    def server(self) -> str:
-        return "GitHub" if self.to_api else "GitHub's file store"
-
 
 class Client:
     """Requests to one API with one token, one after the other; with `dry_run` writes are told instead of sent."""
@@ -70,6 +83,7 @@ class Client:
         api_url: str,
         token: str,
         *,
+        forge: Forge = GITHUB,
         max_wait: float = 300.0,
         write_gap: float = 1.0,
         dry_run: bool = False,
@@ -79,8 +93,9 @@ class Client:
         """Nothing is sent yet.
 
         Args:
-            api_url: as https://api.github.com or https://HOST/api/v3.
-            token: of a user, of an app, or the job's own.
+            api_url: as https://api.github.com, https://HOST/api/v3 or https://HOST/api/v4.
+            token: of a user, of an app, of a project, or the job's own.
+            forge: whose API it is.
             max_wait: seconds that all waits for limits and retries may take together, without the gaps between writes.
             write_gap: seconds between the end of a write and the beginning of the next.
             dry_run: tell writes as method, path and JSON instead of sending them; reading goes on.
@@ -92,7 +107,8 @@ class Client:
         self.dry_run = dry_run
         self._base = base_of(api_url)
         self._token = token
-        self._session = session_of(token)
+        self._forge = forge
+        self._session = session_of(token, forge.headers, forge.ca)
         self._max_wait = max_wait
         self._write_gap = write_gap
         self._tell = tell
@@ -106,15 +122,20 @@ class Client:
         return self._once_more(lambda: self._decoded(*self._read(request, _MOVED)))
 
     def pages(self, path: str, params: Mapping[str, str | int] = {}, *, under: str | None = None) -> Iterator[Any]:
-        """The items of all pages, a hundred a page unless `params` says otherwise; the server's links carry them on.
+        """The items of all pages, a hundred a page unless `params` says otherwise; the server says which is the next.
 
-        `under` is the key of the list, as `check_runs`, where a page is an object. A page without a list, a next page
-        on another host and pages without end are errors.
+        It does so by number or by a link. `under` is the key of the list, as `check_runs`, where a page is an object.
+        A page without a list, a next page on another host and pages without end are errors.
         """
         request = self._request("GET", path, {"per_page": 100, **params})
         for _ in range(MAX_PAGES):
             request, answer, items = self._once_more(partial(self._page, request, under))
             yield from items
+            if "x-next-page" in answer.headers:  # GitLab's links name another origin where a proxy ends TLS before it
+                if not (number := answer.headers["x-next-page"].strip()):
+                    return
+                request = self._request("GET", path, {"per_page": 100, **params, "page": number})
+                continue
             if answer.next is None:
                 return
             url = self._base.own(answer.next, seen_at=request.url)
@@ -124,7 +145,7 @@ class Client:
         raise self._error(f"{request} has more than {MAX_PAGES:,} pages")
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """POST, PATCH or DELETE. Only the last two are sent again where an answer is lost.
+        """POST, PATCH, PUT or DELETE. Only a POST is not sent again where an answer is lost.
 
         The decoded answer is empty where it has no body, in a dry run, and for a DELETE that finds nothing.
 
@@ -166,11 +187,13 @@ class Client:
         if not answer.succeeded:
             url = self._base.elsewhere(answer.headers.get("location", ""), seen_at=request.url)
             if url is None:
-                raise self._error(f"GitHub sent {request} to an address that is not safe; it was not followed")
+                raise self._error(
+                    f"{self._forge.name} sent {request} to an address that is not safe; it was not followed"
+                )
             request = replace(request, url=url, to_api=False)
             answer = self._answer(request)
         if answer.status != HTTPStatus.OK:  # a part of a file, or one that lies elsewhere again, is no file
-            without = f"{request.server} answered {request} without a file: {_brief(answer.status, '')}"
+            without = f"{self._server(request)} answered {request} without a file: {_brief(answer.status, '')}"
             raise self._error(without, answer.status)
         if answer.headers.get("content-type", "").startswith("text/html"):
             raise self._garbled(request, "with a page")
@@ -200,11 +223,12 @@ class Client:
             if answer.status not in moved or url is None:
                 return request, answer
             request = replace(request, url=url)
-        raise self._error(f"GitHub sent {request} from one place to the next {MAX_MOVES + 1} times")
+        raise self._error(f"{self._forge.name} sent {request} from one place to the next {MAX_MOVES + 1} times")
 
     def _decoded(self, request: _Request, answer: Answer) -> Any:
         if not answer.succeeded:
-            raise self._error(f"GitHub sent {request} to another place; it was not followed", answer.status)
+            message = f"{self._forge.name} sent {request} to another place; it was not followed"
+            raise self._error(message, answer.status)
         with suppress(JsonError):
             return strict_json(answer.body)
         raise self._garbled(request)
@@ -240,13 +264,13 @@ class Client:
         """Wait as the rules say, or raise what the caller has to know."""
         if isinstance(outcome, NoAnswer):
             status, words = None, ""
-            failure = f"{request.server} gave no usable answer to {request}: {outcome.why}"
+            failure = f"{self._server(request)} gave no usable answer to {request}: {outcome.why}"
             step = next_step(request.method, outcome.failure, {}, "", earlier, self._clock.now())
         else:
             status = outcome.status
             words = self._safe(_message(outcome.body)) if request.to_api else ""
             verb = "refused" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "failed at"
-            failure = f"{request.server} {verb} {request}: {_brief(status, words)}"
+            failure = f"{self._server(request)} {verb} {request}: {_brief(status, words)}"
             step = next_step(request.method, status, outcome.headers, words, earlier, self._clock.now())
         if isinstance(step, Wait):
             self._pause(step, failure, status)
@@ -263,6 +287,9 @@ class Client:
         self._tell(self._safe(f"{failure}; trying again in {wait.seconds:,.0f} s ({wait.reason})"))
         self._clock.sleep(wait.seconds)
 
+    def _server(self, request: _Request) -> str:
+        return self._forge.name if request.to_api else f"{self._forge.name}'s file store"
+
     def _error(self, message: str, status: int | None = None, kind: type[ForgeError] = ForgeError) -> ForgeError:
         return kind(self._safe(message), status)
 
@@ -271,14 +298,27 @@ class Client:
 
 
 def _message(body: bytes) -> str:
-    """A refusal's `message` and those of its `errors`, as they came; empty where the body has none."""
-    with suppress(JsonError):  # the page of a proxy, or nothing
+    """A refusal's `message` and those of its `errors`, as they came; empty where the body has none.
+
+    GitLab's message may be of keys and lists; that of its guard is `error` and `error_description`.
+    """
+    with suppress(JsonError, RecursionError):  # the page of a proxy, or nothing
         value = strict_json(body)
-        if isinstance(value, dict) and isinstance(value.get("message"), str):
+        if isinstance(value, dict):
             errors = value["errors"] if isinstance(value.get("errors"), list) else []
-            details = "; ".join(_detail(error) for error in errors if isinstance(error, str | dict))
-            return f"{value['message']}: {details}" if details else str(value["message"])
+            details = [_detail(error) for error in errors if isinstance(error, str | dict)]
+            message = value.get("message") or [value.get("error"), value.get("error_description")]
+            return ": ".join(filter(None, [_flat(message), "; ".join(details)]))
     return ""
+
+
+def _flat(words: object) -> str:
+    """The texts of a message, in order, whatever they lie in."""
+    if isinstance(words, dict):
+        return "; ".join(f"{key}: {_flat(value)}" for key, value in words.items())
+    if isinstance(words, list):
+        return ": ".join(filter(None, map(_flat, words)))
+    return words if isinstance(words, str) else ""
 
 
 def _detail(error: str | dict[str, Any]) -> str:
@@ -291,4 +331,4 @@ def _brief(status: int, words: str) -> str:
     """`403 Resource not accessible by integration`: the words on one line and cut, or what the status means."""
     if not words.strip():
         words = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
-    return f"{status} {shorten(visible(words), SHOWN)}".rstrip()
+    return f"{status} {shorten(visible(words.removeprefix(f'{status} ')), SHOWN)}".rstrip()

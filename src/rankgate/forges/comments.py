@@ -6,8 +6,8 @@ The marker is a hidden first line: which gate the comment belongs to, and which 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -25,12 +25,15 @@ _HOLDS = (Verdict.PASS, Verdict.WARN)
 _GATE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _LINE = re.compile(
     rf"{BEGINS}gate=({_GATE}) sha=([0-9a-f]{{40}}|[0-9a-f]{{64}}) "
-    r"run=([0-9]{1,19}) attempt=([0-9]{1,9}) verdict=([a-z_]{1,16}) -->"
+    r"run=([0-9]{1,19}) attempt=([0-9]{1,19}) verdict=([a-z_]{1,16}) -->"
 )
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """Who wrote a comment: the gate's id, the pull request's head, the run and its attempt; and what it said."""
+    """Who wrote a comment: the gate's id, the pull request's head, the run and its attempt; and what it said.
+
+    On GitLab these are the pipeline and the job.
+    """
 
     gate: str
     sha: str
@@ -44,7 +47,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
         return f"{BEGINS}{written} -->"
 
     def newer_than(self, other: Mark) -> bool:
-        """Whether a later run, or a later attempt of the same one, wrote it; GitHub counts both upwards."""
+        """Whether a later run, or a later attempt of the same one, wrote it; both are counted upwards."""
         return (self.run, self.attempt) > (other.run, other.attempt)
 
 
@@ -79,75 +82,131 @@ class Comment(msgspec.Struct, frozen=True, kw_only=True):
 Done = Literal["created", "updated", "unchanged", "outdated", "unwanted"]
 
 
-def upsert(
-    client: Client, repository: str, pull: int, mark: Mark, text: str, *, login: str, fresh: bool, first: bool = True
-) -> Done:
+class Thread(Protocol):
+    """The comments of one pull or merge request, through the API that has them."""
+
+    @property
+    def client(self) -> Client:
+        """The API."""
+
+    def head(self) -> str:
+        """The commit that the request's branch is at now."""
+
+    def bodies(self) -> Iterator[tuple[int, str]]:
+        """Number and text of each comment that the token's account wrote."""
+
+    def kept(self, body: str) -> str:
+        """A text as the forge keeps it, with nothing in it that it would obey."""
+
+    def post(self, body: str) -> None:
+        """A new comment."""
+
+    def edit(self, number: int, body: str) -> None:
+        """Another text of a comment."""
+
+    def delete(self, number: int) -> None:
+        """Take a comment away, if it is there."""
+
+
+class PullThread(msgspec.Struct, frozen=True):
+    """The comments of a pull request on GitHub, and whom the token posts as."""
+
+    client: Client
+    repository: str
+    pull: int
+    login: str
+
+    def head(self) -> str:
+        """See `Thread`."""
+        return pull_of(self.client, self.repository, self.pull).head_sha
+
+    def bodies(self) -> Iterator[tuple[int, str]]:
+        """Those of this login, as the kind of account that it is."""
+        kind = "Bot" if self.login.endswith("[bot]") else "User"
+        for item in self.client.pages(f"/repos/{self.repository}/issues/{self.pull}/comments"):
+            user: dict[str, Any] = item.get("user") or {}  # a deleted account is null
+            if user.get("login") == self.login and user.get("type") == kind:
+                yield item["id"], item.get("body") or ""
+
+    def kept(self, body: str) -> str:
+        """As it is."""
+        return body
+
+    def post(self, body: str) -> None:
+        """See `Thread`."""
+        self.client.send("POST", f"/repos/{self.repository}/issues/{self.pull}/comments", {"body": body})
+
+    def edit(self, number: int, body: str) -> None:
+        """See `Thread`."""
+        self.client.send("PATCH", f"/repos/{self.repository}/issues/comments/{number}", {"body": body})
+
+    def delete(self, number: int) -> None:
+        """See `Thread`."""
+        self.client.send("DELETE", f"/repos/{self.repository}/issues/comments/{number}")
+
+
+def upsert(thread: Thread, mark: Mark, text: str, *, fresh: bool, first: bool = True) -> Done:
     """Leave exactly one comment of this gate on the pull request, and in it what the newest run said.
 
     Nothing is written when the pull request's head has moved on, or a newer run has commented: `outdated`. After
     writing, the comments are listed again, since another job may have done the same at the same time; the oldest stays.
     With `fresh` it posts again, and deletes the old one, where the gate held before and does not any more, so that
-    people are notified. `login` is whom the token posts as. Without `first` only a comment that is there is updated,
-    and where there is none nothing is posted: `unwanted`.
+    people are notified. Without `first` only a comment that is there is updated, and where there is none nothing is
+    posted: `unwanted`.
     """
-    body = f"{mark.line()}\n{text}"
+    body = thread.kept(f"{mark.line()}\n{text}")
     done: Done = "unchanged"
     lost: list[LostResponseError] = []
     for _ in range(ROUNDS):
         # The list comes right before the write: what another job does in between is seen only afterwards.
-        if done == "unchanged" and pull_of(client, repository, pull).head_sha != mark.sha:
+        if done == "unchanged" and thread.head() != mark.sha:
             return "outdated"
-        found = ours(client, repository, pull, mark.gate, login)
+        found = ours(thread, mark.gate)
         if any(comment.mark.newer_than(mark) for comment in found):
-            _withdraw(client, repository, found, mark)
+            _withdraw(thread, found, mark)
             return "outdated"
         if [comment.body for comment in found] == [body]:
             return done
         if not found and not first:
             return "unwanted"
         try:
-            done = _step(client, repository, pull, body, found, fresh=fresh and _turns(found, mark)) or done
+            done = _step(thread, body, found, fresh=fresh and _turns(found, mark)) or done
         except LostResponseError as error:  # the next round lists, and posts again only if it did not arrive
             done = "created"
-            client.rest(error, len(lost))
+            thread.client.rest(error, len(lost))
             lost.append(error)
-        if client.dry_run:
+        if thread.client.dry_run:
             break
     if len(lost) == ROUNDS:
         raise lost[-1]
     return done
 
 
-def ours(client: Client, repository: str, pull: int, gate: str, login: str) -> list[Comment]:
-    """Our comments of a gate, oldest first: those of this login, as the kind of account that it is, with our marker.
+def ours(thread: Thread, gate: str) -> list[Comment]:
+    """Our comments of a gate, oldest first: those of the token's account with our marker.
 
     Anybody may post our marker; nobody else can post it as us.
     """
-    kind = "Bot" if login.endswith("[bot]") else "User"
-    comments: list[Comment] = []
-    for item in client.pages(f"/repos/{repository}/issues/{pull}/comments"):
-        user: dict[str, Any] = item.get("user") or {}  # a deleted account is null
-        body = (item.get("body") or "").replace("\r\n", "\n")
-        mark = mark_of(body)
-        if user.get("login") == login and user.get("type") == kind and mark is not None and mark.gate == gate:
-            comments.append(Comment(id=item["id"], mark=mark, body=body))
+    comments = [
+        Comment(id=number, mark=mark, body=body)
+        for number, text in thread.bodies()
+        if (mark := mark_of(body := text.replace("\r\n", "\n"))) is not None and mark.gate == gate
+    ]
     return sorted(comments, key=lambda comment: comment.id)
 
 
-def _step(
-    client: Client, repository: str, pull: int, body: str, found: Sequence[Comment], *, fresh: bool
-) -> Done | None:
+def _step(thread: Thread, body: str, found: Sequence[Comment], *, fresh: bool) -> Done | None:
     """One step towards the one comment; None where only surplus ones were deleted."""
     kept = next((comment for comment in found if comment.body == body), None) if fresh else found[0] if found else None
     if kept is None:
-        client.send("POST", f"/repos/{repository}/issues/{pull}/comments", {"body": body})
+        thread.post(body)
         return "created"
     for comment in found:
         if comment is not kept:
-            client.send("DELETE", _path(repository, comment))
+            thread.delete(comment.id)
     if kept.body == body:
         return None
-    client.send("PATCH", _path(repository, kept), {"body": body})
+    thread.edit(kept.id, body)
     return "updated"
 
 
@@ -156,12 +215,8 @@ def _turns(found: Sequence[Comment], mark: Mark) -> bool:
     return bool(found) and found[0].mark.verdict in _HOLDS and mark.verdict not in _HOLDS
 
 
-def _withdraw(client: Client, repository: str, found: Sequence[Comment], mark: Mark) -> None:
+def _withdraw(thread: Thread, found: Sequence[Comment], mark: Mark) -> None:
     """Take back what this run posted while a newer one did; the oldest is the newer one's to update."""
     for comment in found[1:]:
         if comment.mark == mark:
-            client.send("DELETE", _path(repository, comment))
-
-
-def _path(repository: str, comment: Comment) -> str:
-    return f"/repos/{repository}/issues/comments/{comment.id}"
+            thread.delete(comment.id)

@@ -70,24 +70,23 @@ class NoAnswer(msgspec.Struct, frozen=True):
     why: str
 
 
-def session_of(token: str | None) -> requests.Session:
-    """Connections to the API with a token, or to any other place without one."""
+def session_of(token: str | None, headers: Mapping[str, str] = {}, ca: str = "") -> requests.Session:
+    """Connections to an API with a token, its own headers and a variable for its CA, or to any other place without."""
     session = requests.Session()
     session.trust_env = False
-    session.verify = _certificates()
+    session.verify = _certificates(ca)
     session.headers.clear()
     session.headers["User-Agent"] = f"rankgate/{__version__}"
     session.headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
     if token is not None:
         session.headers["Authorization"] = f"Bearer {token}"
-        session.headers["Accept"] = "application/vnd.github+json"
-        session.headers["X-GitHub-Api-Version"] = "2022-11-28"
+        session.headers.update(headers)
     return session
 
 
-def _certificates() -> str | bool:
+def _certificates(ca: str) -> str | bool:
     """The file or directory of CA certificates that the environment names, else True: those that requests brings."""
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", ca):
         place = os.environ.get(name, "")
         if place and not Path(place).exists():
             raise bad_input("the CA certificates that it names are not there", key=name)
@@ -201,7 +200,10 @@ def base_of(api_url: str) -> Base:
     """The API's address, with or without a slash at its end, which must be as safe as a token needs."""
     parts = _split(api_url)
     if parts is None or parts.query or parts.fragment:
-        raise bad_input("is no address of an API, as https://api.github.com or https://HOST/api/v3", key="api url")
+        raise bad_input(
+            "is no address of an API, as https://api.github.com, https://HOST/api/v3 or https://HOST/api/v4",
+            key="api url",
+        )
     if parts.scheme == "http" and not _loopback(parts.hostname or ""):
         raise bad_input(
             f"is http, which would show the token to everyone on the way to {parts.hostname}", key="api url"

@@ -12,7 +12,7 @@ from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
 from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, foresee, settle
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, upsert
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThread, Thread, upsert
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
 from rankgate.model.report import Links, Report, exit_code
@@ -24,11 +24,11 @@ from rankgate.renderers.isolation import Template
 from rankgate.renderers.markdown import render_markdown
 
 _DONE = {
-    "created": "commented on pull request {}",
-    "updated": "updated the comment on pull request {}",
-    "unchanged": "the comment on pull request {} says so already",
-    "outdated": "left the comment on pull request {} alone: it has newer commits, or a newer run has commented",
-    "unwanted": "no comment on pull request {}: it has none yet, and this verdict asks for none",
+    "created": "commented on {}",
+    "updated": "updated the comment on {}",
+    "unchanged": "the comment on {} says so already",
+    "outdated": "left the comment on {} alone: it has newer commits, or a newer run has commented",
+    "unwanted": "no comment on {}: it has none yet, and this verdict asks for none",
 }
 When = Literal["always", "changed", "failing", "never"]
 
@@ -120,21 +120,29 @@ def linked(report: Report, context: Context, settings: Settings) -> Report:
 
 def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Told:
     """The comment of one pull request, below a note on what else decides about its commit."""
+    thread = PullThread(client, context.repository, pull.number, settings.login)
+    run, attempt = context.run_id, context.attempt
+    mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
     note = _note(client, context, report, settings)
-    limit, trouble = COMMENT_LIMIT - len(note), list[str]()
+    return tell(thread, f"pull request {pull.number}", mark, report, settings, note=note)
+
+
+def tell(
+    thread: Thread, where: str, mark: Mark, report: Report, settings: Settings, *, note: str, limit: int = COMMENT_LIMIT
+) -> Told:
+    """The one comment, of at most so many characters and the marker; `where` names its place in sentences."""
+    limit, trouble = limit - len(note), list[str]()
     try:
         text = render_markdown(report, settings.template, limit=limit)
     except RankgateError as error:
         text, trouble = render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
-    run, attempt = context.run_id, context.attempt
-    mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
-    login, fresh, red = settings.login, settings.fresh, conclusion_for(report, settings.fail_on) != "success"
+    red = conclusion_for(report, settings.fail_on) != "success"
     first = red or settings.comment == "always" or (settings.comment == "changed" and report.verdict != Verdict.PASS)
     try:
-        done = upsert(client, context.repository, pull.number, mark, note + text, login=login, fresh=fresh, first=first)
+        done = upsert(thread, mark, note + text, fresh=settings.fresh, first=first)
     except ForgeError as error:
         return Told([], [*trouble, str(error)])
-    return Told([_DONE[done].format(pull.number)], trouble)
+    return Told([_DONE[done].format(where)], trouble)
 
 
 def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Told:

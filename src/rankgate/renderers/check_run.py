@@ -47,7 +47,7 @@ def check_run_output(report: Report) -> CheckRunOutput:
     Each gate that fails or warns is annotated at its line, where the criteria lie within the repository.
     """
     return CheckRunOutput(
-        title=_title(report),
+        title=title_of(report),
         summary=render_summary(report, SUMMARY_BYTES),
         annotations=[each for finding in findings_of(report) if (each := _annotation(finding)) is not None],
     )
@@ -65,7 +65,8 @@ def conclusion_of(report: Report) -> Literal["success", "failure", "action_requi
     return "action_required" if waits or (report.untrusted_run and report.fork_runs != "trusted") else "success"
 
 
-def _title(report: Report) -> str:
+def title_of(report: Report) -> str:
+    """The verdict and what decided, in one line of at most `LONGEST_TITLE` characters."""
     supplied = SUPPLIED if report.untrusted_run else ""
     title = f"{VERDICT_WORDS[report.verdict].capitalize()}: {_deciding(report).strip().rstrip('.')}"
     return one_line(title, LONGEST_TITLE - len(supplied)) + supplied

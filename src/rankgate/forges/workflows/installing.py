@@ -359,14 +359,16 @@ def _left(files: Files, setup: Setup, ways: Sequence[_Way], own: str) -> Iterato
 def _left_around(files: Files, setup: Setup, command: Sequence[str], composes: Sequence[str]) -> Iterator[str]:
     """What the retriever may need beside what is installed, a step each."""
     if setup.keys:
-        yield f"The source reads {_listed(setup.keys)}: store what it needs, and take its # away. Forks get no secrets."
+        stored = "store what it needs as secrets, and take the # of its line away where there is one"
+        yield f"The source reads {_listed(setup.keys)}: {stored}. Forks get no secrets."
     if composes or setup.services:
         named = _listed([each.name for each in setup.services]) or "containers"
         yield f"{_listed(composes) or 'The source'} names {named}: start what it needs under `services:`, and fill it."
     if command and "/" in command[0] and normpath(command[0]) not in files.names:
         yield f"Git has no {_listed(command[:1])}: build it before `rankgate record`."
     if ".gitmodules" in files.names or "filter=lfs" in files.text("", ".gitattributes"):
-        yield "The checkout takes no submodules and nothing of Git LFS: add `submodules: true` or `lfs: true` to it."
+        how = "`submodules: true` or `lfs: true` on GitHub, GIT_SUBMODULE_STRATEGY on GitLab"
+        yield f"The checkout leaves out submodules and Git LFS unless it is told to take them: {how}."
 
 
 def _listed(names: Iterable[str]) -> str:
