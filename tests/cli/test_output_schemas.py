@@ -7,7 +7,10 @@ checks the report.json of every scenario.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
+import shutil
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -38,14 +41,19 @@ CALLS = [
 ]
 
 
-@pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    monkeypatch.chdir(tmp_path)
-    main(["demo"])
-    capsys.readouterr()
-    [folder] = [path.parent for path in tmp_path.rglob("ship-criteria.yaml")]
-    monkeypatch.chdir(folder)
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("once") / "demo"
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(["demo", str(folder)]) == 0
     return folder
+
+
+@pytest.fixture
+def demo(once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The demo's directory, which a test may change."""
+    monkeypatch.chdir(shutil.copytree(once, tmp_path / "demo"))
+    return tmp_path / "demo"
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -117,6 +116,8 @@ def by_pandas() -> str:
 
 
 def by_duckdb() -> str:
+    import duckdb
+
     duckdb.sql("COPY (SELECT * FROM 'now.parquet') TO 'duckdb.parquet'")
     return "duckdb.parquet"
 
@@ -456,6 +457,8 @@ def test_a_million_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     )
     for name, part in (("now.parquet", 4), ("before.parquet", 2)):
         rows = f"SELECT 'q' || i AS query_id, (i % {part} > 0)::DOUBLE AS \"recall@5\" FROM range({count}) t(i)"  # noqa: S608
+        import duckdb
+
         duckdb.sql(f"COPY ({rows}) TO '{name}'")
     found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "before.parquet", code=0)
     assert (found["gates"][0]["value"], found["gates"][0]["delta"], found["gates"][0]["n"]) == (0.75, 0.25, count)

@@ -44,6 +44,8 @@ ADDRESSES = [
     "ana:hunter@bucket/folder",
     "run.jsonl?X-Amz-Signature=hunter",
 ]
+# Where a case takes long: a user and a signature, a key, a chain, and no scheme at all.
+SOME = [ADDRESSES[0], ADDRESSES[2], ADDRESSES[8], "ana:hunter@bucket/folder"]
 GOLD = (
     '{"id": "q1", "input": "what", "expected_output": ["a"]}\n{"id": "q2", "input": "why", "expected_output": ["b"]}\n'
 )
@@ -184,7 +186,8 @@ def with_value(command: str, action: argparse.Action, address: str) -> list[str]
 @pytest.mark.parametrize("command", PARSERS)
 def test_no_option_shows_one(command: str, project: Path) -> None:
     valued = [action for action in PARSERS[command]._actions if action.nargs != 0]
-    cases = (with_value(command, action, address) for action in valued for address in ADDRESSES)
+    addresses = SOME if command == "demo" else ADDRESSES  # each names a folder, in which the whole demo is run
+    cases = (with_value(command, action, address) for action in valued for address in addresses)
     assert [leak for case in cases for leak in leaks(project, case)] == []
 
 
@@ -215,8 +218,6 @@ STATES = {
     "criteria": holding(CRITERIA.encode()),
     "wrong criteria": holding(b"gates: [{name: recall@2, threshold: '0.9', oops: 1}]\n"),
 }
-# Where a case takes long: a user and a signature, a key, a chain, and no scheme at all.
-SOME = [ADDRESSES[0], ADDRESSES[2], ADDRESSES[8], "ana:hunter@bucket/folder"]
 PATHS = [ADDRESSES[0], "ana:hunter@bucket/folder"]
 READING = ["check", "validate", "compare", "baseline accept", "gold merge"]
 

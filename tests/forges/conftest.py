@@ -72,6 +72,12 @@ def proxy(github: Emulator, described: Description) -> Iterator[Proxy]:
         yield proxy
 
 
+@pytest.fixture(scope="session")
+def runner_temp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The runner's directory, in which the first run of the action installs it, as in a job with several gates."""
+    return tmp_path_factory.mktemp("runner")
+
+
 @pytest.fixture
 def clock() -> StandingClock:
     """For a client that `client_of` makes."""

@@ -36,12 +36,6 @@ SCENARIOS = ROOT / "tests" / "scenarios"
 GIT = ["git", "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false"]
 
 
-@pytest.fixture(scope="session")
-def runner_temp(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The runner's directory, in which the first run of the action installs it, as in a job with several gates."""
-    return tmp_path_factory.mktemp("runner")
-
-
 class Team:
     """A team's repository, on this machine and on the emulator, and the jobs that GitHub would start for it."""
 

@@ -14,7 +14,6 @@ from tests.forges.proxy import Proxy
 from tests.forges.scripted import patient
 from tests.forges.test_fork import plays_permission
 from tests.forges.test_rehearsal import Team
-from tests.forges.test_rehearsal import runner_temp as runner_temp  # noqa: PLC0414 -- a fixture
 from tests.forges.test_rehearsal import team as team  # noqa: PLC0414 -- a fixture
 
 from rankgate.forges.checks import CHECK

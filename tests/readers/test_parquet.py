@@ -4,6 +4,7 @@ import gzip
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 
-duckdb = pytest.importorskip("duckdb")
+pytestmark = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb")
 PACKAGE = Path(rankgate.__file__).resolve().parents[1]
 EVERYTHING = frozenset(Need)
 
@@ -28,6 +29,8 @@ def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def write(query: str, name: str = "run.parquet") -> str:
     """The rows of a query as a Parquet file; returns its name."""
+    import duckdb
+
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({query}) TO 'written' (FORMAT parquet)")
     Path(name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """Runs of many Parquet files: folders and patterns here, and addresses that fsspec reads."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.untrusted import read_untrusted_run
 
-duckdb = pytest.importorskip("duckdb")
 fsspec = pytest.importorskip("fsspec")
+pytestmark = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb")
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +22,8 @@ def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def write(name: str, *rows: str) -> None:
+    import duckdb
+
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     with duckdb.connect() as connection:
         values = f"SELECT * FROM (VALUES {', '.join(rows)}) t(query_id, doc_id, score)"  # noqa: S608 -- our own

@@ -294,13 +294,14 @@ def test_a_python_that_lies_in_the_checkout_alone_is_none(runner: Runner) -> Non
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
 def test_a_python_that_is_known_by_its_version_alone_is_found(runner: Runner, version: str) -> None:
+    """It runs the installer, which here says so and does nothing else."""
+    (runner.action / "scripts" / "install_action.py").write_text("print('the installer')\n")
     tools = runner.directory / "tools"
     tools.mkdir()
     (tools / "bash").symlink_to(str(shutil.which("bash")))
     (tools / f"python{version}").symlink_to(sys.executable)
     done = runner.install({"PATH": str(tools)})
-    assert "is needed outside of the checkout" not in done.stdout
-    assert "rgt-core" in done.stderr  # the installer ran: of the variables it got only a path, and so no index
+    assert (done.returncode, done.stdout) == (0, "the installer\n")
 
 
 def test_what_would_have_to_be_built_is_refused_for_its_own_requirements_have_no_hash(runner: Runner) -> None:

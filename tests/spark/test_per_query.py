@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.full,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 METRICS = "recall@5,recall@10,mrr,ndcg@10,map,precision@5"
@@ -165,6 +163,8 @@ def two_million(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, rankgat
     gold = f"""SELECT 'q' || q AS query_id, 'd' || hash(q * 1000003 + j * 17) % 100000 AS doc_id, 1 + j AS gain
         FROM range({QUERIES}) a(q), range({JUDGED}) b(j)"""  # noqa: S608
     (folder / "run").mkdir()
+    import duckdb
+
     duckdb.sql(f"COPY ({gold}) TO '{folder / 'gold.parquet'}'")
     for part in range(4):
         rows = f"SELECT * FROM ({run}) WHERE hash(query_id) % 4 = {part}"  # noqa: S608
