@@ -449,6 +449,8 @@ def test_any_bytes_give_values_or_an_error(text: list[bytes], tmp_path: Path) ->
 
 @pytest.mark.full
 def test_a_million_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    import duckdb
+
     monkeypatch.chdir(tmp_path)
     count = 1_000_000
     Path("qrels.txt").write_text("".join(f"q{each} 0 d{each} 1\n" for each in range(count)))
@@ -457,8 +459,6 @@ def test_a_million_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     )
     for name, part in (("now.parquet", 4), ("before.parquet", 2)):
         rows = f"SELECT 'q' || i AS query_id, (i % {part} > 0)::DOUBLE AS \"recall@5\" FROM range({count}) t(i)"  # noqa: S608
-        import duckdb
-
         duckdb.sql(f"COPY ({rows}) TO '{name}'")
     found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "before.parquet", code=0)
     assert (found["gates"][0]["value"], found["gates"][0]["delta"], found["gates"][0]["n"]) == (0.75, 0.25, count)
