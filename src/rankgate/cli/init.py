@@ -38,6 +38,7 @@ from rankgate.metrics.parallel import score_run
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import Want
+from rankgate.model.wording import count_text
 from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
@@ -189,7 +190,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
     )
     text = criteria_text(start)
     write_atomic(to, text)
-    print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {len(gold.samples)} questions")
+    print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
     print("".join(f"look at: {fact}\n" for fact in draft_facts(gold)), end="")
 
 

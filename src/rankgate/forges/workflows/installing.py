@@ -359,8 +359,8 @@ def _left(files: Files, setup: Setup, ways: Sequence[_Way], own: str) -> Iterato
 def _left_around(files: Files, setup: Setup, command: Sequence[str], composes: Sequence[str]) -> Iterator[str]:
     """What the retriever may need beside what is installed, a step each."""
     if setup.keys:
-        stored = "store what it needs as secrets, and take the # of its line away where there is one"
-        yield f"The source reads {_listed(setup.keys)}: {stored}. Forks get no secrets."
+        stored = "Store each that the retriever needs as a secret, and uncomment its line where there is one"
+        yield f"The source reads {_listed(setup.keys)}. {stored}. Forks get no secrets."
     if composes or setup.services:
         named = _listed([each.name for each in setup.services]) or "containers"
         yield f"{_listed(composes) or 'The source'} names {named}: start what it needs under `services:`, and fill it."
