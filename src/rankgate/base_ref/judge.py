@@ -24,6 +24,7 @@ from rankgate.base_ref.changes import (
     musts_gone,
     query_changes,
     renamed_gates,
+    values_move,
 )
 from rankgate.base_ref.files import FilesAtBase, files_at
 from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
@@ -60,6 +61,7 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         own, base = _sides(inputs, files)
         case = _case(own, base, files, _by_judge_of_base(judge, own, base, files))
         _refuse_committed_verdicts(case)
+        _refuse_values_by_other_labels(case)
         head, theirs = _head(case), _theirs(case)
         whole = _with_removed(case) if theirs and case.base.lenient else None
         side = _base_side(case, head, theirs, whole)
@@ -193,6 +195,24 @@ def _refuse_committed_verdicts(case: _Case) -> None:
             raise bad_input(message, file=shown_path(path))
 
 
+def _refuse_values_by_other_labels(case: _Case) -> None:
+    """A table of values is by one gold set and one way to match: a RankgateError where the base has others."""
+    own, base = case.own, case.base
+    table = next((file for file in (case.run, case.baseline) if file and file.is_table), None)
+    if table is None:
+        return
+    ways = ((each.match, each.default_k) for each in (base.criteria or own.criteria, own.criteria))
+    other = "" if len(set(ways)) == 1 else "`match` or `default_k`"
+    if not case.accepted and values_move(base.gold, own.gold):
+        other = "labels of the gold set"
+    if other:
+        what = f"the pull request changes {other}, and this table has values by the one or by the other alone"
+        end = f", or accept the gold set by the label `{ACCEPT_GOLD}`" if "gold" in other else ""
+        raise bad_input(
+            f"{what}; give --run and --baseline, which are judged by both{end}", file=shown_path(table.path)
+        )
+
+
 def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:
     """Both gold sets without what is private by the base's share; what must pass by either side's criteria is not."""
     share = (base.criteria or own.criteria).holdout
@@ -320,12 +340,18 @@ def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report
         gold=_gold_state(case, theirs, queries),
         run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,
         run_copied=_copied(case, head.report),
-        scores_brought=any(
-            each.inputs.scores and Need.SCORES in each.plan().needs and case.files.brought(each.inputs.scores)
-            for each in (own.criteria, criteria)
-        ),
+        scores_brought=any(map(case.files.brought, _values_read(case, criteria))),
         problems=list(dict.fromkeys(problems)),
     )
+
+
+def _values_read(case: _Case, criteria: Criteria) -> Iterator[str]:
+    """The files whose numbers decide without a look at rankings."""
+    if case.run and case.run.is_table:
+        yield from parts_of(case.run.path)
+    for each in (case.own.criteria, criteria):
+        if each.inputs.scores and Need.SCORES in each.plan().needs:
+            yield each.inputs.scores
 
 
 def _gold_state(case: _Case, theirs: _Judged | None, queries: QueryChanges | None) -> GoldState | None:

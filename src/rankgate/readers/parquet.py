@@ -72,8 +72,8 @@ class ParquetFile:
     def __init__(self, source: Source, connection: DuckDBPyConnection) -> None:
         self.name = source.name
         self.connection = connection
-        # Directories called key=value are no columns here.
-        options = "hive_partitioning = false, binary_as_string = true"
+        # Directories called key=value are no columns here; by the first part's types 0.5 would be 0 where that has 1.
+        options = "hive_partitioning = false, binary_as_string = true, union_by_name = true"
         parts = {_pattern(source.file.path): source.file.size} if source.file else source.parts
         paths = "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in parts) + "]"
         unpacked = f"SELECT sum(greatest(total_uncompressed_size, num_values)) FROM parquet_metadata({paths})"  # noqa: S608
