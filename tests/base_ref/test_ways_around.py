@@ -803,7 +803,8 @@ def test_scores_that_the_pull_request_commits_are_warned_of(repository: Path, br
     found = judge()
     assert (found.base and found.base.scores_brought) is warns
     warning = (
-        "the pull request changes the values (`inputs.scores`, --per-query) by which it is judged; let the job write them"
+        "the pull request changes the values that it is judged by (`inputs.scores`, --per-query); "
+        "let the job write them"
     )
     assert (found.verdict, found.warnings) == ((WARN, [warning]) if warns else (PASS, []))
 

@@ -32,7 +32,7 @@ _MOVED = "the run that the base names is absent, and the pull request names anot
 _ELSEWHERE = "the base has ship criteria, but not where this check reads them"
 _COPIED = "the pull request changes the file of the run, whose rankings are now those of the baseline"
 _SCORES = (
-    "the pull request changes the values (`inputs.scores`, --per-query) by which it is judged; let the job write them"
+    "the pull request changes the values that it is judged by (`inputs.scores`, --per-query); let the job write them"
 )
 
 
