@@ -259,8 +259,7 @@ BAD: list[Any] = [
     ),
     pytest.param(
         {**VALUES, "recall@5": null(2)},
-        "now.parquet: query 'q3': recall@5 is null, and the gold set defines it for the query; "
-        "for an empty list it is 0",
+        "now.parquet: query 'q3': recall@5 is null, and the gold set defines it; for an empty list it is 0",
         id="null for 0",
     ),
     pytest.param(
@@ -299,7 +298,7 @@ BAD: list[Any] = [
     ),
     pytest.param(
         {"query_id": ["q1"], "recall@5": [1.0], "Recall@5": [0.0]},
-        "now.parquet: 'recall@5' stands twice among the columns, maybe in another case; keep one",
+        "now.parquet: the column 'recall@5' stands twice, maybe in another case; keep one",
         id="a column twice but for case",
     ),
     pytest.param(
@@ -506,9 +505,7 @@ def test_null_is_refused_for_whatever_an_empty_list_has_a_value_of(capsys: Captu
     Path("ship-criteria.yaml").write_text(gates)
     write({"query_id": VALUES["query_id"], "token_f1": pa.array([None] * 4, pa.float64())})
     message = report(capsys, "--per-query", "now.parquet", code=2)["problems"][0]["message"]
-    assert (
-        message == "query 'q1': token_f1 is null, and the gold set defines it for the query; for an empty list it is 0"
-    )
+    assert message == "query 'q1': token_f1 is null, and the gold set defines it; for an empty list it is 0"
 
 
 @pytest.mark.usefixtures("project")
@@ -565,7 +562,7 @@ def test_a_folder_that_nobody_changed_is_compared_with(capsys: Capture) -> None:
 def test_a_pattern_says_not_which_files_the_base_has(option: str, capsys: Capture) -> None:
     write(VALUES)
     found = report(capsys, "--per-query", "now.parquet", option, "folder/*.parquet", "--base", "main", code=2)
-    assert "with --base a pattern does not say which files the base has; name their folder" in str(found["problems"])
+    assert "a pattern does not say which files the base has; name their folder" in str(found["problems"])
 
 
 @pytest.mark.usefixtures("pull_request")

@@ -243,8 +243,7 @@ def _is_baseline(file: InputFile) -> bool:
     """Whether anything was accepted there; a directory with neither a manifest nor Parquet is still empty."""
     path = Path(file.path)
     if is_spread(file.path) and not path.is_dir() and not is_remote(file.path):
-        why = "with --base a pattern does not say which files the base has; name their folder"
-        raise GitError(f"{shown_path(file.path)}: {why}")
+        raise GitError(f"{shown_path(file.path)}: a pattern does not say which files the base has; name their folder")
     if path.is_dir():
         return (path / MANIFEST).exists() or any(path.rglob("*.parquet"))
     return is_remote(file.path) or file.path == STDIN or path.exists()

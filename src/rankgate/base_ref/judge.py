@@ -199,18 +199,13 @@ def _refuse_values_by_other_labels(case: _Case) -> None:
     """A table of values is by one gold set and one way to match: a RankgateError where the base has others."""
     own, base = case.own, case.base
     table = next((file for file in (case.run, case.baseline) if file and file.is_table), None)
-    if table is None:
-        return
-    ways = ((each.match, each.default_k) for each in (base.criteria or own.criteria, own.criteria))
-    other = "" if len(set(ways)) == 1 else "`match` or `default_k`"
-    if not case.accepted and values_move(base.gold, own.gold):
-        other = "labels of the gold set"
-    if other:
-        what = f"the pull request changes {other}, and this table has values by the one or by the other alone"
-        end = f", or accept the gold set by the label `{ACCEPT_GOLD}`" if "gold" in other else ""
-        raise bad_input(
-            f"{what}; give --run and --baseline, which are judged by both{end}", file=shown_path(table.path)
-        )
+    ways = {(each.match, each.default_k) for each in (base.criteria or own.criteria, own.criteria)}
+    relabelled = bool(table) and not case.accepted and values_move(base.gold, own.gold)
+    if table and (relabelled or len(ways) > 1):
+        end = f", or accept the gold set by the label `{ACCEPT_GOLD}`" if relabelled else ""
+        what = "labels of the gold set" if relabelled else "`match` or `default_k`"
+        what = f"the pull request changes {what}, and this table has values by the one or by the other alone"
+        raise bad_input(f"{what}; give --run and --baseline, judged by both{end}", file=shown_path(table.path))
 
 
 def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:
@@ -321,6 +316,9 @@ def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report
     strict = "fail" in (criteria.gold_changes, own.criteria.gold_changes) and not case.accepted
     if theirs and not theirs.gold_lost and case.gold is base.gold:
         whole = by_base
+    asking = [each for each in (own.criteria, criteria) if Need.SCORES in each.plan().needs]
+    numbers = [each.inputs.scores for each in asking if each.inputs.scores]
+    numbers += parts_of(case.run.path) if case.run and case.run.is_table else []
     copy = own.baseline if base.baseline_changed in ("added", "replaced") else None
     stored = partial(baseline_of, copy, None) if copy and Path(copy.path).is_dir() else None
     return BaseSide(
@@ -340,18 +338,9 @@ def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report
         gold=_gold_state(case, theirs, queries),
         run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,
         run_copied=_copied(case, head.report),
-        scores_brought=any(map(case.files.brought, _values_read(case, criteria))),
+        scores_brought=any(map(case.files.brought, numbers)),
         problems=list(dict.fromkeys(problems)),
     )
-
-
-def _values_read(case: _Case, criteria: Criteria) -> Iterator[str]:
-    """The files whose numbers decide without a look at rankings."""
-    if case.run and case.run.is_table:
-        yield from parts_of(case.run.path)
-    for each in (case.own.criteria, criteria):
-        if each.inputs.scores and Need.SCORES in each.plan().needs:
-            yield each.inputs.scores
 
 
 def _gold_state(case: _Case, theirs: _Judged | None, queries: QueryChanges | None) -> GoldState | None:

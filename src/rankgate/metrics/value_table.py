@@ -33,24 +33,21 @@ def score_table(gold: Gold, run: Run, plan: Plan) -> Scores:
     tally.with_judge = []  # of documents that only a judge has labelled, no value tells
     tally.unknown_queries = [each for each in values.rows if each not in gold.samples and each not in gold.left_out]
     together = Together(plan.metrics)
-    outlines: dict[tuple[int, int], Outline] = {}
     for row, (query_id, sample) in enumerate(gold.samples.items()):
         found = values.rows.get(query_id)
         if found is None or query_id in values.missing:
             continue
         tally.seen[row] = 1
         empty = tally.match(sample, Ranking(query_id, []))
-        for metric, column, value, of_nothing in zip(
-            plan.metrics, tally.columns, found, together.values(empty), strict=True
-        ):
+        cells = zip(plan.metrics, tally.columns, found, together.values(empty), strict=True)
+        for metric, column, value, of_nothing in cells:
             if flaw := _flaw(metric, value, of_nothing):
                 log.add(Problem(f"query {shown(query_id)}: {flaw}", run.name))
             if value is None and metric.needs & LINE_KEYS.keys() and defined_by_gold(metric, empty):
                 tally.givers.setdefault(metric.name, {})[query_id] = None
             column[row] = value
-        shape = len(empty.ideal), empty.k
-        outline = outlines.setdefault(shape, Outline((None,) * shape[0], None, shape[1]))
-        tally.outlines[query_id] = outline
+        outline = Outline((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
+        tally.outlines[query_id] = tally.alike.setdefault(outline, outline)
     log.raise_if_any()
     return total(gold, plan, tally)
 
@@ -79,9 +76,7 @@ def _flaw(metric: Metric, value: float | None, of_nothing: float | None) -> str 
     if value is None:
         if of_nothing is None or not is_ours(metric):
             return None
-        return (
-            f"{metric.name} is null, and the gold set defines it for the query; for an empty list it is {of_nothing:g}"
-        )
+        return f"{metric.name} is null, and the gold set defines it; for an empty list it is {of_nothing:g}"
     if of_nothing is None and sees_hits_alone(metric):
         return f"{metric.name} is {value:g}, and the gold set has nothing relevant for it; write null"
     if (low is not None and value < low - TOLERANCE) or (high is not None and value > high + TOLERANCE):

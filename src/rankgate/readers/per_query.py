@@ -89,9 +89,7 @@ def _of_table(file: ParquetFile, choose: Choose, log: ProblemLog) -> Iterator[_R
     marks = [name for name in file.columns if name.lower() == _MISSING]
     wanted |= dict.fromkeys(marks, (frozenset({"BOOLEAN"}), "it is true where the run lacks the query"))
     if twice := file.twice(wanted):
-        raise bad_input(
-            f"{shown(twice)} stands twice among the columns, maybe in another case; keep one", file=file.name
-        )
+        raise bad_input(f"the column {shown(twice)} stands twice, maybe in another case; keep one", file=file.name)
     for name, (kinds, expected) in wanted.items():
         if (kind := file.columns[name]).partition("(")[0] not in kinds:
             why = "7 digits move what equals a limit; write 64 bits (DOUBLE)" if kind == "FLOAT" else expected
@@ -110,10 +108,7 @@ def _of_lines(source: Source, choose: Choose, log: ProblemLog) -> Iterator[_Row]
         try:
             line = _LINES.decode(text)
         except msgspec.MsgspecError as error:
-            log.note(
-                place,
-                f"{spoken(error)}; a line is as `rankgate score --per-query` writes it, and a run goes with --run",
-            )
+            log.note(place, f"{spoken(error)}; a line is as `score --per-query` writes it, and a run goes with --run")
             continue
         if chosen is None:
             chosen = choose([*line.scores], source.name)
