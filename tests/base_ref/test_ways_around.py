@@ -803,9 +803,7 @@ def test_scores_that_the_pull_request_commits_are_warned_of(repository: Path, br
         commit()
     found = judge()
     assert (found.base and found.base.scores_brought) is warns
-    warning = (
-        "the pull request changes the file of scores (`inputs.scores`) by which it is judged; let the job write it"
-    )
+    warning = "the pull request changes values that judge it (`inputs.scores`, --per-query); let the job write them"
     assert (found.verdict, found.warnings) == ((WARN, [warning]) if warns else (PASS, []))
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.repositories import commit, git
 from tests.scenario_calls import DATE, arguments_of, inputs_of
 
 import rankgate
@@ -259,7 +260,7 @@ BAD: list[Any] = [
     ),
     pytest.param(
         {**VALUES, "recall@5": null(2)},
-        "now.parquet: query 'q3': recall@5 is null, and the gold set has relevant documents for it; nothing found is 0",
+        "now.parquet: query 'q3': recall@5 is null, and the gold set defines it; for an empty list it is 0",
         id="null for 0",
     ),
     pytest.param(
@@ -295,6 +296,22 @@ BAD: list[Any] = [
         {"query_id": ["q1"], "recall@5": [1.0], "missing": ["no"]},
         "now.parquet: the column 'missing' is of type VARCHAR; it is true where the run lacks the query",
         id="missing that is a text",
+    ),
+    pytest.param(
+        {"query_id": ["q1"], "recall@5": [1.0], "Recall@5": [0.0]},
+        "now.parquet: the column 'recall@5' stands twice, maybe in another case; keep one",
+        id="a column twice but for case",
+    ),
+    pytest.param(
+        {"query_id": ["q1"], "recall@5": [[1.0]]},
+        "now.parquet: the column 'recall@5' is of type DOUBLE[]; values are numbers",
+        id="lists",
+    ),
+    pytest.param(
+        {"query_id": ["q1"], "recall@5": pa.array([1.0], pa.float16())},
+        "now.parquet: the column 'recall@5' is of type FLOAT; "
+        "7 digits move what equals a limit; write 64 bits (DOUBLE)",
+        id="16 bits",
     ),
     pytest.param(
         {"question": ["q1"], "topic": ["q1"], "qid": ["q1"], "query_id": ["q1"], "recall@5": [1.0]},
@@ -369,6 +386,7 @@ CALLS: list[Any] = [
         "--baseline-per-query stands in place of --baseline; give one of the two",
         id="a baseline too",
     ),
+    pytest.param(["--baseline-per-query", ""], "--baseline-per-query is empty; name a file", id="no name"),
     pytest.param(["--untrusted-run"], "that somebody trusted computed", id="untrusted"),
     pytest.param(["--corpus", "c.jsonl", "-o", "x.html"], "--corpus goes with --run", id="texts"),
 ]
@@ -445,6 +463,144 @@ def test_any_bytes_give_values_or_an_error(text: list[bytes], tmp_path: Path) ->
     except RankgateError:
         return
     assert all(len(row) <= 1 for row in found.rows.values())
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    "first", [[1], [True], pa.array([None], pa.null())], ids=["whole numbers", "booleans", "nulls"]
+)
+def test_parts_whose_columns_differ_in_type_keep_their_values(first: Any, capsys: Capture) -> None:
+    """By the first part's type, 0.5 would be 0 after whole numbers and 1 after booleans."""
+    Path("parts").mkdir()
+    write({"query_id": ["q4" if isinstance(first, pa.Array) else "q1"], "recall@5": first}, "parts/0.parquet")
+    write({"query_id": ["q2"], "recall@5": [0.5], "missing": [False]}, "parts/1.parquet")
+    write({"query_id": ["q3"], "MISSING": [True], "recall@5": [1.0]}, "parts/2.parquet")
+    found = report(capsys, "--per-query", "parts", code=1 if isinstance(first, pa.Array) else 0)
+    sums = {"q1": 0 if isinstance(first, pa.Array) else 1, "q2": 0.5, "q3": 0}
+    assert found["metrics"]["recall@5"]["value"] == pytest.approx(sum(sums.values()) / 3)
+    assert "q3" in found["queries"]["missing_ids"]
+
+
+@pytest.mark.usefixtures("project")
+def test_values_of_lines_are_missing_only_where_the_gold_set_defines_them(capsys: Capture) -> None:
+    """As in a run: a question without sources has no source_coverage to miss."""
+    Path("gold.yaml").write_text(GOLD.replace('tags: ["lang:en"]', "source: kb"))
+    gates = "gates:\n  - {name: source_coverage, threshold: 0.5}\ninputs: {gold: gold.yaml}\n"
+    Path("ship-criteria.yaml").write_text(gates)
+    write({"query_id": VALUES["query_id"], "source_coverage": [1.0, 1.0, None, None]})
+    found = report(capsys, "--per-query", "now.parquet", code=0)
+    assert found["metrics"]["source_coverage"] | {"ci": None} == found["metrics"]["source_coverage"] | {
+        "ci": None,
+        "n": 2,
+        "missing": 0,
+    }
+
+
+@pytest.mark.usefixtures("project")
+def test_null_is_refused_for_whatever_an_empty_list_has_a_value_of(capsys: Capture) -> None:
+    """Else a table would leave its worst answers out of the mean."""
+    Path("gold.yaml").write_text(
+        GOLD.replace("expected_output: [a], metadata: {", "expected_output: [a], metadata: {answer: yes it is, ")
+    )
+    gates = "gates:\n  - {name: token_f1, threshold: 0.5}\ninputs: {gold: gold.yaml}\n"
+    Path("ship-criteria.yaml").write_text(gates)
+    write({"query_id": VALUES["query_id"], "token_f1": pa.array([None] * 4, pa.float64())})
+    message = report(capsys, "--per-query", "now.parquet", code=2)["problems"][0]["message"]
+    assert message == "query 'q1': token_f1 is null, and the gold set defines it; for an empty list it is 0"
+
+
+@pytest.mark.usefixtures("project")
+def test_a_table_given_as_a_run_and_a_run_given_as_a_table_name_the_other_option(capsys: Capture) -> None:
+    assert (
+        "values per query go with `rankgate check --per-query`"
+        in report(capsys, "--run", "now.parquet")["problems"][0]["message"]
+    )
+    Path("run.jsonl").write_text('{"query_id": "q1", "retrieved": ["a"]}\n')
+    message = report(capsys, "--per-query", "run.jsonl")["problems"][0]["message"]
+    assert message.endswith("and a run goes with --run")
+
+
+# With --base: what a pull request may do to tables, and what a run and its table then have in common.
+WORSE = [0.0, 0.0, 0.0, None]
+
+
+@pytest.fixture
+def pull_request(project: None) -> None:
+    """On main stand the criteria, the gold set and what was accepted, as a file and as a folder of parts."""
+    del project
+    Path("folder").mkdir()
+    for name in ("accepted.parquet", "folder/0.parquet"):
+        write(VALUES, name)
+    Path("now.parquet").unlink()
+    git("init", "--quiet", "--initial-branch", "main")
+    commit()
+    git("switch", "--quiet", "--create", "change")
+
+
+@pytest.mark.usefixtures("pull_request")
+@pytest.mark.parametrize("accepted", ["accepted.parquet", "folder"])
+@pytest.mark.parametrize("change", ["replaced", "deleted"])
+def test_the_base_decides_what_was_accepted(accepted: str, change: str, capsys: Capture) -> None:
+    part = Path(accepted) / "0.parquet" if accepted == "folder" else Path(accepted)
+    part.unlink()
+    if change == "replaced":
+        write({**VALUES, "recall@5": WORSE}, str(part))
+    commit()
+    write({**VALUES, "recall@5": WORSE})
+    found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", accepted, "--base", "main", code=1)
+    assert (found["gates"][0]["delta"], found["base"]["baseline_changed"]) == (pytest.approx(-5 / 6), change)
+
+
+@pytest.mark.usefixtures("pull_request")
+def test_a_folder_that_nobody_changed_is_compared_with(capsys: Capture) -> None:
+    write({**VALUES, "recall@5": WORSE})
+    found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "folder", "--base", "main", code=1)
+    assert (found["gates"][0]["delta"], found["base"]["baseline_changed"]) == (pytest.approx(-5 / 6), None)
+
+
+@pytest.mark.usefixtures("pull_request")
+@pytest.mark.parametrize("option", ["--baseline-per-query", "--baseline"])
+def test_a_pattern_says_not_which_files_the_base_has(option: str, capsys: Capture) -> None:
+    write(VALUES)
+    found = report(capsys, "--per-query", "now.parquet", option, "folder/*.parquet", "--base", "main", code=2)
+    assert "a pattern does not say which files the base has; name their folder" in str(found["problems"])
+
+
+@pytest.mark.usefixtures("pull_request")
+@pytest.mark.parametrize("brought", ["now.parquet", "now", "now/*.parquet", "by the job"])
+def test_a_table_that_the_pull_request_commits_is_warned_of(brought: str, capsys: Capture) -> None:
+    Path("now").mkdir()
+    for name in ("now.parquet", "now/0.parquet"):
+        write(VALUES, name)
+    if brought != "by the job":
+        commit()
+    path = "now.parquet" if brought == "by the job" else brought
+    found = report(capsys, "--per-query", path, "--baseline-per-query", "accepted.parquet", "--base", "main", code=0)
+    assert [found["verdict"], found["base"]["scores_brought"]] == (
+        ["pass", False] if brought == "by the job" else ["warn", True]
+    )
+
+
+@pytest.mark.usefixtures("pull_request")
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        pytest.param("gold.yaml", "[d]", "[e]", "labels of the gold set", id="labels"),
+        pytest.param("gold.yaml", "lang:de", "lang:fr", None, id="tags"),
+        pytest.param("ship-criteria.yaml", "inputs:", "match: doc\ninputs:", "`match` or `default_k`", id="match"),
+        pytest.param("ship-criteria.yaml", "inputs:", "default_k: 3\ninputs:", "`match` or `default_k`", id="k"),
+    ],
+)
+def test_values_by_one_gold_set_are_not_judged_by_two(
+    file: str, old: str, new: str, said: str | None, capsys: Capture
+) -> None:
+    """A run is scored by the base's labels too; its table has the values by the pull request's alone."""
+    Path(file).write_text(Path(file).read_text().replace(old, new))
+    commit()
+    write(VALUES)
+    found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "accepted.parquet", "--base", "main")
+    refused = f"the pull request changes {said}, and this table has values by the one or by the other alone"
+    assert [each["message"].partition(";")[0] for each in found["problems"]] == ([refused] if said else [])
 
 
 @pytest.mark.full

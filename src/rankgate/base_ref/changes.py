@@ -241,6 +241,16 @@ def _other(sample: Sample, was: Sample | None = None) -> Sample:
     return replace(sample, gains={}, judge_gains={}, spans={}, weight=None, line=None, tags=tuple(sorted(tags)))
 
 
+def values_move(before: Gold, after: Gold) -> bool:
+    """Whether a query that both have can have another value by the one than by the other, of the same ranking."""
+    both = before.all_samples.keys() & after.all_samples.keys()
+    return any(_scored(before.all_samples[each]) != _scored(after.all_samples[each]) for each in both)
+
+
+def _scored(sample: Sample) -> Sample:
+    return replace(sample, question=None, tags=(), cluster=None, weight=None, line=None, draft=False, judge_gains={})
+
+
 def common(before: Gold, after: Gold) -> Gold | None:
     """The base's gold set without the queries that the pull request removed; None where that leaves none to score."""
     kept = {query_id: sample for query_id, sample in before.samples.items() if query_id in after.samples}

@@ -24,7 +24,7 @@ from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import GitError
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
-from rankgate.readers.source import STDIN, shown_path
+from rankgate.readers.source import STDIN, is_spread, shown_path
 
 BaselineChange = Literal["added", "deleted", "replaced"]
 WaiversChange = Literal["added", "deleted", "edited"]
@@ -240,19 +240,24 @@ def _baseline_at_base(named: InputFile, files: FilesAtBase) -> InputFile | None:
 
 
 def _is_baseline(file: InputFile) -> bool:
-    """Whether anything was accepted there; a directory without a manifest is still empty."""
+    """Whether anything was accepted there; a directory with neither a manifest nor Parquet is still empty."""
     path = Path(file.path)
-    return (path / MANIFEST).exists() if path.is_dir() else is_remote(file.path) or file.path == STDIN or path.exists()
+    if is_spread(file.path) and not path.is_dir() and not is_remote(file.path):
+        raise GitError(f"{shown_path(file.path)}: a pattern does not say which files the base has; name their folder")
+    if path.is_dir():
+        return (path / MANIFEST).exists() or any(path.rglob("*.parquet"))
+    return is_remote(file.path) or file.path == STDIN or path.exists()
 
 
 def _same_baseline(mine: str, theirs: str) -> bool:
-    """Whether two files are the same, or all that a baseline has in two directories: no more in one of them either."""
+    """Whether two files are the same, or all that is read of two directories: no more in one of them either."""
     folders = Path(mine), Path(theirs)
     if not all(map(Path.is_dir, folders)):
         return _same_file(theirs, mine)
     parts = {MANIFEST, *map(log_name, LOGS)}
-    names = {file.name for folder in folders for file in folder.iterdir()}
-    names = {name for name in names if name in parts or RUN.fullmatch(name)}  # the others are read by nobody
+    names = {file.relative_to(folder).as_posix() for folder in folders for file in folder.rglob("*") if file.is_file()}
+    if any((folder / MANIFEST).exists() for folder in folders):  # the others are read by nobody
+        names = {name for name in names if name in parts or RUN.fullmatch(name)}
     return all(_same_file(*(str(folder / name) for folder in folders)) for name in names)
 
 

@@ -24,6 +24,7 @@ from rankgate.base_ref.changes import (
     musts_gone,
     query_changes,
     renamed_gates,
+    values_move,
 )
 from rankgate.base_ref.files import FilesAtBase, files_at
 from rankgate.base_ref.inputs import BaseInputs, Own, base_inputs
@@ -60,6 +61,7 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         own, base = _sides(inputs, files)
         case = _case(own, base, files, _by_judge_of_base(judge, own, base, files))
         _refuse_committed_verdicts(case)
+        _refuse_values_by_other_labels(case)
         head, theirs = _head(case), _theirs(case)
         whole = _with_removed(case) if theirs and case.base.lenient else None
         side = _base_side(case, head, theirs, whole)
@@ -195,6 +197,19 @@ def _refuse_committed_verdicts(case: _Case) -> None:
             raise bad_input(f"is a file of the commit; {which}", file=shown_path(path))
 
 
+def _refuse_values_by_other_labels(case: _Case) -> None:
+    """A table of values is by one gold set and one way to match: a RankgateError where the base has others."""
+    own, base = case.own, case.base
+    table = next((file for file in (case.run, case.baseline) if file and file.is_table), None)
+    ways = {(each.match, each.default_k) for each in (base.criteria or own.criteria, own.criteria)}
+    relabelled = bool(table) and not case.accepted and values_move(base.gold, own.gold)
+    if table and (relabelled or len(ways) > 1):
+        end = f", or accept the gold set by the label `{ACCEPT_GOLD}`" if relabelled else ""
+        what = "labels of the gold set" if relabelled else "`match` or `default_k`"
+        what = f"the pull request changes {what}, and this table has values by the one or by the other alone"
+        raise bad_input(f"{what}; give --run and --baseline, judged by both{end}", file=shown_path(table.path))
+
+
 def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:
     """Both gold sets without what is private by the base's share; what must pass by either side's criteria is not."""
     share = (base.criteria or own.criteria).holdout
@@ -303,6 +318,9 @@ def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report
     strict = "fail" in (criteria.gold_changes, own.criteria.gold_changes) and not case.accepted
     if theirs and not theirs.gold_lost and case.gold is base.gold:
         whole = by_base
+    asking = [each for each in (own.criteria, criteria) if Need.SCORES in each.plan().needs]
+    numbers = [each.inputs.scores for each in asking if each.inputs.scores]
+    numbers += parts_of(case.run.path) if case.run and case.run.is_table else []
     copy = own.baseline if base.baseline_changed in ("added", "replaced") else None
     stored = partial(baseline_of, copy, None) if copy and Path(copy.path).is_dir() else None
     return BaseSide(
@@ -322,10 +340,7 @@ def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report
         gold=_gold_state(case, theirs, queries),
         run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,
         run_copied=_copied(case, head.report),
-        scores_brought=any(
-            each.inputs.scores and Need.SCORES in each.plan().needs and case.files.brought(each.inputs.scores)
-            for each in (own.criteria, criteria)
-        ),
+        scores_brought=any(map(case.files.brought, numbers)),
         problems=list(dict.fromkeys(problems)),
     )
 

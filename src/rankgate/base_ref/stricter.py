@@ -31,7 +31,7 @@ _GOLD_REFUSED = {
 _MOVED = "the run that the base names is absent, and the pull request names another; write both paths first"
 _ELSEWHERE = "the base has ship criteria, but not where this check reads them"
 _COPIED = "the pull request changes the file of the run, whose rankings are now those of the baseline"
-_SCORES = "the pull request changes the file of scores (`inputs.scores`) by which it is judged; let the job write it"
+_SCORES = "the pull request changes values that judge it (`inputs.scores`, --per-query); let the job write them"
 
 
 def stricter(

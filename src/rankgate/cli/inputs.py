@@ -33,9 +33,9 @@ def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
     """The file that a flag names, with its forced format."""
     path = getattr(arguments, flag, None)
     if path == "":
-        raise bad_input(f"--{flag} is empty; name a file")
+        raise bad_input(f"{INPUTS.get(flag, flag)} is empty; name a file")
     if path and not path.isprintable() and path != path.encode("utf-8", "replace").decode():
-        raise bad_input(f"--{flag}: the file name {path!a} is not UTF-8; rename the file")
+        raise bad_input(f"{INPUTS.get(flag, flag)}: the file name {path!a} is not UTF-8; rename the file")
     return None if path is None else InputFile(path, getattr(arguments, f"{flag}_format", None))
 
 

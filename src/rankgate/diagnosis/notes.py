@@ -40,7 +40,7 @@ def notes_of(
     notes = [text for number, text in facts if number]
     sides = {"run": candidate, "baseline": baseline}
     if unlisted := [f"the {name}" for name, side in sides.items() if side and not side.scores.listed]:
-        what = "known by values per query and not by rankings: no documents and no causes are named"
+        what = "known by values per query and not by rankings: no documents are named, nor whether lists are the same"
         notes.append(f"{' and '.join(unlisted)} {'is' if len(unlisted) == 1 else 'are'} {what}.".capitalize())
     notes += judge_notes(criteria.metrics(), scores)
     if baseline is None:

@@ -223,5 +223,9 @@ class Together:
 
 def sees_hits_alone(metric: Metric) -> bool:
     """Whether a metric is ours and reads of a query only hits, gains and lengths; a package's may read anything."""
-    ours = type(metric).__module__.startswith("rankgate.metrics.")
-    return ours and metric.ranking and not metric.needs
+    return is_ours(metric) and metric.ranking and not metric.needs
+
+
+def is_ours(metric: Metric) -> bool:
+    """Whether a metric comes with rankgate and not with another package."""
+    return type(metric).__module__.startswith("rankgate.metrics.")

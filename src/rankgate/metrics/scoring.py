@@ -130,10 +130,8 @@ class Tally:
         details = query.details or Details()
         stated = getattr(metric, "stated", None)  # whether its own entry is there, be it null
         lacks = None in [getattr(details, key) for key in keys] or (stated and not stated(details))
-        other_list = "raw" in keys or "rewrites" in keys
-        defined = bool(query.ideal) if other_list else metric.worst is None or metric.absent(query) is not None
         judge = details.judges.get(getattr(metric, "field", "")) if details.judges else None
-        if judge or (lacks and defined):
+        if judge or (lacks and defined_by_gold(metric, query)):
             self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
 
     def _listen(self, ranking: Ranking, asked: Sequence[Need]) -> None:
@@ -143,6 +141,12 @@ class Tally:
                 self.stated.add(need)
             elif stated is not None:
                 self.unstated.setdefault(need, ranking.query_id)
+
+
+def defined_by_gold(metric: Metric, query: MatchedQuery) -> bool:
+    """Whether the gold defines a metric of what lines state for the query, whatever its line states."""
+    other_list = metric.needs & {Need.RAW, Need.REWRITES}
+    return bool(query.ideal) if other_list else metric.worst is None or metric.absent(query) is not None
 
 
 # What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.

@@ -7,11 +7,10 @@ from contextlib import suppress
 from functools import partial
 
 from rankgate.errors import Problem, bad_input, did_you_mean, shown
-from rankgate.metrics.base import Metric, Together, sees_hits_alone
-from rankgate.metrics.matching import match
+from rankgate.metrics.base import Metric, Together, is_ours, sees_hits_alone
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import Tally, total
+from rankgate.metrics.scoring import Tally, defined_by_gold, total
 from rankgate.model.values import LINE_KEYS, TOLERANCE, Gold, Outline, Ranking, Scores
 from rankgate.readers.base import ProblemLog, Run, Values
 
@@ -33,25 +32,22 @@ def score_table(gold: Gold, run: Run, plan: Plan) -> Scores:
     log, tally = ProblemLog(), Tally(gold, plan)
     tally.with_judge = []  # of documents that only a judge has labelled, no value tells
     tally.unknown_queries = [each for each in values.rows if each not in gold.samples and each not in gold.left_out]
-    together = Together([metric for metric in plan.metrics if sees_hits_alone(metric)])
-    outlines: dict[tuple[int, int], Outline] = {}
+    together = Together(plan.metrics)
     for row, (query_id, sample) in enumerate(gold.samples.items()):
         found = values.rows.get(query_id)
         if found is None or query_id in values.missing:
             continue
         tally.seen[row] = 1
-        empty = match(sample, Ranking(query_id, []), default_k=plan.default_k)
-        possible = iter(together.values(empty))
-        for metric, column, value in zip(plan.metrics, tally.columns, found, strict=True):
-            undefined = sees_hits_alone(metric) and next(possible) is None
-            if flaw := _flaw(metric, value, undefined=undefined):
+        empty = tally.match(sample, Ranking(query_id, []))
+        cells = zip(plan.metrics, tally.columns, found, together.values(empty), strict=True)
+        for metric, column, value, of_nothing in cells:
+            if flaw := _flaw(metric, value, of_nothing):
                 log.add(Problem(f"query {shown(query_id)}: {flaw}", run.name))
-            if value is None and metric.needs & LINE_KEYS.keys():
+            if value is None and metric.needs & LINE_KEYS.keys() and defined_by_gold(metric, empty):
                 tally.givers.setdefault(metric.name, {})[query_id] = None
             column[row] = value
-        shape = len(empty.ideal), empty.k
-        outline = outlines.setdefault(shape, Outline((None,) * shape[0], None, shape[1]))
-        tally.outlines[query_id] = outline
+        outline = Outline((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
+        tally.outlines[query_id] = tally.alike.setdefault(outline, outline)
     log.raise_if_any()
     return total(gold, plan, tally)
 
@@ -74,14 +70,14 @@ def _columns(metrics: Sequence[Metric], found: Sequence[str], name: str) -> list
     return [known[each][0] for each in wanted]
 
 
-def _flaw(metric: Metric, value: float | None, *, undefined: bool) -> str | None:
-    """What is wrong with a value; `undefined` where the gold set leaves the metric without one for the query."""
+def _flaw(metric: Metric, value: float | None, of_nothing: float | None) -> str | None:
+    """What is wrong with a value, by that of an empty list: where the gold set defines that, it defines any."""
     low, high = metric.low, metric.high
     if value is None:
-        if undefined or not sees_hits_alone(metric):
+        if of_nothing is None or not is_ours(metric):
             return None
-        return f"{metric.name} is null, and the gold set has relevant documents for it; nothing found is 0"
-    if undefined:
+        return f"{metric.name} is null, and the gold set defines it; for an empty list it is {of_nothing:g}"
+    if of_nothing is None and sees_hits_alone(metric):
         return f"{metric.name} is {value:g}, and the gold set has nothing relevant for it; write null"
     if (low is not None and value < low - TOLERANCE) or (high is not None and value > high + TOLERANCE):
         ends = f"from {low:g} to {high:g}" if low is not None and high is not None else f"from {low or 0:g} up"

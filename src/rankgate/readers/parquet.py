@@ -6,7 +6,7 @@ import io
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,12 +72,13 @@ class ParquetFile:
     def __init__(self, source: Source, connection: DuckDBPyConnection) -> None:
         self.name = source.name
         self.connection = connection
-        # Directories called key=value are no columns here.
-        options = "hive_partitioning = false, binary_as_string = true"
+        # Directories called key=value are no columns here; by the first part's types 0.5 would be 0 where that has 1.
+        options = "hive_partitioning = false, binary_as_string = true, union_by_name = true"
         parts = {_pattern(source.file.path): source.file.size} if source.file else source.parts
         paths = "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in parts) + "]"
         unpacked = f"SELECT sum(greatest(total_uncompressed_size, num_values)) FROM parquet_metadata({paths})"  # noqa: S608
         refuse_expansion(int(next(self.rows(unpacked))[0] or 0), sum(parts.values()), self.name)
+        self.paths = paths
         self.table = f"read_parquet({paths}, {options})"
         self.named = f"read_parquet({paths}, {options}, filename = true)"
         self.folders = {path.rpartition("/")[0] for path in parts}
@@ -92,6 +93,12 @@ class ParquetFile:
         cursor.execute(query, values or None)
         while batch := cursor.fetchmany(_BATCH):
             yield from batch
+
+    def twice(self, columns: Iterable[str]) -> str | None:
+        """The first of these columns that a file has more than once: DuckDB, blind to case, reads the first of them."""
+        same = f"SELECT lower(name) FROM parquet_schema({self.paths}) GROUP BY file_name, 1 HAVING count(*) > 1"  # noqa: S608
+        found = {name for (name,) in self.rows(same)}
+        return next((each for each in columns if each.lower() in found), None)
 
     def column(self, key: str, name: str) -> tuple[str, str]:
         """A column, or a field of one by dots, as expression and type; a MissingNameError where there is none."""

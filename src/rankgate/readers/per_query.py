@@ -86,14 +86,16 @@ def _of_table(file: ParquetFile, choose: Choose, log: ProblemLog) -> Iterator[_R
     chosen = choose([*file.columns], file.name)
     wanted = {query: (ID_TYPES, "ids are texts or whole numbers")}
     wanted |= dict.fromkeys(chosen, (NUMBER_TYPES - {"FLOAT"} | {"BOOLEAN", '"NULL"'}, "values are numbers"))
-    wanted |= {_MISSING: (frozenset({"BOOLEAN"}), "it is true where the run lacks the query")}
+    marks = [name for name in file.columns if name.lower() == _MISSING]
+    wanted |= dict.fromkeys(marks, (frozenset({"BOOLEAN"}), "it is true where the run lacks the query"))
+    if twice := file.twice(wanted):
+        raise bad_input(f"the column {shown(twice)} stands twice, maybe in another case; keep one", file=file.name)
     for name, (kinds, expected) in wanted.items():
-        kind = file.columns.get(name, "BOOLEAN")
-        if kind.partition("(")[0] not in kinds:
+        if (kind := file.columns[name]).partition("(")[0] not in kinds:
             why = "7 digits move what equals a limit; write 64 bits (DOUBLE)" if kind == "FLOAT" else expected
             log.note(place, f"the column {shown(name)} is of type {kind}; {why}")
     log.raise_if_any()
-    missing = quoted(_MISSING) if _MISSING in file.columns else "false"
+    missing = quoted(marks[0]) if marks else "false"
     cells = [f"CAST({quoted(query)} AS VARCHAR)", missing, *(f"CAST({quoted(each)} AS DOUBLE)" for each in chosen)]
     for query_id, is_missing, *row in file.rows(f"SELECT {', '.join(cells)} FROM {file.table}"):  # noqa: S608 -- quoted
         yield place, query_id, is_missing, row
@@ -106,7 +108,7 @@ def _of_lines(source: Source, choose: Choose, log: ProblemLog) -> Iterator[_Row]
         try:
             line = _LINES.decode(text)
         except msgspec.MsgspecError as error:
-            log.note(place, f"{spoken(error)}; a line is as `rankgate score --per-query` writes it")
+            log.note(place, f"{spoken(error)}; a line is as `score --per-query` writes it, and a run goes with --run")
             continue
         if chosen is None:
             chosen = choose([*line.scores], source.name)
