@@ -239,7 +239,7 @@ def test_a_python_that_rankgate_does_not_run_on(texts: dict[str, str]) -> None:
         pytest.param({".gitattributes": "*.faiss filter=lfs\n"}, "`lfs: true`", id="Git LFS"),
         pytest.param({"a/search.py": "", "b/search.py": ""}, "search lies in a, b: name the one", id="several modules"),
         pytest.param({"c/other.py": ""}, "Git has no module search", id="no module"),
-        pytest.param({"search.py": 'os.environ["COHERE_API_KEY"]'}, "The source reads COHERE_API_KEY. Store ", id="a key"),
+        pytest.param({"search.py": 'os.environ["COHERE_API_KEY"]'}, "reads COHERE_API_KEY. Store ", id="a key"),
         pytest.param({"compose.yaml": "    image: acme/api\n"}, "compose.yaml names containers: ", id="containers"),
         pytest.param({"requirements.txt": "qdrant-client\n"}, "The source names qdrant: ", id="a service"),
     ],
