@@ -16,15 +16,16 @@ import msgspec
 from msgspec.structs import force_setattr
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
-_in_python = ContextVar("in_python", default=False)
+_in_python: ContextVar[bool | None] = ContextVar("in_python", default=None)
 
 
-def from_python(function: _Call) -> _Call:
-    """What Python calls: errors that it raises name its parameters, and no options of a command."""
+def from_python(function: _Call, *, python: bool = True) -> _Call:
+    """What Python calls: its errors name parameters, and options where a command (`python=False`) calls it in turn."""
 
     @wraps(function)
     def called(*given: Any, **named: Any) -> Any:
-        before = _in_python.set(True)
+        outer = _in_python.get()
+        before = _in_python.set(python if outer is None else outer)
         try:
             return function(*given, **named)
         finally:

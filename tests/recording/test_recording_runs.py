@@ -182,7 +182,7 @@ def test_failing_questions_are_absent_and_reported(tmp_path: Path, retrieve: Any
     assert caught.value.recorded.failures[0].file is not None
     assert caught.value.recorded.failures[0].file.endswith("test_recording_runs.py")
     assert str(caught.value.problems[-1]) == (
-        f"4 of 6 questions failed, more than --allow-errors 3; {path.as_posix()} is written without them, "
+        f"4 of 6 questions failed, more than allow_errors=3; {path.as_posix()} is written without them, "
         "and the same command asks only them again"
     )
     assert path.with_name("run.jsonl.partial").exists()

@@ -41,7 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         try:
-            return _dispatch(words)
+            from rankgate.errors import from_python
+
+            return from_python(_dispatch, python=False)(words)
         finally:  # also after --help, which ends by an exception
             _flush(sys.stdout)
     except KeyboardInterrupt:
