@@ -23,12 +23,15 @@ def in_the_clone(clone: Path, *command: str) -> subprocess.CompletedProcess[str]
 def test_on_a_clean_clone_they_work_and_a_second_time_have_nothing_to_set_up(tmp_path: Path) -> None:
     clone = tmp_path / "a clean clone"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
-    # Of `dev` what is used here; .ci/run, whose steps begin on a clean clone, too, installs all of it.
+    # Of the extras what is used here; .ci/run, whose steps begin on a clean clone, too, installs all of them.
     project = (clone / "pyproject.toml").read_text(encoding="utf-8")
-    listed, used = re.search(r"(?s)^dev = \[\n(.*?)^\]", project, re.MULTILINE), ("hypothesis", "pytest", "zensical")
-    assert listed is not None
-    kept = [line for line in listed[1].splitlines(keepends=True) if line.strip().strip('"').startswith(used)]
-    (clone / "pyproject.toml").write_text(project.replace(listed[1], "".join(kept)), encoding="utf-8")
+    for extra in ("dev", "recipes"):
+        listed = re.search(rf"(?s)^{extra} = \[\n(.*?)^\]", project, re.MULTILINE)
+        assert listed is not None
+        used = ("hypothesis", "pytest", "zensical")
+        kept = [line for line in listed[1].splitlines(keepends=True) if line.strip().strip('"').startswith(used)]
+        project = project.replace(listed[1], "".join(kept))
+    (clone / "pyproject.toml").write_text(project, encoding="utf-8")
 
     first = in_the_clone(clone, "scripts/demo")
     second = in_the_clone(clone, "scripts/demo")

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -40,7 +41,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, S
         pytest.skip(f"no {missing}")
     from pyspark.sql import SparkSession
 
-    with cluster(tmp_path_factory.mktemp("spark")) as running:
+    with cluster(tmp_path_factory.mktemp("spark")) as running, pytest.MonkeyPatch.context() as patch:
+        # A main module without a file, as of a worker of xdist, is to the client one of its own doctests.
+        patch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
         session = SparkSession.builder.remote(running.address).getOrCreate()
         try:
             yield running, session

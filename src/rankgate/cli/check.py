@@ -92,8 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
     formats = [(path, format_for(path)) for path in arguments.output]
     details = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
-    if arguments.corpus is not None and (details is None or arguments.values):
-        raise bad_input("--corpus goes with --run and -o FILE.html, which shows the texts")
+    if arguments.corpus is not None and details is None:
+        raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
+    if arguments.corpus is not None and arguments.values:
+        raise bad_input("--corpus goes with --run, whose lists the page shows; --per-query has none")
     named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
     refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
     report = judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
