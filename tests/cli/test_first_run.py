@@ -169,7 +169,7 @@ groups = ["default"]
 }
 PIPFILE = """\
 [[source]]
-url = "https://pypi.org/simple"
+url = "https://index.example/simple"
 verify_ssl = true
 name = "pypi"
 
@@ -181,7 +181,7 @@ PIPFILE_LOCK: dict[str, Any] = {
         "hash": {"sha256": "5be86743c8648c22bf2ef67a56373978f8ceb0c9b619a83fa98f303aaf9ceb28"},
         "pipfile-spec": 6,
         "requires": {},
-        "sources": [{"name": "pypi", "url": "https://pypi.org/simple", "verify_ssl": True}],
+        "sources": [{"name": "pypi", "url": "https://index.example/simple", "verify_ssl": True}],
     },
     "default": {"greeting": {"path": "./greeting"}},
     "develop": {},

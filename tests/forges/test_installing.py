@@ -231,9 +231,9 @@ def test_a_python_that_rankgate_does_not_run_on(texts: dict[str, str]) -> None:
         pytest.param({"pyproject.toml": "x = " + "[" * 10_000}, "pyproject.toml is not TOML", id="nested without end"),
         pytest.param({"pdm.lock": ""}, "rankgate is installed beside what is locked", id="rankgate is not locked"),
         pytest.param(
-            {"uv.lock": 'source = { registry = "https://user:secret@pypi.acme.example/simple" }'},
-            "Packages come from pypi.acme.example: ",
-            id="an index of the company's",
+            {"uv.lock": 'source = { registry = "https://user:secret@index.acme.example/simple" }'},
+            "rankgate is installed beside what is locked",
+            id="an index with a login, which is not repeated",
         ),
         pytest.param({".gitmodules": ""}, "`submodules: true`", id="submodules"),
         pytest.param({".gitattributes": "*.faiss filter=lfs\n"}, "`lfs: true`", id="Git LFS"),

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase, translate
-from itertools import chain, groupby
+from itertools import groupby
 from posixpath import basename, dirname, join, normpath, relpath
 
 import msgspec
@@ -28,10 +28,6 @@ _GROUPS = re.compile(r"^\[dependency-groups\]\n((?:[^\[\n].*\n|\n)*)", re.MULTIL
 _PIP = "python -m pip install"
 _PLAIN = re.compile(r"[\w./-]+", re.ASCII)  # what means nothing but itself to a shell, a glob and YAML
 _NAMES_US = re.compile(r"""(?:^|["'])rankgate(?![\w.-])""", re.MULTILINE)
-_INDEX = re.compile(
-    r'(?:registry = |^url = |resolved"?:? |index-url[ =])"?https?://(?:[^/@\s"]*@)?([\w.-]+)', re.MULTILINE
-)
-_PUBLIC = {"pypi.org", "files.pythonhosted.org", "registry.npmjs.org", "registry.yarnpkg.com"}
 
 # What installs into the environment that is active, by the file that it reads; the first that a folder has counts.
 _LOCKED = {
@@ -351,9 +347,6 @@ def _left(files: Files, setup: Setup, ways: Sequence[_Way], own: str) -> Iterato
         yield "rankgate is installed beside what is locked: lock it too, so that all versions agree."
     if not setup.python:
         yield "The project allows no Python from 3.11 on, which rankgate needs: record by --command or --url."
-    indexes = (_INDEX.findall(files.text(folder, name)) for name in files.has(folder, *_MANIFESTS))
-    if hosts := {*chain.from_iterable(indexes)} - _PUBLIC:
-        yield f"Packages come from {_listed(sorted(hosts))}: if that asks for a login, give it there as a secret."
 
 
 def _left_around(files: Files, setup: Setup, command: Sequence[str], composes: Sequence[str]) -> Iterator[str]:
