@@ -63,7 +63,7 @@ def scored(
     if run.values is not None:
         from rankgate.metrics.value_table import score_table  # noqa: PLC0415 -- paid only by a table
 
-        return ScoredRun(run, score_table(gold, run, plan))
+        return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
     kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}))
     scores = score_run(gold, run, plan, workers=workers, watch=watch, through=kept.each)

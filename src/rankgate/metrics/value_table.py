@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -12,13 +12,13 @@ from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, defined_by_gold, total
 from rankgate.model.values import LINE_KEYS, TOLERANCE, Gold, Outline, Ranking, Scores
-from rankgate.readers.base import ProblemLog, Run, Values
+from rankgate.readers.base import Choose, ProblemLog, Values
 
 MAX_NAMES = 20  # of columns, in a message
 
 
-def score_table(gold: Gold, run: Run, plan: Plan) -> Scores:
-    """The scores of a run of which only a table of values is known.
+def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: Plan) -> Scores:
+    """The scores of a run of which only a table of values is known; `name` is what messages call it.
 
     A gold query that the table lacks, or calls missing, is one that the run lacks. Null is an undefined value, or of a
     metric that reads more of a run's line than its results one that the line lacks. Of the lists nothing is known: they
@@ -27,8 +27,7 @@ def score_table(gold: Gold, run: Run, plan: Plan) -> Scores:
     Raises:
         RankgateError: the table cannot be read, lacks a metric, or has a value that this gold set rules out.
     """
-    assert run.values is not None  # noqa: S101 -- as the caller has seen
-    values: Values = run.values(partial(_columns, plan.metrics))
+    values = read(partial(_columns, plan.metrics))
     log, tally = ProblemLog(), Tally(gold, plan)
     tally.with_judge = []  # of documents that only a judge has labelled, no value tells
     tally.unknown_queries = [each for each in values.rows if each not in gold.samples and each not in gold.left_out]
@@ -42,7 +41,7 @@ def score_table(gold: Gold, run: Run, plan: Plan) -> Scores:
         cells = zip(plan.metrics, tally.columns, found, together.values(empty), strict=True)
         for metric, column, value, of_nothing in cells:
             if flaw := _flaw(metric, value, of_nothing):
-                log.add(Problem(f"query {shown(query_id)}: {flaw}", run.name))
+                log.add(Problem(f"query {shown(query_id)}: {flaw}", name))
             if value is None and metric.needs & LINE_KEYS.keys() and defined_by_gold(metric, empty):
                 tally.givers.setdefault(metric.name, {})[query_id] = None
             column[row] = value
