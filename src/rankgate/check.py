@@ -67,4 +67,4 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     lists, details = lists_of(gold, plan, candidate, baseline)
     found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
-    return with_details(replace(made, trend=trend()), inputs, criteria, gold, plan, sides, before, leading)
+    return with_details(replace(made, trend=trend()), inputs, gold, plan, sides, before, leading)

@@ -109,7 +109,7 @@ def _report(
         ),
     )
     shown = Inputs(date="", details=SHOWN_ITEMS, texts=True)
-    return with_details(report, shown, None, gold, plan, runs[::-1], old, leading)
+    return with_details(report, shown, gold, plan, runs[::-1], old, leading)
 
 
 def _summary(metric: Metric, pairs: Compared) -> str:

@@ -30,7 +30,6 @@ from rankgate.model.details import (
     Question,
     ReportDetails,
     Sweep,
-    WhatIf,
     came,
     fate_of,
 )
@@ -73,14 +72,13 @@ def details_of(
     weighted: Collection[str] = (),
     named: bool = False,
     gates: Sequence[GateResult] = (),
-    what_if: Callable[[Columns], WhatIf | None] | None = None,
 ) -> ReportDetails:
     """Put the details together; both runs are matched with `SHOWN`, and `depth` items of each ranking are kept.
 
     The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed; if it was
     `named`, causes speak of the ranks that it looks at. Of the report's segments `MAX_TAGS` are shown, the worst by the
     leading metric, without it the largest. In the panel queries count by their traffic in the `weighted` metrics, else
-    alike; a change that one of the `gates` judged is the gate's. `what_if` is given what curves were scored at.
+    alike; a change that one of the `gates` judged is the gate's.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)
@@ -126,7 +124,6 @@ def details_of(
         questions=tuple(questions_of(gold, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline)),
         left_out=len(tags) - len(kept),
         ks=ks,
-        what_if=what_if(swept) if what_if else None,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -169,7 +168,6 @@ def _unplaced(side: ScoredRun, gold: Gold) -> tuple[str, str]:
 def with_details(
     report: Report,
     inputs: Inputs,
-    criteria: Criteria | None,
     gold: Gold,
     plan: Plan,
     runs: Sequence[ScoredRun],
@@ -181,21 +179,15 @@ def with_details(
     The plan had to read `SHOWN` as well; `runs` are the candidate and, if there is one, the baseline; `before` are the
     latter's scores, which know where lists differ, and `leading` is the metric whose changes are listed. A text that
     one run does not state is the corpus's or the other's.
-    There is a what-if where there are criteria, and texts are asked for, as for a page.
     """
     if inputs.details is None:
         return report
     from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
-    from rankgate.gates.what_if import what_if_of  # noqa: PLC0415 -- as above
 
     measured = (gold, plan.metrics, leading, report.segments, runs[0].scores, before)
     weighted = [name for name, each in report.metrics.items() if each.weighted]
-    sides = runs[0].scores, before
-    what_if = (
-        partial(what_if_of, criteria, gold, report.gates, plan.depth, sides) if criteria and inputs.texts else None
-    )
     named, depth = inputs.leading is not None, inputs.details
-    details = details_of(*measured, depth=depth, weighted=weighted, named=named, gates=report.gates, what_if=what_if)
+    details = details_of(*measured, depth=depth, weighted=weighted, named=named, gates=report.gates)
     if inputs.texts:
         worst = worst_first(details, failing(report.gates))[:TEXTS_OF]
         wanted = {item.id for each in worst for side in (each.before, each.now) for item in side or ()}

@@ -54,13 +54,10 @@ LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 _WAYS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def decide(
-    gate: Gate, candidate: Scores, baseline: Scores | None, people: People | None = None, *, power: bool = True
-) -> GateResult:
+def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: People | None = None) -> GateResult:
     """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does.
 
     What people found of a judge decides how far its word counts, and converts it into their units.
-    Without `power` it is not computed what the gold set can see.
     """
     candidate = weighed(gate, candidate)
     metric, may_block = gate.metric, gate.blocks and (people is None or people.may_block(gate))
@@ -113,7 +110,7 @@ def decide(
         confidence=gate.confidence,
         violation=max(beyond) if beyond and not unjudged else None,
         only_inconclusive=bool(inconclusive) and not (unjudged or broken or warnings),
-        detectable=_detectable(gate, candidate, own, seen.raw_pairs if pairs else None, people) if power else None,
+        detectable=_detectable(gate, candidate, own, seen.raw_pairs if pairs else None, people),
         verdict=verdict,
         reasons=unjudged + violations + advisory + inconclusive + warnings or held,
         doubts=len(advisory) + len(inconclusive) + len(warnings),

@@ -135,15 +135,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     now: tuple[Listed, ...] | None
 
 
-class WhatIf(msgspec.Struct, frozen=True):
-    """As in `gates/what_if.py`: numbers by gate, who carries a violation (of `left_out` rows unknown), gains of 0."""
-
-    gates: Sequence[Mapping[str, object]]
-    carried: Sequence[Mapping[str, object]]
-    pooled: bool
-    left_out: int
-
-
 class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     """All of it: the panel, the sweeps, and every gold query in the order of the gold.
 
@@ -164,7 +155,6 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[Question, ...]
     left_out: int = 0
     ks: Mapping[str, int] = {}
-    what_if: WhatIf | None = None
     texts: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
 
     def first(self, question: Question) -> int:

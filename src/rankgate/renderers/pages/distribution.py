@@ -1,87 +1,18 @@
-"""A metric question by question: changes from the largest loss to the largest gain, and the spread behind a mean."""
+"""The spread behind a mean."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-from markupsafe import Markup
+from rankgate.model.details import ReportDetails
+from rankgate.model.values import Unit
+from rankgate.model.wording import count_text
+from rankgate.renderers.pages.charts import AXES, OF_RUN, Figure, chart, layer
 
-from rankgate.model.details import Measure, ReportDetails
-from rankgate.model.values import TOLERANCE, Direction, Unit
-from rankgate.model.wording import count_text, delta_text
-from rankgate.renderers.pages.charts import AXES, BETTER, OF_RUN, SAME, WORSE, Figure, by, chart, fitted, layer
-from rankgate.renderers.pages.segments import leading_measure
-
-MAX_BARS = 160  # beyond, neighbours share a bar: more would be thinner than a line
-WAYS = ("worse", "same", "better")
 USUAL = "recall@5"
-Changes = tuple[list[float], int, list[float]]  # losses, how many stayed, gains
-
-_WIDE, _NARROW, _HEIGHT = 620, 280, 220
-_LABEL = 90  # pixels that the label of the ties takes
 _BINS = 10
-
-
-class Pairs(msgspec.Struct, frozen=True, kw_only=True):
-    """The picture and how many questions went which of `WAYS`; `shortened` says that ties take less room."""
-
-    measure: Measure
-    counts: tuple[int, int, int]
-    picture: Markup
-    grouped: int
-    shortened: bool
-
-
-def pairs_of(details: ReportDetails) -> Pairs | None:
-    """The changes of the questions that both runs have a value for; None where there are none."""
-    measure = leading_measure(details)
-    values = _values(details, measure.name) if measure else []
-    changes = [after - before for before, after in values if before is not None and after is not None]
-    if measure is None or not changes:
-        return None
-    worse, same, better = parts = split(changes, measure.direction)
-    counts = len(worse), same, len(better)
-    said = (f"{count:,} {way} ({share_text(count, len(changes))})" for way, count in zip(WAYS, counts, strict=True))
-    loss, gain = (delta_text(end[0], measure.unit) if end else "none" for end in (worse[:1], better[-1:]))
-    picture = fitted(
-        partial(waterfall, parts, measure),
-        _WIDE,
-        _NARROW,
-        name="pairs",
-        title=f"Change of {measure.name}, question by question",
-        description=f"{', '.join(said)} of {len(changes):,} questions. "
-        f"The largest loss is {loss}, the largest gain {gain}.",
-    )
-    grouped, shortened = grouped_by(parts), room_of(parts) < same
-    return Pairs(measure=measure, counts=counts, picture=picture, grouped=grouped, shortened=shortened)
-
-
-def _values(details: ReportDetails, metric: str) -> list[tuple[float | None, float | None]]:
-    return [question.values[metric] for question in details.questions if metric in question.values]
-
-
-def split(changes: Iterable[float], direction: Direction) -> Changes:
-    """Losses from the largest on, how many did not change, and gains up to the largest."""
-    sign = direction.sign
-    ordered = sorted(changes, key=lambda change: sign * change)
-    worse = [change for change in ordered if sign * change < -TOLERANCE]
-    better = [change for change in ordered if sign * change > TOLERANCE]
-    return worse, len(ordered) - len(worse) - len(better), better
-
-
-def grouped_by(parts: Changes) -> int:
-    """How many neighbours share a bar."""
-    return -(-(len(parts[0]) + len(parts[2])) // MAX_BARS) or 1
-
-
-def room_of(parts: Changes) -> int:
-    """For how many ties there is room: half as many as moved, so that 50 changes show among 5,000 questions."""
-    worse, same, better = parts
-    return min(same, -(-(len(worse) + len(better)) // 2)) or same
 
 
 def share_text(count: int, of: int) -> str:
@@ -92,49 +23,11 @@ def share_text(count: int, of: int) -> str:
     return ">99%" if 99 < share < 100 else f"{share:.0f}%"  # noqa: PLR2004 -- per cent
 
 
-def waterfall(parts: Changes, measure: Measure, width: int) -> dict[str, Any]:
-    """The Vega-Lite view: losses hang below the line, gains stand on it, and what stayed is the line in between."""
-    (worse, same, better), room, size = parts, room_of(parts), grouped_by(parts)
-    total = len(worse) + room + len(better)
-    gap = 0.12 if total <= MAX_BARS // 2 else 0.0
-    scale = 100 if measure.unit is Unit.SHARE else 1
-    bars: list[dict[str, Any]] = []
-    for way, start, changes in (("worse", 0, worse), ("better", len(worse) + room, better)):
-        for begin in range(0, len(changes), size):
-            part = changes[begin : begin + size]
-            ends = {"from": start + begin + gap, "to": start + begin + len(part) - gap, "zero": 0}
-            bars.append({**ends, "change": math.fsum(part) / len(part) * scale, "way": way})
-    ties = [{"from": len(worse) + gap, "to": len(worse) + room - gap, "at": 0}] if same else []
-    axis = {"title": "questions, sorted by change", "grid": False, "labels": False, "ticks": False}
-    x = {"type": "quantitative", "scale": {"domain": [0, total], "nice": False}, "axis": axis}
-    across = {"x": {"field": "from", **x}, "x2": {"field": "to"}}
-    unit = {Unit.SHARE: " (points)", Unit.MILLISECONDS: " (ms)"}.get(measure.unit, "")
-    up = measure.direction.sign * max((abs(bar["change"]) for bar in bars), default=scale)  # a latency that rose hangs
-    domain = {"domain": [-up, up], "nice": False}  # losses and gains at one scale
-    y = {"type": "quantitative", "scale": domain, "axis": {"title": f"change{unit}", "tickCount": 5}}
-    tall = {"y": {"field": "zero", **y}, "y2": {"field": "change"}}
-    middle, wide = width * (len(worse) + room / 2) / total, width * room / total > _LABEL
-    layers = [
-        layer("rect", {**across, **tall, "color": by("way", {"worse": WORSE, "better": BETTER})}, bars),
-        layer("rule", {**across, "y": {"field": "at", **y}}, ties, strokeWidth=5, color=SAME),
-        # Where no bar is.
-        _label(f"▼ {len(worse):,} worse", "left", 4, _HEIGHT // 2 - 12),
-        _label(f"▲ {len(better):,} better", "right", width - 4, _HEIGHT // 2 + 14),
-        *([_label(f"= {same:,} same", "center", round(middle), _HEIGHT // 2 + 34)] if wide else []),
-    ]
-    return {"width": width, "height": _HEIGHT, "layer": layers}
-
-
-def _label(text: str, align: str, x: int, y: int) -> dict[str, Any]:
-    encoding = {"x": {"value": x}, "y": {"value": y}, "text": {"value": text}}
-    return layer("text", encoding, [{}], align=align, baseline="middle", fontSize=12)
-
-
 def spread_of(details: ReportDetails) -> Figure | None:
     """The distribution: the leading metric where that is a recall, else at 5; None where there is none."""
     leading = details.leading or ""
     metric = leading if leading.startswith("recall@") else USUAL
-    values = _values(details, metric)
+    values = [question.values[metric] for question in details.questions if metric in question.values]
     before = [value for value, _ in values if value is not None]
     now = [value for _, value in values if value is not None]
     if not now:

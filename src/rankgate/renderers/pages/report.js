@@ -67,7 +67,6 @@
     const hashOf = (state) =>
       `#${[...state].filter(([, value]) => value).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&")}`;
     const go = (state, replace) => {
-      state.set("whatif", stateOf(location.hash).get("whatif")); // of whatif.js, which alone changes it
       try {
         history[replace ? "replaceState" : "pushState"](null, "", hashOf(state));
       } catch {

@@ -16,8 +16,8 @@ from rankgate.renderers.answer_rows import answer_lines, fate, loss_values, lost
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import command_line, one_line, quoted, visible
 from rankgate.renderers.pages.curves import curves_of
-from rankgate.renderers.pages.distribution import pairs_of, share_text, spread_of
-from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, listed_name, questions_data
+from rankgate.renderers.pages.distribution import spread_of
+from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, questions_data
 from rankgate.renderers.pages.segments import changes_chart, scales_of
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import trend_of
@@ -52,20 +52,13 @@ def render_report(report: Report, *, judged: bool = True) -> str:
     base_changes = changes(report, quoted)
     questions = questions_data(details, report) if details else None
     units = {gate.name: gate.unit for gate in report.gates}
-    what_if = details.what_if if details and details.what_if and details.what_if.gates else None
-    tried = {key: getattr(report, key) for key in ("gates", "waivers", "failures", "warnings")}
     return page(
         "report.html.j2",
         title=f"rankgate: {wording.VERDICT_WORDS[report.verdict]}" if judged else one_line(report.summary),
         judged=judged,
-        styles=("report.css", "whatif.css"),
-        scripts=("report.js", *(["whatif.js"] if what_if else [])),
-        data={
-            **({"question-data": questions} if questions and questions["way"] else {}),
-            **({"whatif": {"what_if": what_if, **tried}} if what_if else {}),
-        },
-        what_if=what_if,
-        main={gate.name: gate for gate in report.gates if gate.is_main},
+        styles=("report.css",),
+        scripts=("report.js",),
+        data={"question-data": questions} if questions and questions["way"] else {},
         report=report,
         summary=one_line(report.summary, 1200),
         icons=ICONS,
@@ -94,10 +87,7 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         segments=changes_chart(details, scales) if details else None,
         curves=curves_of(details) if details else None,
         spread=spread_of(details) if details else None,
-        pairs=pairs_of(details) if details else None,
-        share=share_text,
         questions=questions,
-        listed_name=listed_name,
         limits=(MAX_PASSAGE, MAX_PASSAGES // 1_000_000),
         phrases=phrases,
         wording=wording,
