@@ -44,7 +44,6 @@ def said_by(use: Callable[[], object]) -> str:
         pytest.param("git+branch:runs@up", "git+branch:runs@up", id="no address"),
         pytest.param("git+branch:https://me:pass@host/x", "…", id="an address where none belongs"),
         pytest.param("git+branch:runs/main", "git+branch:runs/main", id="a branch"),
-        pytest.param("artifact:gate@rankgate.yml", "artifact:gate@rankgate.yml", id="an artifact"),
         pytest.param("https:/me:pass@host/x?sig=1", "https://…@host/x?…", id="with one slash, as paths leave it"),
         pytest.param("runs/https:/me:pass@host/x", "runs/https://…@host/x", id="within a path"),
         pytest.param(r"https:\\me:pass@host\x", "https://…@host\\x", id="with the other slashes"),
@@ -72,7 +71,7 @@ def test_what_is_shown_of_an_address(address: str, shown: str) -> None:
     [
         pytest.param("found 'ftp://me:pass@host/x'; see", "found 'ftp://…@host/x'; see", id="in quotes"),
         pytest.param("see https://host/docs.", "see https://host/docs.", id="nothing secret"),
-        pytest.param("expected artifact:NAME@WORKFLOW.yml", "expected artifact:NAME@WORKFLOW.yml", id="no address"),
+        pytest.param("expected git+branch:NAME@REMOTE", "expected git+branch:NAME@REMOTE", id="no address"),
         pytest.param("gate a:b: recall@5 is 0.8", "gate a:b: recall@5 is 0.8", id="a metric"),
     ],
 )
@@ -116,7 +115,6 @@ def test_git_says_no_password(password: str) -> None:
         "memory://nothing/here?key={}",
         "git+branch:https://ana:{}@host/x",
         "git+branch:ana:{}@host",
-        "artifact:https://ana:{}@host/x",
     ],
 )
 @given(password=passwords)

@@ -54,7 +54,7 @@ _SCHEME = r"(?<![\w+.-])[A-Za-z][\w+.-]+:[/\\]"
 _ADDRESS = re.compile(rf"(?:({_SCHEME})|^[/\\](?=[/\\]))[/\\]*")
 _WORD = re.compile(r"""[^\s'"`(\[]\S*?(?=['"`)\],.;:]*(?:\s|\Z))""")
 _QUERY = re.compile(r"[?&;](?=[^/?&;=]*=)")  # in what is no address: `a?b.jsonl` is the name of a file
-_STORE = re.compile(r"(git\+branch|artifact):[^:?#]*")  # git+branch:NAME@REMOTE
+_STORE = re.compile(r"git\+branch:[^:?#]*")  # git+branch:NAME@REMOTE
 _PORT_ONLY = re.compile(r"[^/:%\\]*(:[0-9]*)?(?![^/\\])")
 
 

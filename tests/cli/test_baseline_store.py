@@ -481,7 +481,7 @@ def test_verify_ends_in_2_and_names_what_is_damaged(capsys: Capture) -> None:
 def test_an_unknown_kind_of_store_is_named_with_those_that_there_are(capsys: Capture) -> None:
     assert baseline("show", "--baseline", "ftpx:somewhere") == 2
     assert capsys.readouterr().err == (
-        "error: ftpx:somewhere: unknown kind of baseline store; known are a directory, git+branch:NAME, artifact:NAME, "
+        "error: ftpx:somewhere: unknown kind of baseline store; known are a directory, git+branch:NAME, "
         "file://…, s3://… and other addresses, and run files\n"
     )
 
@@ -491,7 +491,7 @@ def test_the_help_names_every_kind_of_store(words: list[str], capsys: Capture) -
     with pytest.raises(SystemExit):
         main([*words, "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    assert "a directory, git+branch:NAME, artifact:NAME, file://…, s3://… and other addresses" in said
+    assert "a directory, git+branch:NAME, file://…, s3://… and other addresses" in said
 
 
 def test_the_branch_of_a_job_is_that_of_its_event(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

@@ -531,15 +531,6 @@ def test_a_judge_is_looked_at_every_week_where_the_criteria_name_one(capsys: pyt
     assert not WORKFLOW.exists(), "nothing is written where one of them exists"
 
 
-def test_a_baseline_that_is_an_artifact_may_be_read() -> None:
-    assert init(*FROM_RUN) == 0
-    criteria = Path("ship-criteria.yaml")
-    text = re.sub("  baseline: .*", "  baseline: artifact:rankgate", criteria.read_text(encoding="utf-8"))
-    criteria.write_text(text, encoding="utf-8")
-    assert main(["init", GITHUB, "--force", *PINNED]) == 0
-    assert "      actions: read # to fetch the baseline" in WORKFLOW.read_text(encoding="utf-8")
-
-
 def test_the_paths_of_criteria_elsewhere_are_taken_from_the_root() -> None:
     assert init("--to", "gates/search.yaml") == 0
     assert main(["init", GITHUB, "--to", "gates/search.yaml", *FROM_RETRIEVER]) == 0

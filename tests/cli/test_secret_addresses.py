@@ -40,7 +40,6 @@ ADDRESSES = [
     "simplecache::s3://ana:hunter@bucket/folder",
     "git+branch:https://ana:hunter@127.0.0.1:9/x.git",
     "git+branch:runs@https://ana:hunter@127.0.0.1:9/x.git",
-    "artifact:https://ana:hunter@127.0.0.1:9/x",
     "ana:hunter@bucket/folder",
     "run.jsonl?X-Amz-Signature=hunter",
 ]

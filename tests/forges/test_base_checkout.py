@@ -17,9 +17,6 @@ from tests import repositories
 from tests.baselines.test_git_token import TOKEN, GitServer
 from tests.baselines.test_git_token import certificate as certificate  # noqa: PLC0414 -- a fixture
 from tests.baselines.test_git_token import server as server_of_git
-from tests.forges.proxy import Proxy
-from tests.forges.storage import Storage
-from tests.forges.test_artifact_store import leaves, lists, run_of
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
@@ -137,37 +134,19 @@ def test_a_bucket_is_read_here_and_what_the_caller_names_wins(clone: None, tmp_p
     assert (gates[0].baseline, Path(baseline.path).name) == (1.0, "bucket")
 
 
-@pytest.fixture
-def of_github(clone: None, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the job has beside its checkout."""
-    monkeypatch.setenv("GITHUB_API_URL", proxy.url)
-    monkeypatch.setenv("GITHUB_REPOSITORY", proxy.emulator.repository)
-    monkeypatch.setenv("RANKGATE_TOKEN", proxy.emulator.token)
-
-
-def test_an_artifact_is_that_of_the_pull_requests_own_base_branch(
-    of_github: None, proxy: Proxy, storage: Storage
-) -> None:
+def test_of_several_accepted_runs_that_of_the_pull_requests_own_base_branch_counts(clone: None, tmp_path: Path) -> None:
     """The event that starts the reporting job names no base branch."""
-    pull = base_with("artifact:rankgate")
-    lists(proxy, run_of(proxy, 7, head_branch="release", head_sha=pull.base_sha))
-    leaves(proxy, storage, 7, run(10))
-    repositories.git("branch", "release")
-    gates, baseline = judged(replace(pull, base_ref="release"), 9)
-    assert (gates[0].baseline, baseline.lineage.commit) == (1.0, pull.base_sha)
-    assert "branch=release" in proxy.asked("GET", "/workflows/")[0].path
+    pull = base_with(bucket := f"file://{tmp_path}/bucket")
+    for branch in ("release", "main"):
+        words = ["--run", "run.jsonl", "--reason", "first", "--commit", "none", "--branch", branch]
+        assert main(["baseline", "accept", *words, "--date", "2026-01-01", "--to", bucket]) == 0
+    for branch in ("main", "release"):
+        assert judged(replace(pull, base_ref=branch), 9)[1].lineage.branch == branch
 
 
-def test_where_nothing_was_accepted_yet_there_is_no_baseline(of_github: None, proxy: Proxy) -> None:
-    lists(proxy)
-    gates, baseline = judged(base_with("artifact:rankgate"), 5)
+def test_where_nothing_was_accepted_yet_there_is_no_baseline(clone: None, tmp_path: Path) -> None:
+    gates, baseline = judged(base_with(f"file://{tmp_path}/bucket"), 5)
     assert (gates[0].baseline, baseline) == (None, None)
-
-
-def test_a_baseline_that_cannot_be_fetched_is_no_verdict(of_github: None, proxy: Proxy) -> None:
-    proxy.play("GET", "/actions/workflows/rankgate.yml/runs", 403, json={"message": "Resource not accessible"})
-    with pytest.raises(RankgateError, match="the job needs `permissions: actions: read`"):
-        judged(base_with("artifact:rankgate"), 5)
 
 
 def linked_file() -> None:
@@ -184,7 +163,7 @@ def linked_folder(secret: Path) -> None:
 @pytest.mark.parametrize("aim", ["environ", "elsewhere"])
 def test_a_link_of_the_base_shows_this_process_nothing(clone: None, tmp_path: Path, aim: str) -> None:
     """The base may be a branch that the pull request's author made; what the check reads there has no secret."""
-    base_with("artifact:rankgate")
+    base_with("git+branch:baselines")
     if aim == "environ":
         linked_file()
     else:

@@ -459,10 +459,12 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
 
 
 def test_a_fork_leaves_its_run_also_where_its_own_job_has_no_access_to_the_baseline(team: Team) -> None:
-    """It has no key to a bucket and a token that may not read artifacts; the reporting job fetches the baseline."""
+    """It has no key to a bucket; the reporting job fetches the baseline."""
     criteria = team.clone / "ship-criteria.yaml"
-    criteria.write_text(criteria.read_text().replace("baseline: accepted.jsonl", 'baseline: "artifact:rankgate"'))
-    assert "artifact:rankgate" in criteria.read_text()
+    criteria.write_text(
+        criteria.read_text().replace("baseline: accepted.jsonl", 'baseline: "git+branch:baselines@/nowhere"')
+    )
+    assert "git+branch:baselines" in criteria.read_text()
     team.github.unprotect()
     team.push("main", "A baseline elsewhere")
     pull = team.github.fork_pull()
@@ -494,7 +496,7 @@ def test_what_lies_in_the_checkout_is_not_run_while_the_action_installs_itself(t
 @pytest.mark.parametrize(
     ("event", "uploaded"),
     [
-        pytest.param("push", ["comment.md", "report.json", "run.jsonl"], id="of a push: `artifact:NAME` reads it"),
+        pytest.param("push", ["comment.md", "report.json"], id="of a push"),
         pytest.param("pull_request", ["comment.md", "report.json", "run.jsonl"], id="of a pull request: a label's job"),
         pytest.param("merge_group", ["comment.md", "report.json"], id="of the merge queue"),
     ],

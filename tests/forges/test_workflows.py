@@ -121,20 +121,6 @@ def test_every_job_has_the_rights_that_it_needs_and_no_more(app: int | None, fir
     }
 
 
-@pytest.mark.parametrize("app", [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")])
-@pytest.mark.parametrize(
-    ("baseline", "right"),
-    [
-        pytest.param("baseline", None, id="files of the repository"),
-        pytest.param("s3://bucket/search", None, id="a bucket: what it takes are the keys"),
-        pytest.param("artifact:rankgate@eval.yml", "read", id="an artifact"),
-        pytest.param("git+branch:baselines", None, id="a branch"),
-    ],
-)
-def test_the_gate_may_read_the_baseline_where_it_lies(baseline: str, right: str | None, app: int | None) -> None:
-    assert gate(baseline=baseline, app=app)["jobs"]["gate"]["permissions"].get("actions") == right
-
-
 def test_runs_of_one_pull_request_wait_for_each_other_and_none_is_cancelled() -> None:
     assert gate()["concurrency"]["cancel-in-progress"] is False
     reporting = report()
@@ -488,7 +474,7 @@ def test_criteria_in_a_place_of_their_own_are_named_to_the_action_in_both_workfl
 
 def test_the_apps_key_is_in_the_judging_job_alone_in_an_environment_of_its_own() -> None:
     """What a pull request can rewrite never gets it; and without the token no check of another source is posted."""
-    text = gate_text(replace(JOB, app=12345, retriever="a:b", enterprise=True, baseline="artifact:rankgate"))
+    text = gate_text(replace(JOB, app=12345, retriever="a:b", enterprise=True))
     assert not re.search("secrets[.]|steps.app|create-github-app-token|write", text)
     made = report(app=12345)
     assert list(made["jobs"]) == ["report"]
@@ -804,18 +790,15 @@ def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_
 
 
 @pytest.mark.parametrize(
-    ("app", "baseline", "rights"),
-    [
-        pytest.param(None, "baseline", {"contents": "read"}, id="without an App"),
-        pytest.param(7, "artifact:rankgate", {"contents": "read", "actions": "read"}, id="with an App"),
-    ],
+    "app",
+    [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")],
 )
-def test_the_weekly_look_at_the_judge_reads_alone(app: int | None, baseline: str, rights: dict[str, str]) -> None:
+def test_the_weekly_look_at_the_judge_reads_alone(app: int | None) -> None:
     """On no event of a pull request, so that the key reaches nothing that one could change."""
-    made = yaml.safe_load(drift_text(replace(JOB, judged=True, app=app, baseline=baseline, criteria=NASTY)))
+    made = yaml.safe_load(drift_text(replace(JOB, judged=True, app=app, criteria=NASTY)))
     assert set(triggers(made)) == {"schedule", "workflow_dispatch"}
     job = made["jobs"]["drift"]
-    assert (made["permissions"], job["permissions"]) == ({}, rights)
+    assert (made["permissions"], job["permissions"]) == ({}, {"contents": "read"})
     assert job.get("environment") == (ENVIRONMENT if app else None)
     asked = step(made, "drift", "Ask the judge again")
     assert as_github_reads(asked["env"]["CRITERIA"]) == NASTY

@@ -21,8 +21,8 @@ from tests.repositories import commit, git
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.packing import Packed, pack, recorded, run_name, unpack
 from rankgate.baselines.records import Record as StoredRecord
+from rankgate.baselines.stores import store_for
 from rankgate.cli import main
-from rankgate.cli.inputs import open_store
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import gold_of
 from rankgate.errors import RankgateError
@@ -130,7 +130,7 @@ def gate(report: dict[str, Any]) -> tuple[float | None, float | None]:
 
 
 def stored_run(place: str = "baseline") -> bytes:
-    memory = open_store(place).memory
+    memory = store_for(place).memory
     assert memory is not None
     return gzip.decompress(memory.fetch(memory.read("accepted")[-1]))
 
@@ -365,7 +365,7 @@ def test_from_then_on_a_check_needs_no_other_place(place: str, project: Path, se
     after = check("--baseline", spec)
     assert gate(after) == gate(before) == (0.75, 0.75)
     assert after["gates"] == before["gates"]
-    found = open_store(spec).open(frozenset({Need.VERDICTS}))
+    found = store_for(spec).open(frozenset({Need.VERDICTS}))
     assert found is not None
     assert stored_verdicts(found) == by_slot(records)
 
@@ -503,7 +503,7 @@ def damage(change: Callable[[bytes], bytes]) -> None:
 
 
 def unpacked() -> Iterator[Ranking]:
-    found = open_store("baseline").open(frozenset({Need.ANSWER, Need.VERDICTS}))
+    found = store_for("baseline").open(frozenset({Need.ANSWER, Need.VERDICTS}))
     assert found is not None
     yield from found.rankings
 
@@ -574,6 +574,6 @@ def test_the_error_names_the_store_of_the_verdicts() -> None:
 def test_verdicts_that_are_kept_are_those_of_the_file(server: HashJudge) -> None:
     judged(server)
     accept()
-    found = open_store("baseline").open(frozenset({Need.VERDICTS}))
+    found = store_for("baseline").open(frozenset({Need.VERDICTS}))
     assert found is not None
     assert stored_verdicts(found) == read_verdicts("run.verdicts.jsonl")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,25 +39,15 @@ class RunFileStore(msgspec.Struct, frozen=True):
 # `scheme:`, of more than one letter, so that a drive of Windows is none.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
-OpenMemory = Callable[[str], "Memory"]
-
-
-def no_artifact(spec: str) -> Memory:
-    """Refuses: where nobody handed in what opens `artifact:NAME`, which lies behind a platform's API."""
-    raise bad_input("an artifact can be read on the command line only", file=spec)
-
 
 def store_for(
     spec: str,
     format: str | None = None,  # noqa: A002
     map: FieldMap | None = None,  # noqa: A002
-    *,
-    artifact: OpenMemory = no_artifact,
 ) -> BaselineStore:
     """A directory, or a path that does not exist and has no suffix, is a directory store; all else is a run file.
 
-    `format` and `map` say how a run file is read, and a map also that it is one. `artifact` opens what `artifact:NAME`
-    names.
+    `format` and `map` say how a run file is read, and a map also that it is one.
 
     Raises:
         RankgateError: a map for a store or a directory.
@@ -67,7 +56,7 @@ def store_for(
     if is_remote(spec):
         if map is not None:
             raise bad_input("is a baseline store, whose run needs no map; leave out `map:`", file=spec)
-        return MemoryStore(remote_memory(spec, artifact))
+        return MemoryStore(remote_memory(spec))
     parquet = path.is_dir() and next(path.rglob("*.parquet"), None) is not None  # a run, as Spark writes one
     new_directory = not path.exists() and (spec.endswith("/") or not path.suffix) and spec != "-"
     if map is not None and path.is_dir() and not parquet:
@@ -81,7 +70,7 @@ def store_for(
 
 def is_remote(spec: str) -> bool:
     """Whether a value names a store by a scheme and is no path: `git+branch:NAME`, `s3://…`."""
-    ours = "://" in spec or spec.startswith(("git+branch:", "artifact:"))  # whatever file may have that name
+    ours = "://" in spec or spec.startswith("git+branch:")  # whatever file may have that name
     return bool(_SCHEME.match(spec)) and (ours or not Path(spec).exists())
 
 
@@ -109,14 +98,12 @@ def _copy(path: str, spec: str) -> TreeMemory:
     return TreeMemory(DirectoryTree(path, spec), every_run=False)
 
 
-def remote_memory(spec: str, artifact: OpenMemory = no_artifact) -> Memory:
+def remote_memory(spec: str) -> Memory:
     """The memory that a value with a scheme names; an error where there is no such kind."""
     if spec.startswith("git+branch:"):
         from rankgate.baselines.git_branch import branch_memory  # noqa: PLC0415 -- as above
 
         return branch_memory(spec)
-    if spec.startswith("artifact:"):
-        return artifact(spec)
     if "://" in spec:
         from rankgate.baselines.object_memory import memory_at  # noqa: PLC0415 -- as above
 

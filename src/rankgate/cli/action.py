@@ -193,9 +193,7 @@ def _judged(job: Job) -> Report:
         raise bad_input(f"pull_request_target would run untrusted code with this repository's token; {advice}")
     gold, run, baseline = (InputFile(path) if path else None for path in (inputs.gold, inputs.run, inputs.baseline))
     named = Inputs(date=today(), criteria=inputs.criteria, gold=gold, run=run, baseline=baseline)
-    # It is judged again after a label, a fork's by the reporting job whatever became of it here; that of a push is what
-    # `artifact:NAME` compares with.
-    if context.event in ("pull_request", "push"):
+    if context.event == "pull_request":  # judged again after a label, a fork's by the reporting job in any case
         _keep_run(job, named)
     try:
         base, branch, tip = _base(job)

@@ -8,7 +8,8 @@ import re
 
 from rankgate.baselines import KINDS
 from rankgate.baselines.memory import Memory
-from rankgate.cli.inputs import criteria_if_any, open_store
+from rankgate.baselines.stores import store_for
+from rankgate.cli.inputs import criteria_if_any
 from rankgate.cli.options import add_criteria
 from rankgate.criteria import Criteria
 from rankgate.errors import bad_input
@@ -46,7 +47,7 @@ def place_of(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
 
 def memory_of(place: str) -> Memory:
     """The memory of a place; a run file remembers nothing."""
-    memory = open_store(place).memory
+    memory = store_for(place).memory
     if memory is None:
         raise bad_input("is a file; a baseline is accepted into a directory", file=place)
     return memory

@@ -11,9 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines import KINDS
-from rankgate.baselines.stores import store_in
+from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
-from rankgate.cli.inputs import file_of, inputs_of, open_store, refuse_two_stdins
+from rankgate.cli.inputs import file_of, inputs_of, refuse_two_stdins
 from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
@@ -131,7 +131,7 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         branch = base_branch(os.environ)
     if arguments.labels:  # as the reporting job wrote them down
         labels = msgspec.json.decode(Path(arguments.labels).read_bytes(), type=tuple[SetLabel, ...])
-    store = partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store
+    store = partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for
     return replace(
         inputs,
         base=arguments.base,

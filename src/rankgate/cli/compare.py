@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rankgate import __version__
 from rankgate.cli.check import SHOWN_ITEMS
-from rankgate.cli.inputs import criteria_if_any, file_of, open_store, plan_of, refuse_two_stdins
+from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_workers, make_parser, processes
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
     plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset())
-    read = partial(named_run, needs=plan.needs, deepest=deepest_cutoff(plan, gold), open_store=open_store)
+    read = partial(named_run, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     scored_runs, compared = scored_pair(gold, [partial(read, a), partial(read, b)], plan, workers=workers, watch=bar)
     absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
     if page is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from rankgate.cli.inputs import metrics_of, open_store
+from rankgate.cli.inputs import metrics_of
 from rankgate.cli.options import add_date, date_of, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
@@ -62,7 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
             metrics=metrics,
             limit=arguments.limit,
             repository=_address(arguments.repository_url),
-            open_store=open_store,
         )
     )
     write_site(arguments.directory, site_of(dashboard))

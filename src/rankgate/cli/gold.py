@@ -12,7 +12,7 @@ from pathlib import Path
 from rankgate.cli import gold_draft
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
-from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, plan_of, refuse_two_stdins
+from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile, find_criteria, load_criteria
@@ -210,7 +210,7 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
         advice = f"where the gold holds passages (match: {how.by.value}), there are none to label"
         raise bad_input(f"a pool is made of ids; {advice}")
     gold = gold_of(named, criteria, part="whole")
-    opened = [named_run(file, how.needs | {Need.TEXTS}, open_store=open_store) for file in files]
+    opened = [named_run(file, how.needs | {Need.TEXTS}) for file in files]
     runs = dict(zip(names, opened, strict=True))
     rankings = {name: run.rankings for name, run in runs.items()}
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
@@ -317,7 +317,7 @@ def _anchor(arguments: argparse.Namespace) -> Done:
     corpus = {each.id: each.text for each in source_texts(arguments.corpus)}
     texts = read_corpus(arguments.chunks) if arguments.chunks else ()
     chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
-    run = arguments.run and named_run(InputFile(arguments.run), frozenset({Need.OFFSETS}), open_store=open_store)
+    run = arguments.run and named_run(InputFile(arguments.run), frozenset({Need.OFFSETS}))
     for ranking in run.rankings if run else ():
         chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
     written = read_documents(arguments.gold, gold)
@@ -359,7 +359,7 @@ def _negatives(arguments: argparse.Namespace) -> Done:
         raise bad_input(f"negatives are ids, which match: {by.value} does not compare; use chunk or doc", key="--match")
     run = run_of(file, criteria, plan.needs)
     lists = {ranking.query_id: ranking for ranking in run.rankings}
-    mined = lists.values() if other is None else named_run(other, plan.how.needs, open_store=open_store).rankings
+    mined = lists.values() if other is None else named_run(other, plan.how.needs).rankings
     found = hard_negatives(gold, mined, arguments.depth, plan.how)
     scores = score(gold, lists.values(), plan)
     require_gold_queries(scores, run.name, gold)

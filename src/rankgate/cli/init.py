@@ -241,7 +241,7 @@ def _job(arguments: argparse.Namespace) -> Job:
     """What the workflows need to know, from the criteria where no gold set is named."""
     if arguments.gold is None:
         criteria = arguments.to or find_criteria()
-        gold, run_file, baseline, judged = _inputs_of(criteria)
+        gold, run_file, judged = _inputs_of(criteria)
         run, shaped = (
             run_file.path,
             not (arguments.retriever or arguments.command) and bool(run_file.format or run_file.map),
@@ -249,7 +249,7 @@ def _job(arguments: argparse.Namespace) -> Job:
     else:
         criteria = arguments.to or CRITERIA
         gold = InputFile(arguments.gold, arguments.gold_format)
-        run, shaped, baseline = arguments.run or "run.jsonl", False, "baseline"
+        run, shaped = arguments.run or "run.jsonl", False
         judged = arguments.judge is not None
     if not (arguments.retriever or arguments.command or arguments.run or Path(run).is_file()):
         advice = f"--retriever MODULE:FUNCTION records one in it, or commit {run!r}"
@@ -261,7 +261,6 @@ def _job(arguments: argparse.Namespace) -> Job:
         gold=_inside(gold.path),
         gold_format=gold.format,
         run=_inside(run),
-        baseline=baseline,
         criteria=_named(_inside(criteria)),
         setup=_setup(arguments, criteria),
         branches=_default_branches(),
@@ -300,14 +299,14 @@ def _words(command: str | None) -> list[str]:
         raise bad_input(f"is not a command as a shell reads it: {error}", key="--command") from error
 
 
-def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, str, bool]:
-    """The gold set, the run and the baseline's place, as criteria name them, and whether they name a judge."""
+def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, bool]:
+    """The gold set and the run, as criteria name them, and whether they name a judge."""
     loaded = load_criteria(criteria)
     inputs = loaded.inputs
     if inputs.gold is None or inputs.run is None:
         missing = " and no ".join(key for key in ("gold", "run") if getattr(inputs, key) is None)
         raise bad_input(f"names no {missing}, which the workflow needs; add it", file=loaded.name, key="inputs")
-    return inputs.gold, inputs.run, inputs.baseline.path if inputs.baseline else "", loaded.judge is not None
+    return inputs.gold, inputs.run, loaded.judge is not None
 
 
 def _named(criteria: str) -> str | None:

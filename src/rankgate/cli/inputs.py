@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.baselines.base import BaselineStore
-from rankgate.baselines.stores import store_for
 from rankgate.cli.options import INPUTS, OUTPUTS, date_of
 from rankgate.criteria import InputFile, find_criteria, inputs_named
 from rankgate.criteria.inputs import Inputs
@@ -20,11 +17,9 @@ from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import Need
-from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 
 if TYPE_CHECKING:
-    from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
     from rankgate.criteria.judge_block import JudgeBlock
 
@@ -37,17 +32,6 @@ def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
     if path and not path.isprintable() and path != path.encode("utf-8", "replace").decode():
         raise bad_input(f"{INPUTS.get(flag, flag)}: the file name {path!a} is not UTF-8; rename the file")
     return None if path is None else InputFile(path, getattr(arguments, f"{flag}_format", None))
-
-
-def open_store(spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
-    """What a `--baseline` value names; the client of the platform's API is loaded for `artifact:NAME` alone."""
-    return store_for(spec, format, map, artifact=_artifact)
-
-
-def _artifact(spec: str) -> Memory:
-    from rankgate.forges.artifact_store import artifact_memory
-
-    return artifact_memory(spec, os.environ)
 
 
 def inputs_of(arguments: argparse.Namespace) -> Inputs:

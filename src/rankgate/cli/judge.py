@@ -14,8 +14,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from rankgate.base_ref.judge import ToJudge, judging_at
-from rankgate.baselines.stores import store_in
-from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
+from rankgate.baselines.stores import store_for, store_in
+from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, refuse_two_stdins
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
 from rankgate.cli.judge_checks import CHECKS, add_checks
 from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
@@ -227,7 +227,7 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
         base=arguments.base,
         branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
-        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else open_store),
+        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
     )
     candidate, accepted, anchor, _ = runs_of(inputs, criteria, criteria.plan(), asked.golds[0])
 

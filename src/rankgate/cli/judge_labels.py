@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, open_store, refuse_two_stdins
+from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, refuse_two_stdins
 from rankgate.cli.labels import add_label_options, due, take_labels
 from rankgate.cli.options import add_criteria, add_gold, add_run, today
 from rankgate.cli.output import say
@@ -111,7 +111,6 @@ def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold,
         baseline=files[2],
         untrusted_run=arguments.untrusted_run,
         verdicts=arguments.verdicts,
-        open_store=cache(open_store),
     )
     return criteria, block, gold_of(files[0], criteria, arguments.gold_part), inputs
 

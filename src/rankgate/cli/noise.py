@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from rankgate.cli.compare import absent_lines
-from rankgate.cli.inputs import criteria_if_any, file_of, open_store, plan_of, refuse_two_stdins
+from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_match, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.criteria import InputFile
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
     plan = _plan(arguments, criteria)
-    read = partial(named_run, needs=plan.needs, deepest=deepest_cutoff(plan, gold), open_store=open_store)
+    read = partial(named_run, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     runs = [read(file) for file in files]
     # All lists end where the shortest store cut them, so that cutting does not look like noise.
     plan = replace(plan, depth=min((run.depth for run in runs if run.depth), default=None))

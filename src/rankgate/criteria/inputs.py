@@ -249,9 +249,7 @@ def _trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
     return trend_of(history, accepted)
 
 
-def named_run(
-    file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0, open_store: OpenStore = store_for
-) -> Run:
+def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0) -> Run:
     """A run file or a baseline directory that must be there, opened; `needs` and `deepest` as for `baseline_of`.
 
     Raises:
@@ -259,7 +257,7 @@ def named_run(
     """
     if file.path != STDIN and not is_remote(file.path) and not Path(file.path).exists():
         raise bad_input("no such file or baseline directory", file=file.path)
-    opened = open_store(file.path, file.format, file.map).open(needs, deepest=deepest)
+    opened = store_for(file.path, file.format, file.map).open(needs, deepest=deepest)
     if opened is None:
         raise _no_baseline(file)
     return opened

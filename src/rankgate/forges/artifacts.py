@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 
@@ -28,7 +27,6 @@ class Limits(msgspec.Struct, frozen=True):
 LIMITS = Limits()
 MEMBER = "run.jsonl"  # what the action calls a run in its artifact
 GOLD = "gold"  # and a gold set that the job made
-_T = TypeVar("_T")
 
 
 class _Artifact(msgspec.Struct, frozen=True):
@@ -41,7 +39,7 @@ class _Artifact(msgspec.Struct, frozen=True):
 def download_artifact(client: Client, repository: str, run_id: int, name: str, *, limits: Limits = LIMITS) -> bytes:
     """The zip archive of a workflow run's newest artifact of a name; each attempt of a run leaves its own."""
     path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
-    every = listed(client, path, {"name": name}, _Artifact, "an artifact", under="artifacts")
+    every = map(_artifact, client.pages(path, {"name": name}, under="artifacts"))
     newest = max((each for each in every if each.name == name), key=lambda each: each.id, default=None)
     if newest is None:
         message = f"run {run_id} left no artifact of this name; look into its log whether the gate got as far as that"
@@ -77,12 +75,8 @@ def read_member(data: bytes, name: str, *, limits: Limits = LIMITS, optional: bo
         raise bad_input(f"the artifact is not read: {error}", key=name) from error
 
 
-def listed(
-    client: Client, path: str, params: Mapping[str, str | int], kind: type[_T], what: str, *, under: str
-) -> Iterator[_T]:
-    """What GitHub lists under a key, item by item as its fields that are read; an item without them is an error."""
-    for item in client.pages(path, params, under=under):
-        try:
-            yield msgspec.convert(item, kind)
-        except msgspec.ValidationError as error:
-            raise bad_input(f"GitHub lists {what} that is none: {spoken(error)}", key=under) from error
+def _artifact(item: object) -> _Artifact:
+    try:
+        return msgspec.convert(item, _Artifact)
+    except msgspec.ValidationError as error:
+        raise bad_input(f"GitHub lists an artifact that is none: {spoken(error)}", key="artifacts") from error

@@ -11,7 +11,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -25,7 +24,6 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import LINK, Repository, repository_around, run_git, said
-from rankgate.forges.artifact_store import artifact_memory
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
 from rankgate.forges.runner import stopped
@@ -210,9 +208,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         if criteria is None or not is_remote(spec):
             return {}
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
-        environment = {**os.environ, "GITHUB_BASE_REF": pull.base_ref}
-        memory = remote_memory(spec, partial(artifact_memory, environment=environment))
-        copied(memory, str(copy), where, criteria.baseline.anchor)
+        copied(remote_memory(spec), str(copy), where, criteria.baseline.anchor)
         return {"--baseline-copy": str(copy)}
 
     def template(self, pull: Pull) -> Template | None:

@@ -30,13 +30,12 @@ jobs:
 
 def drift_text(job: Job) -> str:
     """The workflow's text. It runs on the default branch alone, and reads what is accepted there."""
-    reads = "      actions: read # to fetch the baseline\n" if job.to_read_baseline == "actions" else ""
     place = f"    environment: {ENVIRONMENT} # holds the key, and admits the default branch alone\n" if job.app else ""
     why = "" if job.app else " # zizmor: ignore[secrets-outside-env] as for a branch's pull request"
     criteria = "" if job.criteria is None else f"          CRITERIA: {value(job.criteria)}\n"
     return (
         f"{_HEAD}    timeout-minutes: {job.timeout}\n{place}    permissions:\n"
-        f"      contents: read # to read criteria, gold and baseline\n{reads}    steps:\n"
+        f"      contents: read # to read criteria, gold and baseline\n    steps:\n"
         + checkout(["fetch-depth: 0 # which baseline counts is known by the commits before"])
         + setup_python()
         + f"""\

@@ -72,7 +72,7 @@ jobs:
     permissions:
       contents: read # to read the change, and criteria, gold and baseline at its base
 """
-_READS = "      actions: read # to fetch the baseline, or what was recorded of this commit\n"
+_READS = "      actions: read # to fetch what was recorded of this commit\n"
 _POSTS = "      pull-requests: write # for the comment\n      checks: write # for the check rankgate/verdict\n"
 
 _QUEUE = """\
@@ -170,7 +170,7 @@ def gate_text(job: Job) -> str:
         _HEAD.format(branches=", ".join(map(value, job.branches)), labels="" if job.app else ", labeled, unlabeled")
         + _GATE.replace("TIMEOUT", str(replace(job, judged=job.judged and not job.app).timeout))
         + ("" if job.app else _POSTS)
-        + (_READS if job.to_read_baseline == "actions" or (job.app is None and job.records) else "")
+        + (_READS if job.app is None and job.records else "")
         + _containers(job.setup.services)
         + "    steps:\n"
         + checkout(["fetch-depth: 0 # the base is judged by too"])

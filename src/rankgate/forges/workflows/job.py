@@ -40,11 +40,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What the workflows need to know; paths are relative to the repository's root.
 
     A run is recorded by the `retriever` or by the `command` after `setup`; else the committed one is judged.
-    `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `baseline` is as
-    the criteria name it. `action` is as `action_of` returns it. With `app`, the id of a GitHub App, the second workflow
-    alone judges. Pushes to `branches` are judged for the summary. With `run_shaped` the criteria say how a committed
-    run is read, so that its path alone does not. `enterprise` says that the server is GitHub Enterprise Server, and
-    `judged` that the criteria have answers judged, for which the job that decides gets the judge's key.
+    `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `action` is as
+    `action_of` returns it. With `app`, the id of a GitHub App, the second workflow alone judges. Pushes to `branches`
+    are judged for the summary. With `run_shaped` the criteria say how a committed run is read, so that
+    its path alone does not. `enterprise` says that the server is GitHub Enterprise Server, and `judged` that the
+    criteria have answers judged, for which the job that decides gets the judge's key.
     """
 
     retriever: str | None
@@ -52,7 +52,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     gold: str
     gold_format: str | None = None
     run: str
-    baseline: str = "baseline"
     criteria: str | None
     setup: Setup = Setup()
     branches: Sequence[str]
@@ -72,11 +71,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def timeout(self) -> int:
         """Minutes that the deciding job may take."""
         return 60 if self.judged else 30
-
-    @property
-    def to_read_baseline(self) -> str | None:
-        """The permission without which a token cannot read a baseline of GitHub's; None for one that lies elsewhere."""
-        return {"artifact": "actions", "git+branch": "contents"}.get(self.baseline.partition(":")[0])
 
 
 def action_of(reference: str | None, version: str) -> str:

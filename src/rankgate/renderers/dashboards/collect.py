@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain, count
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.base import BaselineStore, open_record
+from rankgate.baselines.base import open_record
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
@@ -46,7 +46,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Sequence[Metric] = ()
     limit: int
     repository: str | None = None
-    open_store: Callable[[str], BaselineStore] = store_for
 
 
 def collect(request: Request) -> Dashboard:
@@ -102,7 +101,7 @@ def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:
     place = request.baseline or (criteria.inputs.baseline.path if criteria.inputs.baseline else None)
     if place is None:
         raise bad_input("names no baseline store; add inputs.baseline, or name one with --baseline", file=criteria.name)
-    memory = request.open_store(place).memory
+    memory = store_for(place).memory
     if memory is None:
         raise bad_input("is a run file, which remembers nothing; a dashboard needs a store", file=place)
     return place, memory
