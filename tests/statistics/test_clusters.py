@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import pstdev
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
@@ -31,6 +31,7 @@ def test_clusters_of_one_query_are_queries(values: list[float], confidence: floa
 
 
 @given(CHANGES, st.sampled_from([None, 1.0]))
+@example([0.0] * 10, 1.0)
 def test_clusters_of_one_query_are_queries_for_differences(values: list[float], widest: float | None) -> None:
     reach = max(widest or 0.0, *map(abs, values))
     found = clustered_mean_interval(values, range(len(values)), low=-reach, high=reach)
@@ -38,9 +39,20 @@ def test_clusters_of_one_query_are_queries_for_differences(values: list[float], 
 
 
 @given(CHANGES, st.sampled_from([0.0, -0.1, 0.2]), st.sampled_from(SIDES))
+@example([0.0] * 10, 0.2, "below")
+@example([0.0] * 10, -0.1, "above")
 def test_levels_of_single_queries(values: list[float], value: float, side: Side) -> None:
     found = clustered_mean_level(values, range(len(values)), value, side=side, low=-1.0, high=1.0)
     assert found == pytest.approx(difference_level(values, value, side=side, widest=1.0), rel=1e-4, abs=1e-9)
+
+
+def test_clusters_that_did_not_change_count_by_their_number() -> None:
+    labels = [*range(10), *[0] * 20, 1]  # of very different sizes
+    bound = 1 - 0.025 ** (1 / 10)
+    found = clustered_mean_interval([0.0] * len(labels), labels, low=-1, high=1)
+    assert interval_of(found) == pytest.approx((-bound, bound), abs=1e-12)
+    level = clustered_mean_level([0.0] * len(labels), labels, bound, side="below", low=-1, high=1)
+    assert level == pytest.approx(0.025)
 
 
 @pytest.mark.parametrize("copies", [2, 5])

@@ -56,6 +56,13 @@ def test_lost_and_won_queries_are_judged_as_by_the_sign_test(
     assert ("harm" if upper < 0 else "gain" if lower > 0 else "inconclusive") == verdict
 
 
+@pytest.mark.parametrize("widest", [1.0, 2.0, [0.5, 1.0]], ids=str)
+def test_queries_that_did_not_change_exclude_what_so_many_would_hardly_miss(widest: float | list[float]) -> None:
+    bound = (2.0 if widest == 2.0 else 1.0) * (1 - 0.025 ** (1 / 10))  # 0.308 of the range
+    found = interval_of(difference_interval([0.0] * 10, widest=widest))
+    assert found == pytest.approx((-bound, bound), abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("interval", "expected"),
     [
@@ -63,10 +70,9 @@ def test_lost_and_won_queries_are_judged_as_by_the_sign_test(
         pytest.param(mean_interval([0.7], low=0, high=1), None, id="one value"),
         pytest.param(difference_interval([]), None, id="no difference"),
         pytest.param(difference_interval([-0.5]), None, id="one difference"),
-        pytest.param(difference_interval([0.0]), (0.0, 0.0), id="one query, unchanged"),
-        pytest.param(difference_interval([0, -0.0, 0.0]), (0.0, 0.0), id="no query changed"),
+        pytest.param(difference_interval([0.0], widest=1.0), None, id="one query, unchanged"),
         pytest.param(
-            difference_interval([0.0, 0.0], widest=1.0), (0.0, 0.0), id="no query changed, whatever could have"
+            difference_interval([0, -0.0, 0.0]), (0.0, 0.0), id="no query changed, of a metric without a range"
         ),
         pytest.param(mean_interval([0.3, 0.3, 0.3], low=None, high=None), (0.3, 0.3), id="constant, no ends"),
         pytest.param(mean_interval([1.0, 0.0], low=0, high=1), (0.0, 1.0), id="two values: r* stays below z"),

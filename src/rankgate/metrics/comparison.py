@@ -17,7 +17,6 @@ from rankgate.metrics.plan import Plan
 from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
 from rankgate.statistics.binomial import level_at, swap_p
 from rankgate.statistics.clusters import (
-    MIN_CLUSTERS,
     MIN_EFFECTIVE,
     clustered_mean_interval,
     clustered_mean_level,
@@ -26,7 +25,7 @@ from rankgate.statistics.clusters import (
     weighted_mean,
 )
 from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile
-from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level, unchanged_bound
+from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level
 from rankgate.statistics.sign_flips import MOST, cluster_flip_p
 
 Lists = Callable[[], Iterable[Ranking]]
@@ -178,17 +177,15 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             return (0.0, 0.0)
         if q is not None:
             return difference_of_quantiles_interval(self.new, self.old, q, confidence=confidence)
+        if unchanged and not widest:
+            return None
         changes, reach = self.changes, self._reach
-        found: tuple[float, float] | None
-        if unchanged:
-            count, fewest = self._effective, MIN_CLUSTERS if self.clusters or self.weights else 2
-            bound = unchanged_bound(count, reach, confidence)
-            found = (0.0 - bound, bound) if count >= fewest and widest else None
-        elif self.clusters or self.weights:
+        if self.clusters or self.weights:
             draws, weights = (changes, self.clusters), self.weights
             found = clustered_mean_interval(*draws, low=-reach, high=reach, confidence=confidence, weights=weights)
         else:
-            found = difference_interval(changes, widest=self.ends or widest, confidence=confidence)
+            ends = [] if unchanged else self.ends
+            found = difference_interval(changes, widest=ends or widest, confidence=confidence)
         return found and with_noise(weighted_mean(changes, self.weights), found, self.noise, confidence, widest)
 
     def exact(self, ci: Interval | None) -> Exact | None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from rankgate.statistics.counts import Appended, Counts, counts_of, thinned, upper_bound, upper_level
 from rankgate.statistics.quantiles import normal_quantile
-from rankgate.statistics.saddlepoint import Side
+from rankgate.statistics.saddlepoint import Side, unchanged_bound, unchanged_level
 
 MIN_CLUSTERS = 10  # clusters: under it their spread is not known, and there is no interval
 MIN_EFFECTIVE = 10.0  # equal weights: under it a few queries decide alone, and there is no interval either
@@ -38,7 +38,8 @@ def clustered_mean_interval(
     """Interval for the mean of values between ``low`` and ``high``, each in the cluster at its place.
 
     A query that belongs to none is a cluster of its own: give it a label of its own. None stands for the observed
-    extreme, as in ``mean_interval``. Paired differences lie between minus and plus what the metric allows. ``weights``
+    extreme, as in ``mean_interval``. Paired differences lie between minus and plus what the metric allows; if all are
+    zero, the bounds are what so many unchanged clusters exclude, as in ``difference_interval``. ``weights``
     are positive, one a value, in any unit; without any all are 1. Without ``clusters`` each query is one.
 
     Returns:
@@ -54,6 +55,9 @@ def clustered_mean_interval(
     sums = _sums(values, clusters, weights)
     if _too_few(sums, weights):
         return None
+    if low is not None and high is not None and low < 0 < high and not any(values):
+        lower, upper = (unchanged_bound(_number(sums, weights), end, confidence) for end in (-low, high))
+        return -lower, upper
     z = -normal_quantile((1 - confidence) / 2)
     lower = -_bound(_mirrored(sums), -(min(values) if low is None else min(low, *values)), z)
     upper = _bound(sums, max(values) if high is None else max(high, *values), z)
@@ -83,6 +87,8 @@ def clustered_mean_level(
         return 1.0
     if value > end:
         return 0.0
+    if low is not None and high is not None and low < 0 < high and not any(values):
+        return unchanged_level(_number(sums, weights), end, value)
     return upper_level(*_residuals(sums, end, value), 0.0)
 
 
@@ -118,7 +124,11 @@ def _sums(values: Sequence[float], clusters: Sequence[Hashable], weights: Sequen
 
 
 def _too_few(sums: Sequence[_Cluster], weights: Sequence[float]) -> bool:
-    return len(sums) < MIN_CLUSTERS or (bool(weights) and effective_number([n for _, n in sums]) < MIN_EFFECTIVE)
+    return len(sums) < MIN_CLUSTERS or (bool(weights) and _number(sums, weights) < MIN_EFFECTIVE)
+
+
+def _number(sums: Sequence[_Cluster], weights: Sequence[float]) -> float:
+    return effective_number([n for _, n in sums]) if weights else len(sums)
 
 
 def _mirrored(sums: Sequence[_Cluster]) -> list[_Cluster]:

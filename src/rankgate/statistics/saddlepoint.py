@@ -76,8 +76,8 @@ def difference_interval(
     Queries that did not change are differences of zero and must be given too.
 
     Returns:
-        Lower and upper bound, around the mean and within what was appended. (0.0, 0.0) if all differences are zero,
-        however few: see ``unchanged_bound``. Otherwise None for fewer than two.
+        Lower and upper bound, around the mean and within what was appended; None for fewer than two differences. If
+        all are zero, see ``unchanged_bound``: where lists are equal too, there is nothing to ask.
 
     Raises:
         ValueError: a difference or ``widest`` is not finite; ``confidence`` is not strictly between 0 and 1.
@@ -85,7 +85,10 @@ def difference_interval(
     counts = counts_of(differences)
     appended = _reach(counts, widest)
     interval = _interval(counts, mirrored(appended), appended, confidence)
-    return (0.0, 0.0) if counts and farthest_of(counts) == 0 else interval
+    if interval is None or farthest_of(counts) > 0:
+        return interval
+    bound = unchanged_bound(size_of(counts), appended[-1][0], confidence)
+    return 0.0 - bound, bound
 
 
 def unchanged_bound(n: float, widest: float, confidence: float) -> float:
@@ -94,6 +97,11 @@ def unchanged_bound(n: float, widest: float, confidence: float) -> float:
     A share of 1 - a^(1/n) that moves by ``widest`` is missed by all of them with the chance a = (1 - confidence) / 2.
     """
     return widest * -math.expm1(math.log((1 - confidence) / 2) / n)
+
+
+def unchanged_level(n: float, widest: float, value: float) -> float:
+    """The one-sided level at which ``unchanged_bound`` touches ``value``, which lies above zero."""
+    return (1 - value / widest) ** n if value < widest else 0.0
 
 
 def mean_level(values: Iterable[float], value: float, *, side: Side, low: float | None, high: End) -> float | None:
@@ -113,8 +121,9 @@ def difference_level(
     """The one-sided level at which the bound of ``difference_interval`` touches ``value``; else as ``mean_level``."""
     counts = counts_of(differences)
     appended = _reach(counts, widest)
-    if counts and farthest_of(counts) == 0:
-        return 0.0 if (value > 0 if side == "below" else value < 0) else 1.0
+    gap = value if side == "below" else -value
+    if size_of(counts) > 1 and farthest_of(counts) == 0 and gap > 0:
+        return unchanged_level(size_of(counts), appended[-1][0], gap)
     return _level(counts, value, side, mirrored(appended), appended)
 
 
