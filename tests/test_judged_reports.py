@@ -20,7 +20,6 @@ from tests.renderers.reports import HOLDS, REPORT
 
 from rankgate.cli import main
 from rankgate.criteria import load_criteria
-from rankgate.criteria.queries import part_of
 from rankgate.diagnosis.answers import LONGEST_CLAIM
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
@@ -366,23 +365,6 @@ def test_a_waiver_lets_a_judged_drop_pass_and_hides_nothing_of_it(
     assert after["diagnosis"] == before["diagnosis"]
     assert after["gates"][0]["judge"] == before["gates"][0]["judge"] == {"id": JUDGE, "model": "judge-2026-01-01"}
     assert after["summary"].startswith("May be merged, with a warning: waived until 2026-02-20: faithfulness dropped")
-
-
-def test_nothing_of_a_private_question_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither its claims nor that its answer got worse."""
-    monkeypatch.chdir(tmp_path)
-    case = CASES["lost_passage_without_gold_claims"]._replace(questions=60)
-    write_inputs(case)
-    criteria = Path("ship-criteria.yaml")
-    criteria.write_text(f"holdout: 0.3\n{criteria.read_text()}")
-    ask(case)
-    assert check("-o", "report.html") == 1
-    report = json.loads(Path("report.json").read_text())
-    private = [f"q{n}" for n in range(60) if f"q{n}" not in part_of(read_gold("gold.jsonl"), 0.3, ()).samples]
-    assert report["answers"]["worse"] == report["answers"]["silent"]["among"] == 60 - len(private)
-    told = "".join(Path(name).read_text() for name in ("report.json", "comment.md", "report.html"))
-    for query in private:
-        assert f"It costs {query[1:]} euros" not in told
 
 
 def test_a_baseline_without_answers_says_nothing_of_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
 
         return check_with_base(inputs, inputs.base, judge)
     require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
-    gold = gold_of(inputs.gold, criteria, inputs.part)
+    gold = gold_of(inputs.gold, criteria)
     return waive(judge(inputs, criteria, gold), waivers_of(criteria), inputs.date)
 
 

@@ -462,7 +462,6 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
         f"inputs: {{gold: {{path: x}}}}\n{ONE}",
         f"inputs: {{gold: {{path: x, map: {{query_id: q, items: i}}}}}}\n{ONE}",
     ),
-    (Criteria, "holdout"): (f"holdout: 0.2\n{ONE}", f"holdout: 0.3\n{ONE}"),
     (BaselinePolicy, "accept"): (ONE, f"baseline: {{accept: green}}\n{ONE}"),
     (BaselinePolicy, "anchor"): (ONE, f"{ANCHORED}{ONE}"),
     (BaselinePolicy, "max_age"): (ONE, f"baseline: {{max_age: {{days: 1}}}}\n{ONE}"),

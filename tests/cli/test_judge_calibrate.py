@@ -251,7 +251,7 @@ def test_options_count_before_and_after_the_name(capsys: Capture) -> None:
         Path("c.json").unlink()
     assert shown[0] == shown[1] == shown[2]
     assert shown[0]["output"] == "c.json"
-    printed(capsys, "-o", "s.jsonl", "--gold-part", "whole", "sample")
+    printed(capsys, "-o", "s.jsonl", "--gold", "gold.jsonl", "sample")
     assert Path("s.jsonl").read_bytes() == Path("sample.jsonl").read_bytes()
     printed(capsys, "-o", "l.jsonl", "label", "s.jsonl", "--by", "ben", "--import", "none.csv", code=2)
 

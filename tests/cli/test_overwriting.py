@@ -36,7 +36,7 @@ NO_FILES = {
     ),
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
-    *("gold_part", "commit", "branch", "reason", "by", "record", "keep", "log", "n"),
+    *("commit", "branch", "reason", "by", "record", "keep", "log", "n"),
     *(
         "url",
         "command",

@@ -632,7 +632,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "weight, holdout, match, gold_changes, fork_runs, waiver_label, judge)"
+                    "weight, match, gold_changes, fork_runs, waiver_label, judge)"
                 )
             ],
             id="a key a level too high",
@@ -895,7 +895,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "weight, holdout, match, gold_changes, fork_runs, waiver_label, judge)"
+                    "weight, match, gold_changes, fork_runs, waiver_label, judge)"
                 ),
             ],
             id="line and name",
@@ -910,7 +910,6 @@ def test_refused(text: str, expected: list[str]) -> None:
     "empty",
     [
         "gates: [{name: mrr, threshold: 0.5, evidence: , confidence: null, segments: ~, regression_max: }]\n",
-        f"{ONE}holdout:\n",
         f"{ONE}inputs: {{waivers: , gold: }}\n",
         f"{ONE}baseline: {{max_age: , anchor: }}\n",
         f"{ONE}gold_changes:\nwaiver_label: null\n",

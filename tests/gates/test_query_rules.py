@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from tests.gates.test_decide import gate
 
 from rankgate.criteria import Gate
-from rankgate.criteria.queries import part_of, refuse_unknown_musts
+from rankgate.criteria.queries import refuse_unknown_musts
 from rankgate.errors import RankgateError
 from rankgate.gates.decide import decide
 from rankgate.gates.segments import with_hard_checks
@@ -185,38 +184,3 @@ def test_what_must_pass_must_be_there() -> None:
         "ship-criteria.yaml:2: gate the gate: must_pass: 'topic:lw' is neither a query nor a tag of gold.yaml; "
         "did you mean 'topic:law'?"
     )
-
-
-def drawn(name: str) -> float:
-    """Where the definition puts a cluster or query."""
-    return int(hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16], 16) / 16**16
-
-
-MANY = Gold(
-    samples={
-        "half of a pair \ud800": Sample(query_id="half of a pair \ud800", gains={"a": 1.0}),
-        **{
-            f"q{row}": Sample(query_id=f"q{row}", gains={"a": 1.0}, cluster="talk" if row >= 30 else None)
-            for row in range(40)
-        },
-    },
-    name="gold.yaml",
-    format="yaml",
-)
-
-
-@pytest.mark.parametrize("must", [(), ("q0", "q1", "q2", "q3")])
-@pytest.mark.parametrize("share", [0.3, 0.7, drawn("q5")])
-def test_a_part_is_what_the_definition_draws_but_for_what_must_pass(share: float, must: tuple[str, ...]) -> None:
-    gate = Gate(name="g", metric=parse_metric("hit@1"), threshold=1, regression_max=None, line=None, must_pass=must)
-    private = {
-        name for name, sample in MANY.samples.items() if drawn(sample.cluster or name) < share and name not in must
-    }
-    public, secret = (part_of(MANY, share, [gate], part) for part in ("public", "private"))
-    assert (set(secret.samples), set(secret.left_out)) == (private, set(MANY.samples) - private)
-    assert (set(public.samples), set(public.left_out)) == (set(MANY.samples) - private, private)
-    assert (secret.private, public.private) == (True, False)
-    assert part_of(MANY, share, [gate], "whole") is MANY
-    assert part_of(MANY, 0.0, [gate]) is MANY
-    with pytest.raises(RankgateError, match="leaves no private query"):
-        part_of(MANY, 0.0, [gate], "private")

@@ -248,16 +248,6 @@ def test_all_that_a_judge_was_asked_about_an_answer_is_kept(
     assert found.details.records == listed(known.values())
 
 
-def test_verdicts_on_private_queries_are_kept_too(server: HashJudge) -> None:
-    write("gold.jsonl", [{**each, "id": f"f{each['id']}"} for each in GOLD])
-    write("run.jsonl", [{**each, "query_id": f"f{each['query_id']}"} for each in RUN])
-    judged(server)
-    Path("ship-criteria.yaml").write_text(CRITERIA + "holdout: 0.2\n", encoding="utf-8")
-    assert {*gold_of(None, criteria()).left_out} & {"fq1", "fq2"}
-    accept()
-    assert kept().keys() == {"fq1", "fq2"}
-
-
 def test_the_file_that_is_named_counts_and_not_the_one_beside_the_run(server: HashJudge) -> None:
     judged(server, verdicts="elsewhere.jsonl")
     Path("run.verdicts.jsonl").write_bytes(line_of(SPLIT))

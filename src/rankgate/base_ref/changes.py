@@ -86,8 +86,6 @@ def _keys(criteria: Criteria, other: Criteria) -> dict[str, _Value]:
     return {
         "match": _match(criteria.match, other.match),
         "default_k": criteria.default_k,
-        # A smaller share shows what was private, a larger one leaves more unjudged.
-        "holdout": criteria.holdout or None,
         "gold_changes": criteria.gold_changes,
         "fork_runs": criteria.fork_runs,
         "waiver_label": criteria.waiver_label,
@@ -211,9 +209,8 @@ def _file(file: InputFile | None) -> dict[str, str | None]:
 
 
 def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
-    """How a gold set differs from the base's; None where it does not. Private queries are counted and not named."""
-    old, new = before.all_samples, after.all_samples
-    private = before.left_out.keys() | after.left_out.keys()
+    """How a gold set differs from the base's; None where it does not."""
+    old, new = before.samples, after.samples
     added = [query_id for query_id in new if query_id not in old]
     removed = [query_id for query_id in old if query_id not in new]
     both = [(query_id, sample, new[query_id]) for query_id, sample in old.items() if query_id in new]
@@ -223,7 +220,7 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
     changes = {"added": added, "removed": removed, "relabelled": relabelled, "edited": edited}
     if not any(changes.values()):
         return None
-    named = {f"{name}_ids": [each for each in ids if each not in private][:MAX_IDS] for name, ids in changes.items()}
+    named = {f"{name}_ids": ids[:MAX_IDS] for name, ids in changes.items()}
     counts = {name: len(ids) for name, ids in changes.items()}
     return msgspec.convert({"queries": len(old), **counts, **named}, QueryChanges)
 
@@ -243,8 +240,8 @@ def _other(sample: Sample, was: Sample | None = None) -> Sample:
 
 def values_move(before: Gold, after: Gold) -> bool:
     """Whether a query that both have can have another value by the one than by the other, of the same ranking."""
-    both = before.all_samples.keys() & after.all_samples.keys()
-    return any(_scored(before.all_samples[each]) != _scored(after.all_samples[each]) for each in both)
+    both = before.samples.keys() & after.samples.keys()
+    return any(_scored(before.samples[each]) != _scored(after.samples[each]) for each in both)
 
 
 def _scored(sample: Sample) -> Sample:

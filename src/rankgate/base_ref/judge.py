@@ -32,7 +32,6 @@ from rankgate.base_ref.stricter import reason_if_worse, stricter
 from rankgate.criteria import Criteria, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import Awaited, Inputs, Opener, accepted_run, baseline_of, gold_of, require_inputs, run_of
 from rankgate.criteria.judge_block import JudgeBlock
-from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import waivers_of
 from rankgate.errors import Problem, RankgateError, bad_input, option
 from rankgate.gates.apply_waivers import refusal, waive, waive_by_label
@@ -139,9 +138,9 @@ def _sides(inputs: Inputs, files: FilesAtBase) -> tuple[Own, BaseInputs]:
         )
     criteria = load_criteria(path)
     waivers_of(criteria)  # they count once they are merged, but malformed ones must not get so far
-    gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run, part="whole")
+    gold = gold_of(inputs.gold, criteria, untrusted=inputs.untrusted_run)
     own = Own(inputs=inputs, path=path, criteria=criteria, gold=gold)
-    return _parted(own, base_inputs(own, files))
+    return own, base_inputs(own, files)
 
 
 def _judge_of_base(base: BaseInputs, files: FilesAtBase) -> JudgeBlock | None:
@@ -210,15 +209,6 @@ def _refuse_values_by_other_labels(case: _Case) -> None:
         raise bad_input(f"{what}; give --run and --baseline, judged by both{end}", file=shown_path(table.path))
 
 
-def _parted(own: Own, base: BaseInputs) -> tuple[Own, BaseInputs]:
-    """Both gold sets without what is private by the base's share; what must pass by either side's criteria is not."""
-    share = (base.criteria or own.criteria).holdout
-    gates = [*own.criteria.gates, *(base.criteria.gates if base.criteria else ())]
-    gold = part_of(own.gold, share, gates, own.inputs.part)
-    theirs = gold if base.gold is own.gold else part_of(base.gold, share, gates, own.inputs.part)
-    return replace(own, gold=gold), replace(base, gold=theirs)
-
-
 def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
     """The label that accepts the gold set, which is that of the commit and no other that the job has made."""
     label = _label(own.inputs, ACCEPT_GOLD)
@@ -226,7 +216,7 @@ def _gold_label(own: Own, files: FilesAtBase) -> SetLabel | None:
     if label is None or named is None or not _counts(label):
         return label
     copy = files.find_in_head(named.path)
-    same = copy is not None and read_gold(copy, named.format, named.map).samples == own.gold.all_samples
+    same = copy is not None and read_gold(copy, named.format, named.map).samples == own.gold.samples
     return label if same else replace(label, standing="not the head's")
 
 
@@ -420,8 +410,6 @@ def _with_reason(queries: QueryChanges, head: Report, by_base: Report | None, wh
     """The changes with what the removed queries would have made of the verdict, as far as the run answers them."""
     if by_base is None or whole is None or by_base.queries is None or whole.queries is None:
         return queries
-    if by_base.queries.left_out and len(queries.removed_ids) < queries.removed:
-        return queries  # what private ones would change is not judged here
     unanswered = min(whole.queries.missing - by_base.queries.missing, queries.removed)
     queries = replace(queries, removed_unanswered=unanswered)
     if unanswered == queries.removed:

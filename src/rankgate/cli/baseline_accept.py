@@ -22,13 +22,13 @@ from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of, run_of
 from rankgate.errors import RankgateError, bad_input, redacted_text
 from rankgate.files.writing import readable_twice
-from rankgate.gates.acceptance import changes_of, is_green, private_refusal, refusal
+from rankgate.gates.acceptance import changes_of, is_green, refusal
 from rankgate.judge.runs import verdicts_file, with_records
 from rankgate.judge.store import read_verdicts
 from rankgate.model.gold_changes import mark_of
 from rankgate.model.report import Report
 from rankgate.model.values import CONTEXT_DEPTH, Gold, Need, Ranking, Verdict
-from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, interval_text, value_text
+from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
 from rankgate.readers.formats import fingerprint_of
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.phrases import NOTHING
@@ -39,7 +39,7 @@ _NO_GOLD = "no gold set is named, so the run was not judged; name one with --gol
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A run with its record; `report` is None where there are no criteria or no gold set to judge it by.
 
-    `unusable` says why what is accepted now could not be compared with; `private` reports on the private queries.
+    `unusable` says why what is accepted now could not be compared with.
     """
 
     memory: Memory
@@ -48,7 +48,6 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     record: Record
     report: Report | None
     unusable: str | None = None
-    private: Report | None = None
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +80,6 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     candidate = _candidate(arguments)
     unjudged = _NO_GOLD if candidate.criteria else None  # without criteria nothing is asked of it
     refused = refusal(candidate.report) if candidate.report else unjudged
-    refused = refused or (private_refusal(candidate.private) if candidate.private else None)
     if refused and not arguments.reason:
         table = plain_text(_change_table(candidate)).rstrip("\n")
         advice = "nothing was accepted; with --reason TEXT it is, and the reason is recorded"
@@ -119,14 +117,14 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     _refuse_later(next(reversed(memory.read("accepted")), None), candidate)
     added = memory.add("history", candidate.record, candidate.packed.data)
     passes = green and candidate.unusable is None and report is not None and is_green(report)
-    refused = private_refusal(candidate.private) if passes and candidate.private else None
+    refused: str | None = None
 
     def is_overtaken(accepted: Sequence[Record]) -> bool:
         nonlocal refused
         refused = overtaken(accepted, candidate.record)
         return refused is not None
 
-    if passes and refused is None:
+    if passes:
         memory.add("accepted", candidate.record, candidate.packed.data, unless=is_overtaken)
     accepted = passes and refused is None
     if arguments.format == "json":
@@ -152,7 +150,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
     with readable_twice(run_file.path if run_file else "") as path:
         again = run_file and replace(run_file, path=path)
         named = gold_file or (criteria and criteria.inputs.gold)
-        gold = gold_of(gold_file, criteria) if named else None  # its public part
+        gold = gold_of(gold_file, criteria) if named else None
         # Latencies and answers always, for later gates; of the rest what today's gates read.
         needs = frozenset({Need.LATENCY, Need.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
         opened = run_of(again, criteria, needs)
@@ -162,7 +160,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         def rankings() -> Iterator[Ranking]:
             nonlocal known, answered
             for ranking in opened.rankings:
-                known += gold is not None and ranking.query_id in gold.all_samples
+                known += gold is not None and ranking.query_id in gold.samples
                 answered += ranking.details is not None and ranking.details.generated is not None
                 yield ranking
 
@@ -171,17 +169,15 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
             kept = _with_answers(again, criteria, needs, gold if answered else None, arguments.verdicts)
             packed = pack(kept, source=name, depth=depth)
         if gold and not known:
-            raise bad_input(f"the run has none of the {len(gold.all_samples)} queries of {gold.name}", file=name)
+            raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
-        private_too = gold is not None and bool(gold.left_out)
         gold = None  # a large one is not held twice: judging reads it again
-        report = unusable = private = None
+        report = unusable = None
         if criteria and mark:
             own = file_of(arguments, "criteria")
             inputs = Inputs(date=date, criteria=own.path if own else criteria.name, gold=gold_file, run=again)
             inputs = replace(inputs, verdicts=arguments.verdicts)
             report, unusable = _judged(inputs, criteria, place, memory)
-            private = _judged(replace(inputs, part="private"), criteria, place, memory)[0] if private_too else None
     commit, branch = origin_of(arguments)
     return Candidate(
         memory=memory,
@@ -198,7 +194,6 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         ),
         report=report,
         unusable=unusable,
-        private=private,
     )
 
 
@@ -248,7 +243,7 @@ def _refuse_later(newest: Record | None, candidate: Candidate) -> None:
 
 
 def _json(candidate: Candidate, record: Record, *, added: bool, accepted: bool) -> str:
-    changes = changes_of(candidate.report, candidate.private) if candidate.report else []
+    changes = changes_of(candidate.report) if candidate.report else []
     return as_json({"id": record.id, "added": added, "accepted": accepted, "record": record, "changes": changes})
 
 
@@ -272,21 +267,13 @@ def _facts(candidate: Candidate) -> list[Block]:
 
 def _change_table(candidate: Candidate) -> list[Block]:
     """A table of each gate's value before and now; nothing where the run was not judged."""
-    report, private = candidate.report, candidate.private
+    report = candidate.report
     if report is None or not report.gates:
         return []
     units = {gate.name: gate.unit for gate in report.gates}
     rows: list[tuple[str, ...]] = [("gate", "accepted", "this run", "verdict")]
-    parts: list[tuple[str, ...]] = [("change", "public", "private", "95% interval of the difference")]
-    for each in changes_of(report, private):
+    for each in changes_of(report):
         unit = units[each.gate]
         values = (NOTHING if value is None else value_text(value, unit) for value in (each.before, each.now))
         rows.append((each.gate, *values, VERDICT_WORDS[each.verdict]))
-        changes = (NOTHING if value is None else delta_text(value, unit) for value in (each.change, each.private))
-        parts.append((each.gate, *changes, interval_text(each.apart, unit, change=True) or NOTHING))
-    table: list[Block] = [Table(rows=rows, right=(1, 2))]
-    if private is None or not private.queries:
-        return table
-    questions = count_text(private.queries.total, "private question")
-    beside = [Table(rows=parts, right=(1, 2, 3))] if report.baseline_metrics else []
-    return [*table, f"on {questions}: {VERDICT_WORDS[private.verdict]}", *beside]
+    return [Table(rows=rows, right=(1, 2))]

@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
     )
     add_criteria(options)
-    add_gold(options, parts=True)
+    add_gold(options)
     add_run(options)
     baseline = (
         f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
@@ -142,7 +142,6 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         details=details,
         texts=details is not None,
         corpus=arguments.corpus,
-        part=arguments.gold_part,
         verdicts=arguments.verdicts,
         awaits=arguments.awaits,
     )

@@ -17,7 +17,6 @@ from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, deepest_cutoff, gold_of, named_run
 from rankgate.diagnosis.movements import by_tag
-from rankgate.diagnosis.notes import part_notes
 from rankgate.errors import bad_input, on_one_line
 from rankgate.files.writing import write_atomic
 from rankgate.gates.compose import SHOWN, with_details
@@ -48,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("a", metavar="A", help="the run before")
     options.add_argument("b", metavar="B", help="the run after")
-    add_gold(options, parts=True)
+    add_gold(options)
     add_criteria(options)
     add_metrics(options)
     page = "write a page with curves, segments and every question (pip install 'rankgate[html]')"
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_two_stdins(gold_file, a, b)
     workers = processes(arguments)
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
-    gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
+    gold = gold_of(gold_file, criteria)
     plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset())
     read = partial(named_run, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     scored_runs, compared = scored_pair(gold, [partial(read, a), partial(read, b)], plan, workers=workers, watch=bar)
@@ -75,14 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
     if page is not None:
         from rankgate.renderers.pages.report import render_report
 
-        report = _report(gold, plan, scored_runs, compared, [*absent, *part_notes(gold)])
+        report = _report(gold, plan, scored_runs, compared, absent)
         write_atomic(page, render_report(report, judged=False))
     if arguments.format == "json":
         missing = (len(each.scores.missing) for each in scored_runs)
         by_name = {metric.name: pairs for metric, pairs in compared.items()}
         say(as_json(RunComparison(by_name, len(gold.samples), *missing).to_dict()))
         return 0
-    say([comparison_table(compared.items()), *([""] if absent else []), *absent, *part_notes(gold)])
+    say([comparison_table(compared.items()), *([""] if absent else []), *absent])
     return 0
 
 

@@ -74,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--report", metavar="FILE", help=report)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     add_criteria(options)
-    add_gold(options, parts=True)
+    add_gold(options)
     add_run(options)
     baseline = "a directory written by `rankgate baseline accept`, or any run file"
     options.add_argument("--baseline", metavar="SPEC", help=baseline)
@@ -104,7 +104,7 @@ def _report(arguments: argparse.Namespace) -> Report:
             return decode_report(source.stream.read(), source.name)
     depth = _depth(arguments)
     details = max(depth, _MISSES_DEPTH) if arguments.misses else depth
-    inputs = replace(inputs_of(arguments), details=details, leading=_leading(arguments), part=arguments.gold_part)
+    inputs = replace(inputs_of(arguments), details=details, leading=_leading(arguments))
     return check(inputs, workers=processes(arguments), watch=bar)
 
 
@@ -223,6 +223,5 @@ def _refuse_beside_a_report(arguments: argparse.Namespace) -> None:
     if arguments.misses or any(getattr(arguments, flag) is not None for flag in ("query", "bm25", "depth")):
         raise bad_input("a report holds no rankings; leave out --report and name the inputs of the check")
     given = [flag for flag in (*INPUTS, "date", "workers") if getattr(arguments, flag) is not None]
-    given += [] if arguments.gold_part == "public" else ["gold-part"]
     if given:
         raise bad_input(f"--report stands in place of the inputs; leave out --{given[0]}")

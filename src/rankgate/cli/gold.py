@@ -209,7 +209,7 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
     if how.by in (By.TEXT, By.SPAN):
         advice = f"where the gold holds passages (match: {how.by.value}), there are none to label"
         raise bad_input(f"a pool is made of ids; {advice}")
-    gold = gold_of(named, criteria, part="whole")
+    gold = gold_of(named, criteria)
     opened = [named_run(file, how.needs | {Need.TEXTS}) for file in files]
     runs = dict(zip(names, opened, strict=True))
     rankings = {name: run.rankings for name, run in runs.items()}

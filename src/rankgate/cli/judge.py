@@ -89,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate judge compare run.verdicts.jsonl new.verdicts.jsonl",
     )
     add_criteria(options)
-    add_gold(options, parts=True)
+    add_gold(options)
     add_run(options)
     baseline = "whose answers need verdicts too, as for check (default: inputs.baseline)"
     options.add_argument("--baseline", metavar="SPEC", help=baseline)
@@ -140,13 +140,12 @@ def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
     if arguments.base:
         if run and run.path == STDIN:
             raise bad_input("with --base the run is read more than once; name a file", key="--run")
-        path, part = arguments.criteria, arguments.gold_part
-        inputs = Inputs(date=today(), criteria=path, gold=gold, run=run, baseline=baseline, part=part)
+        inputs = Inputs(date=today(), criteria=arguments.criteria, gold=gold, run=run, baseline=baseline)
         with judging_at(replace(inputs, untrusted_run=arguments.untrusted_run), arguments.base) as asked:
             yield asked
         return
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
-    block, golds = judge_in(criteria), [gold_of(gold, criteria, arguments.gold_part)]
+    block, golds = judge_in(criteria), [gold_of(gold, criteria)]
     yield ToJudge(criteria, block, golds, criteria.metrics(), run or criteria.inputs.run)
 
 

@@ -71,7 +71,7 @@ def add_checks(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     compare = add("compare", description=_COMPARE, argument_default=argparse.SUPPRESS)
     for each in (drift, compare):
         add_criteria(each)
-        add_gold(each, parts=True)
+        add_gold(each)
         add_run(each)
         each.add_argument("--baseline", metavar="SPEC", help="default: inputs.baseline")
         each.add_argument("--format", choices=["terminal", "json"], help="what to print")

@@ -62,7 +62,7 @@ def add_actions(
     calibrate = add("calibrate", description=calibration, argument_default=argparse.SUPPRESS)
     for each in (sample, calibrate):
         add_criteria(each)
-        add_gold(each, parts=True)
+        add_gold(each)
         add_run(each)
         each.add_argument("--baseline", metavar="SPEC", help="of pairs that changed (default: inputs.baseline)")
         each.add_argument("--verdicts", metavar="FILE", default=None, help="default: those beside the run")
@@ -112,7 +112,7 @@ def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold,
         untrusted_run=arguments.untrusted_run,
         verdicts=arguments.verdicts,
     )
-    return criteria, block, gold_of(files[0], criteria, arguments.gold_part), inputs
+    return criteria, block, gold_of(files[0], criteria), inputs
 
 
 def judged_of(arguments: argparse.Namespace, *, paired: bool, beside: str | None = None) -> Judged:

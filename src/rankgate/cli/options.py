@@ -54,16 +54,12 @@ def make_parser(command: str, description: str, *examples: str) -> argparse.Argu
     )
 
 
-def add_gold(parser: argparse.ArgumentParser, *, parts: bool = False) -> None:
-    """`--gold`, `--gold-format` and, where `parts` of it can be asked for, `--gold-part`."""
+def add_gold(parser: argparse.ArgumentParser) -> None:
+    """`--gold` and `--gold-format`."""
     from rankgate.readers.formats import GOLD_FORMATS, listed
 
     parser.add_argument("--gold", metavar="FILE", help=f"the gold set ({listed(GOLD_FORMATS)}; .gz; - for stdin)")
     parser.add_argument("--gold-format", metavar="NAME", help=_NAMED.format(", ".join(GOLD_FORMATS)))
-    if parts:
-        what = "which queries count where the criteria keep a share private, `holdout` (default: public)"
-        default = parser.argument_default or "public"  # of a sub-command: what the command has
-        parser.add_argument("--gold-part", choices=["public", "private", "whole"], default=default, help=what)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
     provenance = {"system": system, **settings(arguments.settings)}
     own = None if provenance.keys() & {"code_version", "commit"} else code_version(arguments.output)
     gold_file = file_of(arguments, "gold")
-    gold = gold_of(gold_file, None if gold_file else criteria_if_any(arguments), part="whole")
+    gold = gold_of(gold_file, None if gold_file else criteria_if_any(arguments))
     # From here on the user's code runs, and may change the directory.
     path = arguments.output if arguments.output == STDIN else Path(arguments.output).absolute()
     done = [0, 1]

@@ -16,7 +16,7 @@ from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, a
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import gold_of, run_of
-from rankgate.diagnosis.notes import judge_notes, judged_value, part_notes
+from rankgate.diagnosis.notes import judge_notes, judged_value
 from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate score --gold gold.yaml --run run.jsonl --as-of   # without what is newer than the question",
         "rankgate score --gold gold.yaml --run run.jsonl --per-query scores.jsonl --format json",
     )
-    add_gold(options, parts=True)
+    add_gold(options)
     add_run(options)
     add_criteria(options)
     add_metrics(options)
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     workers = processes(arguments)
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria, compares=False)
-    gold = gold_of(gold_file, criteria or criteria_if_any(arguments), arguments.gold_part)  # private is private
+    gold = gold_of(gold_file, criteria)
     if arguments.as_of and all(sample.as_of is None for sample in gold.samples.values()):
         raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
     plan = replace(plan, also=frozenset({Need.VERSIONS})) if arguments.as_of else plan
@@ -85,10 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
         say(_json(estimates, scores, dict(later), seen))
         return 0
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
-    notes = [*judge_notes(plan.metrics, scores), *part_notes(gold)]
     text = _as_of_text(_as_of_counts(seen))
     after: list[Block] = ["", comparison_table(later, "value", "as of"), "", text] if later else []
-    say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *notes])
+    say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *judge_notes(plan.metrics, scores)])
     return 0
 
 

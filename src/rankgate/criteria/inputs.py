@@ -15,7 +15,7 @@ from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError, bad_input, option, redacted
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.lines import Score
-from rankgate.metrics.plan import Part, Plan
+from rankgate.metrics.plan import Plan
 from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, Need
 from rankgate.model.waiver_use import SetLabel
@@ -45,9 +45,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
     report, with so many items of each ranking, and `texts` for what these say, by the runs or by the `corpus`;
     `leading` is the metric whose changes are listed. `open_store` opens a store once: a branch is fetched and a bucket
-    read once, however many runs are judged by what lies there. `part` is what is judged of a gold set that is private
-    in part. `verdicts` is the file of what a judge said of answers, and `awaits` what has to come before the judge is
-    asked about those that lack its word.
+    read once, however many runs are judged by what lies there. `verdicts` is the file of what a judge said of answers,
+    and `awaits` what has to come before the judge is asked about those that lack its word.
     """
 
     date: str
@@ -66,7 +65,6 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     texts: bool = False
     corpus: str | None = None
     leading: Metric | None = None
-    part: Part = "public"
     verdicts: str | None = None
     awaits: Awaited | None = None
     open_store: OpenStore = msgspec.field(default_factory=lambda: cache(store_for))
@@ -80,13 +78,11 @@ def require_inputs(inputs: Inputs, criteria: Criteria) -> None:
         raise _not_named(missing, criteria)
 
 
-def gold_of(
-    named: InputFile | None, criteria: Criteria | None, part: Part = "public", *, untrusted: bool = False
-) -> Gold:
-    """The gold set, or a part of it; one that is untrusted is measured before.
+def gold_of(named: InputFile | None, criteria: Criteria | None, *, untrusted: bool = False) -> Gold:
+    """The gold set; one that is untrusted is measured before.
 
     Raises:
-        RankgateError: none is named, it cannot be read, it is untrusted and too large, or nothing is in that part.
+        RankgateError: none is named, it cannot be read, or it is untrusted and too large.
     """
     file = named or (criteria.inputs.gold if criteria else None)
     if file is None:
@@ -96,12 +92,7 @@ def gold_of(
 
         refuse_large_gold(file.path)
     gold: Gold = file.held() if file.held else read_gold(file.path, file.format, file.map)
-    holdout, gates = (criteria.holdout, criteria.gates) if criteria else (0.0, ())
-    if not holdout and part != "private":
-        return gold
-    from rankgate.criteria.queries import part_of  # noqa: PLC0415 -- as above
-
-    return part_of(gold, holdout, gates, part)
+    return gold
 
 
 def run_of(

@@ -410,8 +410,6 @@ class MatchRule(Part):
 class Criteria(Part):
     """Ship criteria of rankgate: what a retriever must hold to be merged."""
 
-    empty_is_absent: ClassVar = frozenset({"holdout"})
-
     gates: Annotated[Listed[Gate], Field(min_length=1)] = Field(
         description="The gates; the worst of them is the verdict."
     )
@@ -429,9 +427,6 @@ class Criteria(Part):
     weight: Weight = optional(
         "How queries count in gates that say nothing else. traffic: by their `metadata.weight`. none: all the same.",
         "none",
-    )
-    holdout: Annotated[float, Field(gt=0, lt=1)] = optional(
-        "Share of the queries that is private, which only `rankgate baseline accept` judges.", 0.0
     )
     match: Annotated[Matching, ReadAs(MatchRule)] = optional(
         "What makes a retrieved item a document of the gold: chunk (default), doc, text or span.",

@@ -78,17 +78,10 @@ def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:
     return [f"Rankings supplied by the pull request: {scored}, {unseen}."]
 
 
-def part_notes(gold: Gold) -> list[str]:
-    """How many queries of the gold set are left out; nothing where none is."""
-    which = f"{len(gold.left_out):,} {'public' if gold.private else 'private'}"
-    asked = count_text(len(gold.all_samples), "question")
-    return [f"Not judged here: {which} of {asked}; `rankgate baseline accept` judges all."] if gold.left_out else []
-
-
-def stray_scores(candidate: ScoredRun, gold: Gold) -> list[str]:
+def stray_scores(candidate: ScoredRun) -> list[str]:
     """How many queries have scores of `inputs.scores` and no line in the run; nothing where none does."""
     scores = candidate.scores
-    known = ({*scores.query_ids} - {*scores.missing}) | {*scores.unknown_queries, *gold.left_out}
+    known = ({*scores.query_ids} - {*scores.missing}) | {*scores.unknown_queries}
     stray = candidate.run.scored - known
     count = count_text(len(stray), "query of inputs.scores is", "queries of inputs.scores are")
     return [f"{count} absent from the run; `rankgate validate` names them."] if stray else []

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
-from rankgate.model.values import Interval, ReasonKind, Verdict
-from rankgate.statistics.quantiles import square_and_add
+from rankgate.model.values import ReasonKind, Verdict
 
 _LACKING = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR, ReasonKind.NOT_STATED, ReasonKind.NOT_IN_BASELINE}
 
 
 class GateChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate's value with what is accepted now and with the run that would be; None where there is none.
-
-    `change` is over the public queries, `private` over the private ones; `apart` is the interval of their difference.
-    """
+    """A gate's value with what is accepted now and with the run that would be; None where there is none."""
 
     gate: str
     metric: str
@@ -24,30 +19,15 @@ class GateChange(msgspec.Struct, frozen=True, kw_only=True):
     now: float | None
     verdict: Verdict
     change: float | None = None
-    private: float | None = None
-    apart: Interval | None = None
 
 
-def changes_of(report: Report, private: Report | None = None) -> list[GateChange]:
+def changes_of(report: Report) -> list[GateChange]:
     """What would change, a line a gate over all its queries; of a drift, `before` is the anchor's value."""
-    others = {gate.name: gate for gate in private.gates} if private else {}
     changes: list[GateChange] = []
     for gate in (gate for gate in report.gates if gate.segment is None):
-        other, here, apart = others.get(gate.name), gate.delta, None
-        there = other.delta if other else None
-        if other and here is not None and there is not None:
-            apart = square_and_add(here, gate.delta_ci or (None, None), there, other.delta_ci or (None, None))
-        values = {"before": gate.baseline, "now": gate.value, "change": here, "private": there}
-        changes.append(GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, apart=apart, **values))
+        values = {"before": gate.baseline, "now": gate.value, "change": gate.delta}
+        changes.append(GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, **values))
     return changes
-
-
-def private_refusal(private: Report) -> str | None:
-    """Why what the private part of the gold set says keeps a run from being accepted; None where it does not."""
-    harm = [sentences(gate, None)[0] for gate in private.gates if gate.verdict is Verdict.FAIL]
-    if harm:
-        return f"the private part of the gold set proves harm: {harm[0]}"
-    return None if private.gates else "the private part of the gold set could not be judged: does the run answer it?"
 
 
 def refusal(report: Report) -> str | None:

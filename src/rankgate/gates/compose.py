@@ -18,7 +18,6 @@ from rankgate.diagnosis.notes import (
     draft_facts,
     judged_value,
     notes_of,
-    part_notes,
     stray_scores,
     untrusted_notes,
 )
@@ -100,8 +99,7 @@ def compose(
     warnings += draft_facts(gold)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
-    public = inputs.part == "public"  # the part that a baseline remembers
-    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline and public else None
+    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
     mark = mark_of(gold, fingerprint, by_query=False)
     worse = sum(movement.worse for movement in moved)
     report = Report(
@@ -112,9 +110,8 @@ def compose(
         warnings=warnings,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
-            *part_notes(gold),
             *(note for _, note in unplaced if note),
-            *stray_scores(candidate, gold),
+            *stray_scores(candidate),
             *filter(None, [lineage_note(lineage) if lineage else None]),
             *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
@@ -286,14 +283,13 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
         unjudged=len(candidate.unknown_queries),
         duplicates=candidate.duplicates,
         new=len(baseline.missing) if baseline else 0,
-        left_out=len(gold.left_out),
     )
 
 
 def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> list[Difference]:
     """What differs; nothing is read of what an untrusted run says of itself, so that it cannot be compared."""
     of_runs = [] if inputs.untrusted_run else run_differences(baseline.provenance, run.provenance)
-    return [*of_runs, *(gold_differences(baseline.gold, gold) if inputs.part == "public" else ())]
+    return [*of_runs, *gold_differences(baseline.gold, gold)]
 
 
 def _answers(
@@ -323,7 +319,6 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
         if named and named.format and not named.is_table:
             command += [f"--{flag}-format", named.format]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
-    command += [] if inputs.part == "public" else ["--gold-part", inputs.part]
     command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
     command += ["--corpus", inputs.corpus, "-o", "report.html"] if inputs.corpus else []
     store = None if inputs.baseline else criteria.inputs.baseline

@@ -206,11 +206,7 @@ def judge_all(
     """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments.
 
     One that lacks the word of a judge who will be asked later (`awaits`) only waits: it has one row, which warns.
-    Of the private part, which has few queries, only what is proven over all of them counts.
     """
-    if gold.private:
-        strict = (gate.model_copy(update={"evidence": Evidence.PROVEN_HARM}) for gate in criteria.gates)
-        return [decide(gate, candidate, baseline, people.get(gate.metric.name)) for gate in strict]
     results: list[GateResult] = []
     for gate in criteria.gates:
         found = people.get(gate.metric.name)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from rankgate.criteria import Criteria, InputFile, load_criteria
+from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, run_of
-from rankgate.criteria.queries import part_of
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale
 from rankgate.errors import Problem, RankgateError
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Lists = list[Ranking]
 MAX_PROBLEMS = 1000
-LEAST_PRIVATE = 100  # queries, of which an effect of 11 to 15 points is seen in half of the cases
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -64,7 +62,11 @@ def validate(inputs: Inputs) -> Findings:
 
     rankings = mark = None
     scored = frozenset[str]()
-    gold = _gold(problems, gold_file, criteria) if gold_file else None
+    gold = None
+    if gold_file:
+        gold = _attempt(
+            problems, read_gold, gold_file.path, gold_file.format, gold_file.map, most_problems=MAX_PROBLEMS
+        )
     open_run = partial(run_of, inputs.run, criteria)
     open_baseline = partial(baseline_of, inputs.baseline, criteria, deepest=deepest_cutoff(plan, gold) if gold else 0)
     openers: tuple[Callable[..., Run | None], ...] = (open_run, open_baseline)
@@ -102,17 +104,6 @@ def validate(inputs: Inputs) -> Findings:
     notes += facts.size_facts(criteria, gold) if criteria and gold else []
     names = [name for name, value in read.items() if value is not None]
     return Findings(problems, noted, names, entries, notes, criteria is not None and criteria.gold_changes is None)
-
-
-def _gold(problems: list[Problem], file: InputFile, criteria: Criteria | None) -> Gold | None:
-    """The gold set, its public part where the criteria keep one private."""
-    gold = _attempt(problems, read_gold, file.path, file.format, file.map, most_problems=MAX_PROBLEMS)
-    if gold and criteria and criteria.holdout:
-        gold = _attempt(problems, part_of, gold, criteria.holdout, criteria.gates) or gold
-        few = f"makes {len(gold.left_out)} of {len(gold.all_samples):,} queries private, fewer than {LEAST_PRIVATE}"
-        if len(gold.left_out) < LEAST_PRIVATE:
-            problems.append(Problem(f"{few}: raise it, or leave it out", criteria.name, None, "holdout"))
-    return gold
 
 
 def _judging(

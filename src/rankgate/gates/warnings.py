@@ -60,9 +60,9 @@ def gold_facts(gold: Gold) -> list[str]:
 
 def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str, scored: frozenset[str] = frozenset()) -> list[str]:
     """Facts of a run under the gold set."""
-    answered, known = dict.fromkeys(ranking.query_id for ranking in rankings), gold.all_samples
+    answered = dict.fromkeys(ranking.query_id for ranking in rankings)
     missing = [query_id for query_id in gold.samples if query_id not in answered]
-    unknown = [query_id for query_id in answered if query_id not in known]
+    unknown = [query_id for query_id in answered if query_id not in gold.samples]
     repeated = [ranking.query_id for ranking in rankings if ranking.duplicates]
     empty = [ranking.query_id for ranking in rankings if not ranking.ids]
     removed = count_text(sum(ranking.duplicates for ranking in rankings), "repeated id")

@@ -108,11 +108,11 @@ def with_records(
 
     Args:
         rankings: read with `NEEDS`.
-        gold: with its private queries.
+        gold: the questions.
         known: the records.
         depth: how many results are the context where the line does not say.
     """
-    samples, judges = gold.all_samples, sorted({(slot.judge, slot.repeat) for slot in known})
+    samples, judges = gold.samples, sorted({(slot.judge, slot.repeat) for slot in known})
     for ranking in rankings:
         sample, details, found = samples.get(ranking.query_id), ranking.details or Details(), list[Record]()
         if sample is not None and details.generated is not None:

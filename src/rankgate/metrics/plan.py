@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
 from rankgate.metrics.base import Metric, needs_of
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, Matching
 from rankgate.model.values import Need
-
-Part = Literal["public", "private", "whole"]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

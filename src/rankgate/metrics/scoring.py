@@ -84,7 +84,7 @@ class Tally:
             query_id = ranking.query_id
             sample = samples.get(query_id)
             if sample is None:
-                self.unknown_queries += [] if query_id in self.gold.left_out else [query_id]
+                self.unknown_queries.append(query_id)
                 continue
             self.duplicates += ranking.duplicates
             if depth is not None and len(ranking.ids) > depth:

@@ -30,7 +30,7 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
     values = read(partial(_columns, plan.metrics))
     log, tally = ProblemLog(), Tally(gold, plan)
     tally.with_judge = []  # of documents that only a judge has labelled, no value tells
-    tally.unknown_queries = [each for each in values.rows if each not in gold.samples and each not in gold.left_out]
+    tally.unknown_queries = [each for each in values.rows if each not in gold.samples]
     together = Together(plan.metrics)
     for row, (query_id, sample) in enumerate(gold.samples.items()):
         found = values.rows.get(query_id)

@@ -70,7 +70,7 @@ def gold_changes(gold: Gold, fingerprint: str, mark: GoldMark | None) -> GoldCha
         return GoldChanges(queries=mark.queries)
     then, now = mark.judged, judged(gold)
     added = [query_id for query_id in now if query_id not in then]
-    removed = [query_id for query_id in then if query_id not in now and query_id not in gold.left_out]
+    removed = [query_id for query_id in then if query_id not in now]
     relabelled = [query_id for query_id, digest in now.items() if then.get(query_id, digest) != digest]
     return GoldChanges(
         queries=mark.queries,

@@ -223,7 +223,7 @@ class Queries(msgspec.Struct, frozen=True, kw_only=True):
 
     `scored` have a relevant document; `no_relevant` have none and are left out of relevance metrics; `missing` are in
     the gold and not in the run (worst value); `unjudged` are in the run and not in the gold (ignored). `new` are those
-    that the baseline lacks. `left_out` are private as a rule, not judged, and in none of the other numbers.
+    that the baseline lacks.
     """
 
     total: int
@@ -234,7 +234,6 @@ class Queries(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: int
     duplicates: int
     new: int
-    left_out: int = 0
 
 
 class SegmentValue(msgspec.Struct, frozen=True, kw_only=True):

@@ -244,25 +244,17 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
 
     `fingerprint` is a digest of the judgments, claims and weights among them, whatever the format; None until somebody
     asks for it (`fingerprint_of`).
-    `left_out` are those of the file that are not judged here: private ones, or the others of a `private` part.
     """
 
     samples: Mapping[str, Sample]
     name: str
     format: str
     fingerprint: str | None = None
-    left_out: Mapping[str, Sample] = {}
-    private: bool = False
-
-    @property
-    def all_samples(self) -> Mapping[str, Sample]:
-        """The queries of the whole file."""
-        return {**self.samples, **self.left_out} if self.left_out else self.samples
 
     @property
     def unweighted(self) -> list[Sample]:
-        """The queries of the whole file without a weight."""
-        return [sample for sample in self.all_samples.values() if sample.weight is None]
+        """The queries without a weight."""
+        return [sample for sample in self.samples.values() if sample.weight is None]
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):

@@ -131,6 +131,4 @@ def _with_removed(queries: QueryChanges, say: Spell) -> str:
 
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
-    if not ids:
-        return count_text(count, "private query", "private queries")
     return f"{count_text(count, 'query', 'queries')} ({listed(ids, MAX_LISTED, spell, count)})"
