@@ -34,12 +34,7 @@ from rankgate.statistics.calibration import (
     slope,
 )
 from rankgate.statistics.power import Sight
-from rankgate.statistics.prediction_powered import (
-    Labelled,
-    Stratum,
-    prediction_powered,
-    prediction_powered_change,
-)
+from rankgate.statistics.prediction_powered import Labelled, Stratum, prediction_powered
 from rankgate.statistics.saddlepoint import difference_interval
 from simulate_verdicts import percent, table
 
@@ -471,35 +466,21 @@ def pleased(chance: Chance, runs: int) -> None:
     please = [(lenient, drop, size) for drop, size in ((-0.05, 800), (0.0, 800), (0.05, 800), (0.1, 800), (0.1, 300))]
     displease = [(harsh, drop, size) for drop, size in ((0.0, 800), (0.0, 300), (-0.05, 800), (0.1, 800))]
     for other, drop, size in (*please, *displease):
-        for labels in (0, 20, 50):
-            seen, found, block = list[float](), Coverage(), 0
-            for i in range(runs):
-                old, known = drawn(chance, size), checked[i % 50]
-                pair = judged(chance, usual, old, rewritten(chance, old, 0.6, drop), other)
-                seen.append(float(pair.seen.mean()))
-                change = change_of(pair, known.slope)
-                if labels and (powered := prediction_powered_change(*changed_strata(chance, pair, labels))):
-                    change = Change(powered.value, powered.bounds())
-                calibrated = change.value is not None and counts(known)
-                block += calibrated and harmful(change.value or 0.0, change.ci)
-                found.add(change.ci, -drop)
-            name = f"true {0.0 - 100 * drop:+.0f} pp, judge {100 * np.mean(seen):+.1f}, N = {size}"
-            how = f"{labels} + {labels} labels of changed answers" if labels else "assumed alike"
-            rows.append([name, how, percent(block / runs), found.cell(), percent(found.above / runs)])
+        seen, found, block = list[float](), Coverage(), 0
+        for i in range(runs):
+            old, known = drawn(chance, size), checked[i % 50]
+            pair = judged(chance, usual, old, rewritten(chance, old, 0.6, drop), other)
+            seen.append(float(pair.seen.mean()))
+            change = change_of(pair, known.slope)
+            calibrated = change.value is not None and counts(known)
+            block += calibrated and harmful(change.value or 0.0, change.ci)
+            found.add(change.ci, -drop)
+        name = f"true {0.0 - 100 * drop:+.0f} pp, judge {100 * np.mean(seen):+.1f}, N = {size}"
+        rows.append([name, percent(block / runs), found.cell(), percent(found.above / runs)])
     print(
         "**A change that pleases or displeases the judge, 60 % of the answers changed (%; mean width in brackets)**\n"
     )
-    table(["", "how", "blocked", "interval holds the truth", "lies above it"], rows)
-
-
-def changed_strata(chance: Chance, pair: Pair, labels: int) -> tuple[Stratum, Stratum, int]:
-    """Changed answers whose verdict moved and did not, so many of each labelled, and how many did not change."""
-    strata = []
-    for name, moved in (("moved", True), ("unmoved", False)):
-        rows = chance.permutation(np.flatnonzero(pair.rewritten & ((pair.seen != 0) == moved)))
-        chosen, rest = np.split(rows, [min(labels, len(rows))])
-        strata.append(Stratum((name,), labelled(pair.true[chosen], pair.seen[chosen]), pair.seen[rest].tolist()))
-    return strata[0], strata[1], int((~pair.rewritten).sum())
+    table(["", "blocked", "interval holds the truth", "lies above it"], rows)
 
 
 def main() -> None:

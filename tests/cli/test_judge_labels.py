@@ -117,15 +117,6 @@ def test_segments_are_those_of_the_judged_gates(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_sample_of_what_changed(capsys: Capture) -> None:
-    told = words_of(capsys, "sample", "--changed", "--baseline", "base.jsonl", "-o", "c.jsonl")
-    assert told.endswith("left out: 40 unchanged\n")
-    assert "c.jsonl: 20 pairs of 20\n" in told
-    assert len(lines("c.jsonl")) == 40
-    assert "there is no baseline" in words_of(capsys, "sample", "--changed", "-o", "d.jsonl", code=2)
-
-
-@pytest.mark.usefixtures("judged")
 def test_what_cannot_be_sampled(capsys: Capture) -> None:
     assert "--n: '39' is not a number from 40" in words_of(capsys, "sample", "--n", "39", code=2)
     assert "makes a sheet of it" in words_of(capsys, "sample", "-o", "s.csv", code=2)

@@ -445,5 +445,3 @@ def test_a_value_in_people_s_units_says_so_and_what_of_it_counts() -> None:
     assert "The values of segments are the judge's own." in section(told, "Segments")
     alone = section(text(report(replace(made, value_raw=None)), replace(made, value_raw=None)), "The value")
     assert alone[1].startswith("That is the judge's own value; the change is in people's units, over the 80%")
-    labelled = text(report(made), replace(made, assumption="labelled"))
-    assert "That change is in people's units, by labels of what changed; the judge's own is −4.0 pp." in labelled

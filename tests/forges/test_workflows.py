@@ -19,7 +19,6 @@ from rankgate.forges.base_checkout import MAX_JUDGING, MAX_SECONDS
 from rankgate.forges.client import Client
 from rankgate.forges.workflows import job as pins
 from rankgate.forges.workflows.advice import to_do_on_github
-from rankgate.forges.workflows.drift import drift_text
 from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.installing import Service, Setup
 from rankgate.forges.workflows.job import ENVIRONMENT, Job, action_of, is_word, value
@@ -787,24 +786,6 @@ def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_
         assert (given["judge"], given["judge-key"]) == ("true", key)
         assert "with" in step(gate(judged=True), "queue", "Publish the verdict")
         assert text.count("secrets.") == 1
-
-
-@pytest.mark.parametrize(
-    "app",
-    [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")],
-)
-def test_the_weekly_look_at_the_judge_reads_alone(app: int | None) -> None:
-    """On no event of a pull request, so that the key reaches nothing that one could change."""
-    made = yaml.safe_load(drift_text(replace(JOB, judged=True, app=app, criteria=NASTY)))
-    assert set(triggers(made)) == {"schedule", "workflow_dispatch"}
-    job = made["jobs"]["drift"]
-    assert (made["permissions"], job["permissions"]) == ({}, {"contents": "read"})
-    assert job.get("environment") == (ENVIRONMENT if app else None)
-    asked = step(made, "drift", "Ask the judge again")
-    assert as_github_reads(asked["env"]["CRITERIA"]) == NASTY
-    assert asked["run"].splitlines()[-1] == 'rankgate judge drift --criteria="$CRITERIA"'
-    assert asked["env"]["RANKGATE_JUDGE_KEY"] == "${{ secrets.RANKGATE_JUDGE_KEY }}"
-    assert "CRITERIA" not in drift_text(replace(JOB, judged=True))
 
 
 def test_a_job_that_asks_the_judge_outlives_that() -> None:

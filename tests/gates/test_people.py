@@ -14,13 +14,11 @@ from tests.judge.calibrated import TODAY, calibrated, metric_found
 
 from rankgate.criteria import load_criteria
 from rankgate.gates.decide import decide, decide_drift
-from rankgate.gates.people import People, _keys, people_of
+from rankgate.gates.people import People, people_of
 from rankgate.gates.segments import with_hard_checks
-from rankgate.judge.sample import pair_key
-from rankgate.metrics.comparison import paired
-from rankgate.metrics.names import parse_metric
+from rankgate.judge.sample import answers_key
 from rankgate.model.answers import AnswerVerdicts, JudgeMark, JudgeState, Lack
-from rankgate.model.calibration import Calibration, LabelledChange, MetricCalibration, without_labels
+from rankgate.model.calibration import Calibration, MetricCalibration, without_labels
 from rankgate.model.report import GateResult
 from rankgate.model.values import Details, Evidence, Gold, MatchedQuery, ReasonKind, Sample, Scores, Verdict
 from rankgate.statistics.prediction_powered import Powered
@@ -144,85 +142,25 @@ def test_a_floor_of_the_labelled_run_needs_no_judge(
     assert result.ci == pytest.approx(powered.bounds())
 
 
-# Labels of what changed
-
-HARM = gate(METRIC, drop=0.03).model_copy(update={"evidence": Evidence.PROVEN_HARM})
-LIKE = metric_found(LABELLED, j=0.6, reach=0.1)
-
-
-def labelled(value: float, error: float, judge: float, pairs: int = COUNT) -> LabelledChange:
-    return LabelledChange(Powered(value, error, 0.5, 0.0, 0.0, 60, 58), judge, pairs)
-
-
-@pytest.mark.parametrize(
-    ("fell", "people_say", "evidence", "blocks", "assumption"),
-    [
-        pytest.param(-0.06, None, Evidence.PROVEN_HARM, True, "alike", id="as-the-judge-says"),
-        pytest.param(-0.06, 0.0, Evidence.PROVEN_HARM, False, "labelled", id="displeasing"),
-        pytest.param(0.14, -0.08, Evidence.PROVEN_HARM, True, "labelled", id="pleasing-and-worse"),
-        pytest.param(0.14, 0.05, Evidence.PROVEN_HARM, False, "labelled", id="pleasing-and-better"),
-        pytest.param(-0.06, 0.0, Evidence.PROVEN_SAFE, False, "labelled", id="proven-safe"),
-        pytest.param(0.14, -0.02, Evidence.PROVEN_SAFE, True, "labelled", id="not-proven-safe"),
-        pytest.param(-0.06, 0.0, Evidence.ESTIMATE, True, "alike", id="estimate-judges-what-the-judge-saw"),
-    ],
-)
-def test_labels_of_what_changed_stand_in_for_the_assumption(
-    fell: float, people_say: float | None, evidence: Evidence, assumption: str | None, *, blocks: bool
-) -> None:
-    moved = round(abs(fell) * COUNT)
-    changed = [0.0] * moved + [1.0] * (COUNT - moved)
-    sides = (changed, [1.0] * COUNT) if fell < 0 else ([1.0] * COUNT, changed)
-    made = gate(METRIC, drop=0.03).model_copy(update={"evidence": evidence})
-    change = None if people_say is None else labelled(people_say, 0.01, fell)
-    now, before = (scores(side, METRIC) for side in sides)
-    result = decide(made, now, before, people(LIKE)._replace(change=change))
-    assert (result.verdict is Verdict.FAIL, result.assumption) == (blocks, assumption)
-    if assumption == "labelled" and change:
-        assert result.delta == pytest.approx(people_say)
-        assert result.delta_raw == pytest.approx(fell)
-        assert result.delta_ci == pytest.approx(change.people.bounds())
-        assert (result.paired_value or 0) - (result.baseline or 0) == pytest.approx(people_say)
-    segment = decide(made, now, before, people(LIKE)._replace(change=change).of_segments)
+@pytest.mark.parametrize("evidence", Evidence)
+def test_a_drop_in_people_s_units_assumes_that_the_judge_errs_alike(evidence: Evidence) -> None:
+    """Under `estimate` the drop is as the judge saw it, and the value alone rests on that."""
+    drop = gate(METRIC, drop=0.03).model_copy(update={"evidence": evidence})
+    now, before = scores([0.0] * 12 + [1.0] * 188, METRIC), scores([1.0] * COUNT, METRIC)
+    known = people(metric_found(LABELLED, j=0.6, reach=0.1))
+    assert decide(drop, now, before, known).assumption == "alike"
+    segment = decide(drop, now, before, known.of_segments)
     assert segment.assumption == (None if evidence is Evidence.ESTIMATE else "alike")
-
-
-@given(
-    st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5]), min_size=2, max_size=50),
-    st.lists(st.sampled_from([-1.0, 0.0]), max_size=5),
-    st.floats(-0.5, 0.5),
-    st.floats(0.001, 0.1),
-)
-def test_answers_that_nobody_judged_count_beside_the_labels_as_they_are_filled(
-    own: list[float], gaps: list[float], people_say: float, error: float
-) -> None:
-    """The mean over all pairs, of which people tell that over the labelled ones: by hand, and no narrower."""
-    change = labelled(people_say, error, sum(own) / len(own), len(own))
-    every = [*own, *gaps]
-    pairs = paired(parse_metric(METRIC), [1 + each for each in every], [1.0] * len(every))
-    assert pairs is not None
-    found = people(LIKE)._replace(change=change).drop(HARM, pairs.compared())
-    assert found.delta == pytest.approx((len(own) * people_say + sum(gaps)) / len(every))
-    low, high = change.people.bounds()
-    assert found.ci == pytest.approx(
-        tuple(found.delta + (end - people_say) * len(own) / len(every) for end in (low, high))
-    )
-
-
-def test_noise_of_whole_runs_widens_labels_too() -> None:
-    change, sides = labelled(-0.05, 0.01, 0.0), (scores([1.0] * COUNT, METRIC), scores([1.0] * COUNT, METRIC))
-    known = people(LIKE)._replace(change=change)
-    quiet, noisy = (decide(HARM.model_copy(update={"noise": each}), *sides, known) for each in (0.0, 0.02))
-    assert (quiet.verdict, noisy.verdict) == (Verdict.FAIL, Verdict.WARN)
 
 
 # Which runs they are of
 
 
-def judged_run(values: list[float], texts: list[str], *, clusters: tuple[str, ...] = ()) -> Scores:
+def judged_run(values: list[float], texts: list[str]) -> Scores:
     """A run whose answers have these keys."""
     found = scores(values, METRIC)
     queries = zip(found.query_ids, texts, strict=True)
-    return replace(found, clusters=clusters, matched={query: answered(query, text) for query, text in queries})
+    return replace(found, matched={query: answered(query, text) for query, text in queries})
 
 
 def answered(query: str, key: str) -> MatchedQuery:
@@ -231,36 +169,24 @@ def answered(query: str, key: str) -> MatchedQuery:
     return MatchedQuery(query_id=query, **known, details=Details(verdicts=(said,)))
 
 
-OLD, NEW = ["a"] * COUNT, ["a"] * 100 + ["b"] * 100
-BEFORE, NOW = [1.0] * COUNT, [1.0] * 190 + [0.0] * 10
-MANY = tuple(f"c{n // 2}" for n in range(COUNT))
+KEYS = ["a"] * 100 + ["b"] * 100
 
 
 @pytest.mark.parametrize(
-    ("now", "before", "labelled_now"),
+    ("run", "itself"),
     [
-        pytest.param(judged_run(NOW, NEW), judged_run(BEFORE, OLD), True, id="the-pair"),
-        pytest.param(judged_run(NOW, [*NEW[:-1], "c"]), judged_run(BEFORE, OLD), False, id="another-answer"),
-        pytest.param(judged_run(NOW, NEW), judged_run(BEFORE, ["x", *OLD[1:]]), False, id="another-baseline"),
-        pytest.param(judged_run([*NOW[:-1], 1.0], NEW), judged_run(BEFORE, OLD), False, id="other-verdicts"),
-        pytest.param(judged_run(BEFORE, OLD), judged_run(NOW, NEW), False, id="the-other-way-round"),
-        pytest.param(judged_run(NOW, NEW), None, False, id="no-baseline"),
-        pytest.param(judged_run(NOW, NEW, clusters=MANY), judged_run(BEFORE, OLD), False, id="clusters"),
-        pytest.param(scores(NOW, METRIC), scores(BEFORE, METRIC), False, id="no-answers"),
+        pytest.param(judged_run([1.0] * COUNT, KEYS), True, id="the labelled run"),
+        pytest.param(judged_run([1.0] * COUNT, [*KEYS[:-1], "c"]), False, id="another answer"),
+        pytest.param(scores([1.0] * COUNT, METRIC), False, id="no answers"),
     ],
 )
-def test_labels_count_for_exactly_these_two_runs(
-    now: Scores, before: Scores | None, tmp_path: Path, *, labelled_now: bool
-) -> None:
+def test_the_floor_of_the_labelled_run_itself_needs_no_judge(run: Scores, tmp_path: Path, *, itself: bool) -> None:
     criteria = tmp_path / "ship-criteria.yaml"
     block = "judge: {endpoint: http://x.example/v1, model: m-1, structured: json_schema, calibration: {file: c.json}}"
     criteria.write_text(f"{block}\ngates: [{{name: faithfulness, regression_max: 0.03}}]\n")
-    keys = [{f"q{n}": text for n, text in enumerate(texts)} for texts in (NEW, OLD)]
-    changes = {pair_key(keys[0], keys[1]): {METRIC: labelled(0.0, 0.01, -0.05)}}
     useless = {METRIC: metric_found(LABELLED, j=0.05)}
-    calibrated(criteria, useless, tmp_path / "c.json", changes=changes, answers=pair_key(keys[0], {}))
-    found = people_of(load_criteria(str(criteria)), None, TODAY, now, before)[METRIC]
-    assert (found.change is not None) is labelled_now
-    itself = _keys(now) == keys[0]
+    answers = answers_key({f"q{n}": key for n, key in enumerate(KEYS)})
+    calibrated(criteria, useless, tmp_path / "c.json", answers=answers)
+    found = people_of(load_criteria(str(criteria)), None, TODAY, run)[METRIC]
     assert found.standing.floor is (JudgeState.CALIBRATED if itself else JudgeState.UNINFORMATIVE)
     assert found.standing.drop is JudgeState.UNINFORMATIVE

@@ -62,10 +62,10 @@ def checked(n: int, judge: tuple[str, ...], **people: tuple[str, ...]) -> Checke
 def design(*strata: tuple[Kind, str | None, int, int]) -> Design:
     """Strata of (kind, segment, first query, beyond the last)."""
     units = [
-        Stratum(kind, segment, 1, tuple(Unit(f"q{n}", (str(n),)) for n in range(start, end)))
+        Stratum(kind, segment, 1, tuple(Unit(f"q{n}", str(n)) for n in range(start, end)))
         for kind, segment, start, end in strata
     ]
-    return Design("", "judge", "model", "run.jsonl", None, tuple(units), {})
+    return Design("", "judge", "model", "run.jsonl", tuple(units), {})
 
 
 def values_of(answers: dict[str, Checked]) -> dict[str, float]:

@@ -49,9 +49,5 @@ def test_the_page_has_every_table_and_no_bar_is_missed() -> None:
     ]
     assert len(values) > 30
     assert min(float(value.split("(")[0]) for value in values) >= 92.5
-    labelled = [row.split("|")[1:-1] for row in section.splitlines() if "labels of changed answers" in row]
-    assert {row[0].split()[1] for row in labelled} == {"+5", "+0", "-5", "-10"}
-    assert min(float(row[3].split("(")[0]) for row in labelled) >= 92.5
-    assert max(float(row[2]) for row in labelled if row[0].startswith((" true +0", " true +5"))) <= 3.5
     [useless] = [row.split("|")[2:-1] for row in section.splitlines() if row.startswith("| 0.5 / 0.5 ")]
     assert all(float(cell) == 0 for cell in useless)

@@ -22,7 +22,6 @@ from rankgate.statistics.prediction_powered import (
     Stratum,
     merged,
     prediction_powered,
-    prediction_powered_change,
 )
 
 SHARES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.8, 1.0])
@@ -238,35 +237,3 @@ class TestMerging:
         rare = Stratum(("no",), [Labelled(0.0, 0.0)] * 9, [0.0] * 11)
         often = Stratum(("yes",), [Labelled(1.0, 1.0)] * 20, [1.0] * 960)
         assert powered(rare, often).value == pytest.approx(0.98, abs=1e-9)
-
-
-class TestChange:
-    def pairs(self, size: int, true: float, seen: float, rest: int = 100) -> Stratum:
-        values = [Labelled(true * (i % 2), seen) for i in range(size)]
-        return Stratum(("x",), values, [seen] * rest)
-
-    def test_unchanged_questions_count_as_zero(self) -> None:
-        found = prediction_powered_change(self.pairs(20, -1, -1), self.pairs(20, 0, 0), 760)
-        assert found is not None
-        assert found.value == pytest.approx(-0.5 * 120 / 1000)
-
-    @pytest.mark.parametrize(
-        ("moved", "unmoved", "rest", "known"),
-        [(20, 20, 50, True), (19, 40, 50, False), (40, 19, 50, False), (12, 7, 0, True), (0, 0, 0, False)],
-    )
-    def test_both_kinds_need_labels(self, moved: int, unmoved: int, rest: int, known: bool) -> None:  # noqa: FBT001
-        parts = self.pairs(moved, -1, -1, rest), self.pairs(unmoved, 0, 0, rest)
-        assert (prediction_powered_change(*parts, 500) is not None) is known
-
-    def test_where_only_verdicts_that_did_not_move_changed_the_drop_is_seen(self) -> None:
-        found = prediction_powered_change(self.pairs(30, 0, 1), self.pairs(30, -0.4, 0), 0)
-        assert found is not None
-        assert found.value == pytest.approx(-0.1)
-        assert found.bounds()[1] < 0
-
-    def test_labels_that_all_agree_leave_room_for_what_they_missed(self) -> None:
-        found = prediction_powered_change(self.pairs(20, 0, 0.5), self.pairs(20, 0, 0), 100)
-        assert found is not None
-        low, high = found.bounds()
-        assert low < -0.01
-        assert high > 0.01

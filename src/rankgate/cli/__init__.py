@@ -1,6 +1,6 @@
 """The command line: one table of commands, one module each, imported only when that command runs.
 
-Exit codes: 0 done (check: pass or warn), 1 the gate failed or the judge drifted, 2 problems. Never Python's own 1.
+Exit codes: 0 done (check: pass or warn), 1 the gate failed, 2 problems. Never Python's own 1.
 """
 
 from __future__ import annotations

@@ -22,8 +22,6 @@ from rankgate.errors import bad_input, redacted
 from rankgate.files.git import run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
-from rankgate.forges.workflows.drift import PATH as DRIFT
-from rankgate.forges.workflows.drift import drift_text
 from rankgate.forges.workflows.gate import PATH as GATE
 from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.gitlab import COMPONENT, PIPELINE, include_text, to_do_on_gitlab
@@ -44,7 +42,7 @@ from rankgate.readers.source import STDIN
 CRITERIA = "ship-criteria.yaml"
 ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
 _FIRST = "`rankgate gold draft DOCS -o draft.yaml` drafts a first one from your documents"
-_TEXTS = {GATE: gate_text, REPORT: report_text, DRIFT: drift_text}
+_TEXTS = {GATE: gate_text, REPORT: report_text}
 _HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
 _GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
 _MAX_FILES, _MAX_BYTES, _MAX_TOTAL = 3_000, 5_000_000, 50_000_000  # of what is read of the repository
@@ -76,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--judge-endpoint", metavar="URL", help=endpoint)
     to = f"where the criteria go (default: {CRITERIA}); without --gold, where they are"
     options.add_argument("--to", metavar="FILE", help=to)
-    github = "write both workflows, also the one for forks, and with a judge one that looks weekly whether it drifts"
+    github = "write both workflows, also the one for forks"
     options.add_argument("--github", action="store_true", help=github)
     gitlab = f"write the job for GitLab CI, {COMPONENT}, and {PIPELINE} with it where there is none"
     options.add_argument("--gitlab", action="store_true", help=gitlab)
@@ -99,7 +97,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input(f"init writes paths into the criteria; {named}; {_FIRST}")
     judge = _judge_block(arguments)
     job = _job(arguments) if workflows or arguments.gitlab else None
-    workflows += [DRIFT] if arguments.github and job and job.judged else []
     for path in (*([arguments.to or CRITERIA] if gold else []), *workflows, *([COMPONENT] * arguments.gitlab)):
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)

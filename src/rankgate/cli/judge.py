@@ -17,7 +17,6 @@ from rankgate.base_ref.judge import ToJudge, judging_at
 from rankgate.baselines.stores import store_for, store_in
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, refuse_two_stdins
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
-from rankgate.cli.judge_checks import CHECKS, add_checks
 from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
 from rankgate.cli.judge_labels import add_actions, run_action
 from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
@@ -85,8 +84,6 @@ def parser() -> argparse.ArgumentParser:
         "rankgate judge sample                        # let people check the judge; see `judge sample --help`",
         "rankgate judge label sample.jsonl --by ana",
         "rankgate judge calibrate sample.jsonl        # then gates may count on it",
-        "rankgate judge drift                         # does the judge still say what it said?",
-        "rankgate judge compare run.verdicts.jsonl new.verdicts.jsonl",
     )
     add_criteria(options)
     add_gold(options)
@@ -114,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
     output = "the verdicts on both runs, for check (default: beside the run, run.verdicts.jsonl for run.jsonl)"
     options.add_argument("-o", "--output", metavar="FILE", help=output)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    add_checks(add_actions(options, DESCRIPTION))
+    add_actions(options, DESCRIPTION)
     return options
 
 
@@ -124,8 +121,7 @@ def run(arguments: argparse.Namespace, endpoint: Endpoint | None = None) -> int:
     `endpoint` is asked in place of the one that the criteria name, which the judge's identity goes by.
     """
     if arguments.action:
-        actions = {**CHECKS, "calibrate": calibrate}
-        return actions.get(arguments.action, run_action)(arguments)
+        return (calibrate if arguments.action == "calibrate" else run_action)(arguments)
     refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline")))
     if arguments.untrusted_run and not arguments.store:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")

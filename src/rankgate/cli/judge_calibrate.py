@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from rankgate.cli.judge_labels import Judged, judged_of, segments_by_query
 from rankgate.cli.options import today
 from rankgate.cli.output import as_json, say
-from rankgate.errors import RankgateError, bad_input, redacted, shown
+from rankgate.errors import bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
 from rankgate.judge.calibrate import (
@@ -27,40 +27,33 @@ from rankgate.judge.calibrate import (
     agreement,
     disagreements,
     metric_calibration,
-    movement,
     segment_calibrations,
     support_of,
     words_of_people,
 )
-from rankgate.judge.calibration import read_calibration
-from rankgate.judge.job import Answers
 from rankgate.judge.label_files import Label, Labels, Place
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
-from rankgate.judge.sample import WANTS, Design, Item, Kind, item_of, pair_key
+from rankgate.judge.sample import WANTS, Design, Item, Kind, answers_key, item_of
 from rankgate.model.answers import NO_VERDICT, JudgeMark, Standing
-from rankgate.model.calibration import Calibration, LabelledChange, MetricCalibration
+from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.reasons import labels_text
 from rankgate.model.values import Unit
-from rankgate.model.wording import count_text, delta_text, interval_text, value_text
+from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.renderers.blocks import Block, Pairs, Table
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.phrases import LONGEST, NOTHING
-from rankgate.statistics.prediction_powered import MIN_CHANGED, Powered
+from rankgate.statistics.prediction_powered import Powered
 
 DESCRIPTION = """\
 Say what people's labels make of the judge, metric by metric, and write it for gates: name the file as
 `calibration` in the criteria's judge block. Reads the sample with its design, the labels of one or more
-people (default: sample.labels.jsonl), and the verdicts on the run that was labelled. Asks no model. Of a
-sample of what changed it says whether the change pleases the judge more than people, and adds to the file
-what people found of it: gates that compare these two runs go by that.
+people (default: sample.labels.jsonl), and the verdicts on the run that was labelled. Asks no model.
 
 examples:
   rankgate judge calibrate judge/sample.jsonl
-  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.jsonl -o judge/calibration.json
-  rankgate judge calibrate judge/changed.jsonl --baseline baseline/"""
+  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.jsonl -o judge/calibration.json"""
 _SHOWN = 5  # disagreements
-_DIRECTIONS = {metric.name: metric.direction for metric in METRICS}
 _LEGEND = Pairs(
     [
         ("labelled", "answers that count, and of these those with the verdict that fewer have"),
@@ -92,14 +85,13 @@ def calibrate(arguments: argparse.Namespace) -> int:
     items = label_files.read_sample(path)
     design = label_files.read_design(label_files.design_beside(path), items)
     labels = _labels(arguments.labels or [f"{path.removesuffix('.jsonl')}.labels.jsonl"], items)
-    found = judged_of(arguments, paired=design.baseline is not None, beside=verdicts_beside(path))
+    found = judged_of(arguments, beside=verdicts_beside(path))
     words = words_of_people(items, labels, {name for name, each in found.gold.samples.items() if each.no_answer})
     if not words:
         raise bad_input("nobody has labelled all of an answer yet; go on with `rankgate judge label`", file=path)
-    runs = [found.run, *([found.before] if found.before else [])]
-    sides = [_side(found, run, n, design, items, words, path) for n, run in enumerate(runs)]
+    side = _side(found, design, items, words, path)
     people, agreed = sorted({by for each in words.values() for by in each}), agreement(words.values())
-    differing = disagreements(each for side in sides for each in side.checked.values())
+    differing = disagreements(side.checked.values())
     who = f"{len(words):,} of {count_text(len(items), 'answer')} labelled by {', '.join(people)}"
     who += "" if agreed is None else f", who agree with kappa {agreed:.2f}"
     lines: list[Block] = [f"judge {found.judge.short} ({found.judge.model}) on {redacted(found.run.run)}: {who}"]
@@ -107,34 +99,17 @@ def calibrate(arguments: argparse.Namespace) -> int:
     named = found.criteria.judge and found.criteria.judge.calibration
     output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
     _refuse_others(output)
-    known, pair = None, pair_key(sides[0].keys, sides[1].keys if found.before else {})
-    with suppress(RankgateError):  # what cannot be read is written again
-        known = read_calibration(named.file if named else output)
-    known = known if known and known.judge == found.judge.id else None
-    if found.before:
-        changes = _changes(design, sides)
-        lines += _change_lines(changes)
-        whole["changes"] = [
-            {"metric": name, **asdict(each), "people": each.people.value, "ci": each.people.bounds()}
-            for name, each in changes.items()
-        ]
-        calibration = replace(known, changes={**known.changes, pair: changes}) if known and changes else None
-    else:
-        calibration = _calibration(found, design, sides[0], people, agreed)
-        calibration = replace(calibration, answers=pair, changes=known.changes if known else {})
-        standings = {name: calibration.standing(JudgeMark(found.judge.id, ""), name) for name in calibration.metrics}
-        lines += _metric_lines(calibration, standings)
-        whole["labels_needed"] = {name: each.labels_needed() for name, each in standings.items()}
-    if calibration:
-        written = msgspec.to_builtins(calibration)
-        text = json.dumps(written, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-        write_atomic(output, f"{text}\n".encode())
-        lines.append(f"written: {redacted(output)}")
-        whole |= {"output": redacted(output), "calibration": written}
-        if named is None:
-            lines.append("Gates count on it once the criteria name it: judge: {calibration: {file: …}}")
-    elif whole["changes"]:
-        lines.append(f"Not written: {redacted(output)} has no calibration of this judge, by a sample of all answers")
+    calibration = _calibration(found, design, side, people, agreed)
+    standings = {name: calibration.standing(JudgeMark(found.judge.id, ""), name) for name in calibration.metrics}
+    lines += _metric_lines(calibration, standings)
+    whole["labels_needed"] = {name: each.labels_needed() for name, each in standings.items()}
+    written = msgspec.to_builtins(calibration)
+    text = json.dumps(written, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    write_atomic(output, f"{text}\n".encode())
+    lines.append(f"written: {redacted(output)}")
+    whole |= {"output": redacted(output), "calibration": written}
+    if named is None:
+        lines.append("Gates count on it once the criteria name it: judge: {calibration: {file: …}}")
     if left := len(items) - len(words):
         lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
     whole["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
@@ -177,28 +152,20 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
     return found
 
 
-def _side(
-    found: Judged,
-    run: Answers,
-    number: int,
-    design: Design,
-    items: Sequence[Item],
-    words: Mapping[str, People],
-    path: str,
-) -> _Side:
-    """What is known of a run of the sample's: of the one that was drawn from (number 0), or of its baseline.
+def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[str, People], path: str) -> _Side:
+    """What is known of the run.
 
     Raises:
         RankgateError: it is another run than was labelled, no label is of some kind, or the judge was not asked.
     """
     judge, block, samples = found.judge, found.criteria.judge, found.gold.samples
-    answers, of_key = {each.query_id: each for each in run.answers}, {each.key: each for each in items}
-    drawn = [(unit.query_id, unit.keys[number] or "") for each in design.strata for unit in each.units]
+    answers, of_key = {each.query_id: each for each in found.run.answers}, {each.key: each for each in items}
+    drawn = [(unit.query_id, unit.key) for each in design.strata for unit in each.units]
     for query, key in drawn:
         item = of_key.get(key)
         if query not in answers or (item and item_of(answers[query]) != replace(item, claims=())):
             text = f"has another answer to {shown(query)} than was labelled; name the run that was: "
-            raise bad_input(text + shown(design.baseline if number else design.run), file=run.run, key="answer")
+            raise bad_input(text + shown(design.run), file=found.run.run, key="answer")
     repeats = range(block.repeats if block else 1)
     verdicts = {
         query: tuple(judged(answer, judge, WANTS, found.known, repeat) for repeat in repeats)
@@ -208,7 +175,7 @@ def _side(
     if lacking:
         text = f"judge {judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
         command = "rankgate judge --metric faithfulness --metric answered_rate"
-        raise bad_input(f"{text}; `{command}` with this run as --run or --baseline asks it", file=run.run)
+        raise bad_input(f"{text}; `{command}` with this run as --run asks it", file=found.run.run)
     support = {key: support_of(of_key[key], judge, found.known) for _, key in drawn if key in words}
     if unasked := sum(each == NO_VERDICT for each in support.values()):
         text = f"judge {judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
@@ -246,6 +213,7 @@ def _calibration(
         model=found.judge.model,
         date=today(),
         run=redacted(found.run.run),
+        answers=answers_key(side.keys),
         people=tuple(people),
         agreement=agreed,
         metrics={metric.name: of for metric, of in each.items() if of},
@@ -275,45 +243,15 @@ def _row(name: str, found: MetricCalibration) -> tuple[str, ...]:
     ]
     by_people = by_judge = NOTHING
     if found.value:
-        by_people = _with_interval(found.value, value_text)
+        by_people = _with_interval(found.value)
         by_judge = value_text(math.fsum(found.values.values()) / len(found.values), Unit.SHARE)
     kappa = NOTHING if found.kappa is None else f"{found.kappa:.2f}"
     return (name, f"{found.labels:,} ({found.rarer:,})", *rates, kappa, by_people, by_judge)
 
 
-def _changes(design: Design, sides: Sequence[_Side]) -> dict[str, LabelledChange]:
-    known, empty = [each.checked for each in sides], [each.empty for each in sides]
-    found = {
-        metric.name: movement(metric, design, known, [each.values[metric.name] for each in sides], empty)
-        for metric in METRICS
-    }
-    return {name: each for name, each in found.items() if each}
-
-
-def _change_lines(changes: Mapping[str, LabelledChange]) -> Iterator[Block]:
-    if not changes:
-        yield f"{MIN_CHANGED} labelled pairs are needed of those whose verdict moved, and as many of the others"
-        return
-    rows = [
-        (name, f"{each.people.n:,}", _with_interval(each.people, delta_text), delta_text(each.judge, Unit.SHARE))
-        for name, each in changes.items()
-    ]
-    yield Table(rows=[("metric", "pairs", "change by people", "by the judge"), *rows])
-    for name, each in changes.items():
-        (low, high), sign = each.people.bounds(), _DIRECTIONS[name].sign
-        if low <= each.judge <= high:
-            text = "the judge's change lies within what people may find"
-        elif each.judge * sign >= 0 and each.judge * sign > each.people.value * sign:
-            text = "the change pleases the judge more than people; do not rely on the judge here"
-        else:
-            text = "the judge sees another change than people do, as a judge does that sees a part of a difference"
-        yield f"{name}: {text}"
-
-
-def _with_interval(found: Powered, spell: Callable[[float, Unit], str]) -> str:
-    change = spell is delta_text
-    low, high = (min(max(bound, -1.0 if change else 0.0), 1.0) for bound in (found.bounds()))
-    return f"{spell(found.value, Unit.SHARE)} (95%: {interval_text((low, high), Unit.SHARE, change=change)})"
+def _with_interval(found: Powered) -> str:
+    low, high = (min(max(bound, 0.0), 1.0) for bound in found.bounds())
+    return f"{value_text(found.value, Unit.SHARE)} (95%: {interval_text((low, high), Unit.SHARE)})"
 
 
 def _disagreement_lines(found: Sequence[Disagreement]) -> Iterator[Block]:

@@ -33,13 +33,12 @@ from rankgate.readers.base import whole_number
 
 _SAMPLE = """\
 Draw answers that people label to check the judge: by hash, about as many with an unsupported claim as
-without, in each segment of the judged gates, or of the pairs that changed since the baseline those whose
-verdict moved and did not. The sample shows no verdict, and its order and texts give none away. How it was
-drawn is written beside it, to sample.design.json: keep both, and let nobody who labels read the second.
+without, in each segment of the judged gates. The sample shows no verdict, and its order and texts give none
+away. How it was drawn is written beside it, to sample.design.json: keep both, and let nobody who labels read
+the second.
 
 examples:
-  rankgate judge sample -o judge/sample.jsonl
-  rankgate judge sample --changed --baseline baseline/ -o judge/changed.jsonl"""
+  rankgate judge sample -o judge/sample.jsonl"""
 _LABEL = """\
 Label a sample: at the terminal, or in a sheet that is written and read again. Each label is on the disk
 before the next question, and the same command goes on. Nobody is shown what others said; two people may
@@ -51,11 +50,9 @@ examples:
   rankgate judge label sample.jsonl --by ben --import ben.csv"""
 
 
-def add_actions(
-    options: argparse.ArgumentParser, calibration: str
-) -> argparse._SubParsersAction[argparse.ArgumentParser]:
+def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     """The sub-commands; what both they and the command take may stand before or after their name."""
-    about = "sample, label, calibrate, drift, compare: is the judge right?"
+    about = "sample, label, calibrate: is the judge right?"
     actions = options.add_subparsers(dest="action", metavar="ACTION", help=about)
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     sample = add("sample", description=_SAMPLE, argument_default=argparse.SUPPRESS)
@@ -64,15 +61,14 @@ def add_actions(
         add_criteria(each)
         add_gold(each)
         add_run(each)
-        each.add_argument("--baseline", metavar="SPEC", help="of pairs that changed (default: inputs.baseline)")
+        each.add_argument("--baseline", metavar="SPEC", help="whose verdicts count too (default: inputs.baseline)")
         each.add_argument("--verdicts", metavar="FILE", default=None, help="default: those beside the run")
     calibrate.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
     calibrate.add_argument("labels", metavar="LABELS", nargs="*", default=[], help="default: sample.labels.jsonl")
     where = "default: that of the criteria, or calibration.json beside the sample"
     calibrate.add_argument("-o", "--output", metavar="FILE", help=where)
     calibrate.add_argument("--format", choices=["terminal", "json"], help="what to print")
-    sample.add_argument("--n", metavar="N", default="200", help=f"answers or pairs, from {LEAST} (default: 200)")
-    sample.add_argument("--changed", action="store_true", default=False, help="pairs that changed since the baseline")
+    sample.add_argument("--n", metavar="N", default="200", help=f"answers, from {LEAST} (default: 200)")
     output = "the sample (default: sample.jsonl), with its design beside it"
     sample.add_argument("-o", "--output", metavar="FILE", help=output)
     label = add("label", description=_LABEL, argument_default=argparse.SUPPRESS)
@@ -80,7 +76,6 @@ def add_actions(
     label.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
     label.add_argument("-o", "--output", metavar="FILE", help="the labels (default: sample.labels.jsonl)")
     add_label_options(label)
-    return actions
 
 
 def run_action(arguments: argparse.Namespace) -> int:
@@ -90,12 +85,11 @@ def run_action(arguments: argparse.Namespace) -> int:
 
 
 class Judged(NamedTuple):
-    """A run, and where pairs are meant its baseline, with the verdicts of the judge that has most of them."""
+    """A run with the verdicts of the judge that has most of them."""
 
     criteria: Criteria
     gold: Gold
     run: Answers
-    before: Answers | None
     judge: Judge
     known: dict[Slot, Record]
 
@@ -115,19 +109,15 @@ def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold,
     return criteria, block, gold_of(files[0], criteria), inputs
 
 
-def judged_of(arguments: argparse.Namespace, *, paired: bool, beside: str | None = None) -> Judged:
+def judged_of(arguments: argparse.Namespace, *, beside: str | None = None) -> Judged:
     """What the options name; `beside` is a further file of verdicts, if it is there."""
     criteria, block, gold, inputs = named_by(arguments)
     candidate, *stored, _ = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
     require_answers(run)
-    accepted = stored[0](needs=NEEDS) if paired else None
-    before = read_answers(accepted, gold, WANTS, block.depth) if accepted else None
-    if paired and before is None:
-        raise bad_input("there is no baseline to compare with; name one with --baseline", key="--baseline")
     named, known = known_verdicts(inputs, criteria, *stored)
     own = read_verdicts(beside) if beside and Path(beside).exists() else {}
-    return Judged(criteria, gold, run, before, judge_with_verdicts(block, named, known), {**own, **known})
+    return Judged(criteria, gold, run, judge_with_verdicts(block, named, known), {**own, **known})
 
 
 def _sample(arguments: argparse.Namespace) -> Iterator[str]:
@@ -136,8 +126,8 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
         raise bad_input(f"{arguments.n!r} is not a number from {LEAST}; fewer would say too little", key="--n")
     if not output.endswith(".jsonl"):
         raise bad_input("a sample is .jsonl; `judge label --export FILE.csv` makes a sheet of it", file=output)
-    found = judged_of(arguments, paired=arguments.changed)
-    run, before = found.run, found.before
+    found = judged_of(arguments)
+    run = found.run
     items, design = draw(
         run.answers,
         found.judge,
@@ -145,7 +135,6 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
         number=number,
         run=redacted(run.run),
         segments=segments_by_query(found.gold, found.criteria),
-        baseline=(redacted(before.run), before.answers) if before else None,
     )
     left = ", ".join(f"{count:,} {kind.value}" for kind, count in design.left.items())
     if not items:
@@ -157,7 +146,7 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
             raise bad_input("is of another sample, which may have labels; name another file", file=path)
     for path, content in written.items():
         write_atomic(path, content)
-    units = count_text(sum(stratum.sampled for stratum in design.strata), "pair" if before else "answer")
+    units = count_text(sum(stratum.sampled for stratum in design.strata), "answer")
     yield f"{redacted(output)}: {units} of {sum(len(stratum.units) for stratum in design.strata):,}"
     yield f"{redacted(beside)}: how they were drawn; not for those who label"
     if left:

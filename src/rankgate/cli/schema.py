@@ -20,8 +20,7 @@ from rankgate.diagnosis.misses import Misses, QueryExplained
 from rankgate.gates.acceptance import GateChange
 from rankgate.gates.explain import GateExplained
 from rankgate.gates.noise import Noise
-from rankgate.judge.drift import Drift
-from rankgate.model.answers import JudgeMark, UnjudgedKind
+from rankgate.model.answers import UnjudgedKind
 from rankgate.model.calibration import Calibration
 from rankgate.model.report import JudgedValue, Movement, ReportFile
 from rankgate.model.values import Direction, Distribution, Interval, Unit, Verdict
@@ -48,16 +47,9 @@ _OUTCOME: Shape = {"run": _OF_RUN, "baseline?": _OF_RUN, "anchor?": _OF_RUN, **_
 _OUTCOME |= {"verdicts": str, "failed": _KINDS, "stopped": (_STOPPED, None)}
 _JUDGE: Shape = {"judge": {"id": str, "model": str, "structured": str, "tried": bool}, "metrics": _TEXTS}
 _JUDGE |= {"needs": _TEXTS, "plan": {"*": _PLAN}, "outcome": (_OUTCOME, None)}
-_DRIFT: Shape = {"judge": JudgeMark, "plan": _SPENT, "verdict?": Literal["drifted", "not_seen", "not_judged"]}
-_DRIFT |= {"drift?": Drift, "calls?": int, "tokens?": int}
-_EACH = dict.fromkeys(("equal", "a", "b", "change"), float)
-_CLAIM, _NAMED = dict.fromkeys(("query_id", "about", "claim", "a", "b"), str), {"judge": str, "model": str}
-_COMPARED: Shape = {"a": _NAMED, "b": _NAMED, "answers": int, "left": int, "claims": int, "kappa": _FLOAT}
-_COMPARED |= {"metrics": [{"metric": str, "unit": Unit, "answers": int, **_EACH, "ci": _CI}], "disagreements": [_CLAIM]}
-_MOVED = {"metric": str, "people": float, "judge": float, "pairs": int, "ci": tuple[float, float]}
 _DIFFERING = {"item": str, "n": int, "people": dict[str, str], "judge": str, "passage": str}
-_CALIBRATED: Shape = {"answers": int, "labelled": int, "changes?": [_MOVED], "labels_needed?": dict[str, int | None]}
-_CALIBRATED |= {"output?": str, "calibration?": Calibration, "disagreements": [_DIFFERING]}
+_CALIBRATED: Shape = {"answers": int, "labelled": int, "labels_needed": dict[str, int | None]}
+_CALIBRATED |= {"output": str, "calibration": Calibration, "disagreements": [_DIFFERING]}
 _ACCEPTED = {"id": str, "added": bool, "accepted": bool, "record": Record, "changes": list[GateChange]}
 # What each command prints by `--format json`.
 OUTPUTS: dict[str, Any] = {
@@ -72,8 +64,6 @@ OUTPUTS: dict[str, Any] = {
     "noise": {"metrics": dict[str, Noise | None], "runs": [{"path": str, "missing": int}], "queries": int},
     "metrics": [_METRIC],
     "judge": _JUDGE,
-    "judge-drift": _DRIFT,
-    "judge-compare": _COMPARED,
     "judge-calibrate": _CALIBRATED,
     "baseline-accept": _ACCEPTED,
     "baseline-record": _ACCEPTED,

@@ -64,7 +64,7 @@ def judge_runs(
     if Need.VERDICTS in plan.needs:
         from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
-        people = people_of(criteria, sides[0].run.judge, today, sides[0].scores, before)
+        people = people_of(criteria, sides[0].run.judge, today, sides[0].scores)
     results = judge_all(criteria, gold, sides[0].scores, before, since, awaits, people)
     if mark := sides[0].run.judge:
         from rankgate.diagnosis.answers import with_judge  # noqa: PLC0415 -- paid only where answers are judged

@@ -1,30 +1,28 @@
 """Judged values in people's units, and what a gate may do by them: as far as people have checked the judge.
 
 A floor is judged by value(run) = value(labelled run) + change since / J, a drop by change / J, where J is the part of a
-true difference that the judge sees, if it errs alike on both sides. Of two runs whose changed answers people have
-labelled, PPI++ tells the change itself. `estimate` judges the drop as the judge saw it. A change may please the judge
-more than people, so no floor counts a gain since the labelled run, nor what might be one.
+true difference that the judge sees, if it errs alike on both sides. `estimate` judges the drop as the judge saw it. A
+change may please the judge more than people, so no floor counts a gain since the labelled run, nor what might be one.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import astuple, replace
 
 from rankgate.criteria import Criteria, Gate
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.identity import judges_of
-from rankgate.judge.sample import pair_key
+from rankgate.judge.sample import answers_key
 from rankgate.metrics.answers import JudgedMetric
-from rankgate.metrics.base import Metric, widest_change
-from rankgate.metrics.comparison import Comparison, Pairs, paired, paired_scores, with_noise
+from rankgate.metrics.base import Metric
+from rankgate.metrics.comparison import Comparison, paired
 from rankgate.metrics.estimates import Estimate
-from rankgate.model.answers import LABELLED, Assumption, JudgeMark, JudgeState, Lack, Standing
-from rankgate.model.calibration import LabelledChange, MetricCalibration, without_labels
-from rankgate.model.values import TOLERANCE, Direction, Evidence, ReasonKind, Scores
+from rankgate.model.answers import LABELLED, JudgeMark, JudgeState, Lack, Standing
+from rankgate.model.calibration import MetricCalibration, without_labels
+from rankgate.model.values import Direction, Evidence, ReasonKind, Scores
 from rankgate.readers.dates import days_between
 from rankgate.statistics.calibration import Change, Measured, anchored, people_change
 
@@ -41,12 +39,11 @@ class Floor(NamedTuple):
 class People(NamedTuple):
     """What people found of the judge in one metric; without a calibration nothing is converted.
 
-    `change` is what labels say of the change since the baseline; `itself` tells that the run is the labelled one.
+    `itself` tells that the run is the labelled one.
     """
 
     standing: Standing
     calibration: MetricCalibration | None = None
-    change: LabelledChange | None = None
     itself: bool = False
 
     def counts(self, kind: ReasonKind) -> bool:
@@ -79,17 +76,16 @@ class People(NamedTuple):
         """The pairs in people's units; `moved` is by how much the run's value is another in these."""
         value, change = pairs.value + moved, None
         if self.assumes(gate):
-            alike = people_change(pairs.delta, pairs.ci or (None, None), self._slope)
-            change = _labelled(gate, self.change, pairs, self.standing.sees) if self.change else alike
+            change = people_change(pairs.delta, pairs.ci or (None, None), self._slope)
         if change is None or change.value is None:
             return replace(pairs, value=value, baseline=pairs.baseline + moved) if moved else pairs
         return replace(pairs, value=value, baseline=value - change.value, ci=pairs.ci and change.ci)
 
-    def assumes(self, gate: Gate, *, value: bool = False) -> Assumption | None:
+    def assumes(self, gate: Gate, *, value: bool = False) -> Literal["alike"] | None:
         """What a drop in people's units rests on, or else the `value`; None where both are as the judge saw them."""
         if self.standing.drop is not JudgeState.CALIBRATED or gate.evidence is Evidence.ESTIMATE:
             return "alike" if value and not self.itself else None
-        return "labelled" if self.change else "alike"
+        return "alike"
 
     @property
     def _slope(self) -> Measured | None:
@@ -100,15 +96,11 @@ class People(NamedTuple):
         """The same for segments, whose floors warn at most: nobody has drawn labels for each of them."""
         lack = self.standing.lack or Lack.SEGMENT
         advisory = replace(self.standing, floor=JudgeState.UNCALIBRATED, lack=lack)
-        return self._replace(standing=advisory, change=None)
+        return self._replace(standing=advisory)
 
 
 def people_of(
-    criteria: Criteria,
-    judge: JudgeMark | None,
-    today: str,
-    candidate: Scores | None = None,
-    baseline: Scores | None = None,
+    criteria: Criteria, judge: JudgeMark | None, today: str, candidate: Scores | None = None
 ) -> dict[str, People]:
     """What people found of the judge, by judged metric; where none gave a verdict, of any that the criteria may mean.
 
@@ -128,8 +120,7 @@ def people_of(
     metrics = {metric.name: metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)}
     if calibration is None:
         return {name: People(without_labels(Lack.FILE if name in LABELLED else Lack.METRIC)) for name in metrics}
-    keys = [_keys(each) if each else {} for each in (candidate, baseline)]
-    itself, changes = pair_key(keys[0], {}) == calibration.answers, calibration.changes.get(pair_key(*keys), {})
+    itself = answers_key(_keys(candidate) if candidate else {}) == calibration.answers
     found: dict[str, People] = {}
     for name, metric in metrics.items():
         standing = calibration.standing(mark, name, aged)
@@ -138,8 +129,7 @@ def people_of(
             standing = replace(standing, floor=JudgeState.UNCALIBRATED, lack=Lack.QUERIES)
         if itself and standing.floor is JudgeState.UNINFORMATIVE:
             standing = replace(standing, floor=JudgeState.CALIBRATED)
-        pairs = paired_scores(metric, candidate, baseline) if candidate and baseline and name in changes else None
-        found[name] = People(standing, known, _of_pairs(changes[name], pairs) if pairs else None, itself)
+        found[name] = People(standing, known, itself)
     return found
 
 
@@ -148,21 +138,6 @@ def _keys(run: Scores) -> dict[str, str]:
     details = ((query_id, query.details) for query_id, query in run.matched.items())
     verdicts = ((query_id, each.verdicts[0]) for query_id, each in details if each and each.verdicts)
     return {query_id: each.key for query_id, each in verdicts if each.key}
-
-
-def _of_pairs(change: LabelledChange, pairs: Pairs) -> LabelledChange | None:
-    """The change if the judge says of these pairs what it said when they were labelled; PPI++ knows no clusters."""
-    same = len(pairs.new) == change.pairs and abs(math.fsum(pairs.changes) / change.pairs - change.judge) <= TOLERANCE
-    return change if same and not pairs.clusters else None
-
-
-def _labelled(gate: Gate, known: LabelledChange, pairs: Comparison, slope: float) -> Change:
-    """The change by people's labels; pairs beyond the labelled ones, which a gap was filled for, count as they are."""
-    share = known.pairs / pairs.n_pairs
-    value = share * (known.people.value - known.judge) + pairs.delta
-    low, high = (value + share * (bound - known.people.value) for bound in known.people.bounds(gate.confidence))
-    noise, widest = gate.noise / slope, widest_change(gate.metric)
-    return Change(value, with_noise(value, (low, high), noise, gate.confidence, widest))
 
 
 def _labelled_alike(labelled: Mapping[str, float], candidate: Scores, metric: Metric) -> bool:

@@ -172,7 +172,7 @@ def _judged(
     if Need.VERDICTS in plan.needs:
         from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
-        people = people_of(criteria, by[0], by[1], candidate, baseline)
+        people = people_of(criteria, by[0], by[1], candidate)
     return judge_all(criteria, gold, candidate, baseline, people=people)
 
 

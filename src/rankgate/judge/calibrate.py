@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ from rankgate.model.answers import (
     Unjudged,
     Want,
 )
-from rankgate.model.calibration import LabelledChange, MetricCalibration
+from rankgate.model.calibration import MetricCalibration
 from rankgate.statistics.calibration import Quality, kappa, quality
 from rankgate.statistics.prediction_powered import (
     MIN_LABELS,
@@ -39,7 +39,6 @@ from rankgate.statistics.prediction_powered import (
     Powered,
     Stratum,
     prediction_powered,
-    prediction_powered_change,
 )
 
 METRICS: tuple[JudgedMetric, ...] = (Faithfulness(), UnfaithfulRate(), AnsweredRate(), AbstainedRate())
@@ -225,36 +224,3 @@ def _weights(design: Design, checked: Collection[str]) -> dict[str, float]:
             for query in labelled:
                 found[query] = len(each) / len(labelled) * sum(map(len, strata)) / reached
     return found
-
-
-def movement(
-    metric: JudgedMetric,
-    design: Design,
-    checked: Sequence[Mapping[str, Checked]],
-    values: Sequence[Mapping[str, float]],
-    empty: Sequence[Collection[str]],
-) -> LabelledChange | None:
-    """How a metric changed since the baseline, by pairs; each argument is of the run and then of the baseline.
-
-    None where fewer than 20 pairs of those whose verdict moved, or of those where it did not, are labelled.
-    """
-    both = {query: now - values[1][query] for query, now in sorted(values[0].items()) if query in values[1]}
-    drawn = {unit.query_id: each.kind for each in design.strata for unit in each.units}
-    both = {query: change for query, change in both.items() if query in drawn or not change}
-    changed: list[Stratum] = []
-    for kind in (Kind.MOVED, Kind.SAME):
-        labelled, rest = list[Labelled](), list[float]()
-        for query in (query for query, own in drawn.items() if own is kind and query in both):
-            sides = list(zip(checked, values, empty, strict=True))
-            if not all(query in known or query in blank for known, _, blank in sides):
-                rest.append(both[query])
-                continue
-            now, before = (
-                own[query] if query in blank else metric.mean(known[query].people.values())
-                for known, own, blank in sides
-            )
-            if now is not None and before is not None:
-                labelled.append(Labelled(now - before, both[query]))
-        changed.append(Stratum((kind.value,), labelled, rest))
-    found = prediction_powered_change(changed[0], changed[1], len(both.keys() - drawn.keys()))
-    return LabelledChange(found, math.fsum(both.values()) / len(both), len(both)) if found else None

@@ -1,8 +1,8 @@
 """Which answers people label to check a judge: drawn by hash, stratified by its verdicts, and blind.
 
-The units are answers, or pairs of answers to one question that differ between two runs. In each stratum those with the
-lowest hash of their content are drawn, so that the same inputs give the same sample, an answer has the same luck in
-every run that has it, and what was labelled for a small sample serves a larger one.
+In each stratum the answers with the lowest hash of their content are drawn, so that the same inputs give the same
+sample, an answer has the same luck in every run that has it, and what was labelled for a small sample serves a larger
+one.
 """
 
 from __future__ import annotations
@@ -17,28 +17,24 @@ import msgspec
 from rankgate.judge.model import Answer, Inputs, Judge, Known, Task, digest
 from rankgate.judge.plan import walk
 from rankgate.model.answers import AnswerState, Entailment, Want
-from rankgate.statistics.prediction_powered import MIN_CHANGED, MIN_LABELS
+from rankgate.statistics.prediction_powered import MIN_LABELS
 
-LEAST = 2 * MIN_CHANGED  # units in a sample
+LEAST = 40  # answers in a sample
 WANTS = frozenset({Want.STATE, Want.SUPPORT})
 
 
 class Kind(Enum):
-    """What the judge says of an answer, what became of that in a pair, or why there is nothing to draw."""
+    """What the judge says of an answer, or why there is nothing to draw."""
 
     UNSUPPORTED = "unsupported"  # a claim at least
     SUPPORTED = "supported"  # all claims
     ABSTAINED = "abstained"  # asserts nothing
-    MOVED = "moved"  # the share of supported claims, or whether anything is asserted
-    SAME = "same"
     UNJUDGED = "unjudged"
     EMPTY = "empty"
-    UNCHANGED = "unchanged"
-    NEW = "new"  # the baseline has no answer
 
 
 # Parts of a sample, where there are enough. Abstentions take a single label each, and only one metric needs them.
-_PARTS = {Kind.UNSUPPORTED: 2, Kind.SUPPORTED: 2, Kind.ABSTAINED: 1, Kind.MOVED: 1, Kind.SAME: 1}
+_PARTS = {Kind.UNSUPPORTED: 2, Kind.SUPPORTED: 2, Kind.ABSTAINED: 1}
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,10 +60,10 @@ class Question(Item, frozen=True):
 
 
 class Unit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The key of an answer, or of both of a pair, the baseline's last; None is an empty answer, never labelled."""
+    """An answer: the key of its item."""
 
     query_id: str
-    keys: tuple[str | None, ...]
+    key: str
 
 
 class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,7 +79,7 @@ class Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a sample was drawn, which it must not show: by whose verdicts, from which run, since which baseline.
+    """How a sample was drawn, which it must not show: by whose verdicts, from which run.
 
     `sample` is the SHA-256 of the items' keys in their order. `left` counts what is in no stratum.
     """
@@ -92,7 +88,6 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     judge: str
     model: str
     run: str
-    baseline: str | None
     strata: tuple[Stratum, ...]
     left: Mapping[Kind, int]
 
@@ -101,54 +96,42 @@ class _Found(NamedTuple):
     luck: str
     kind: Kind
     segment: str
-    unit: Unit
-    items: list[Item]
+    item: Item | None
 
 
 def draw(
-    answers: Iterable[Answer],
-    judge: Judge,
-    known: Known,
-    *,
-    number: int,
-    run: str,
-    segments: Mapping[str, str] = {},
-    baseline: tuple[str, Iterable[Answer]] | None = None,
+    answers: Iterable[Answer], judge: Judge, known: Known, *, number: int, run: str, segments: Mapping[str, str] = {}
 ) -> tuple[tuple[Item, ...], Design]:
-    """A sample of answers, or of pairs of those that changed since a baseline: its items, in an order without meaning.
+    """A sample of answers: its items, in an order without meaning.
 
-    Of the verdicts those of the first repeat count. `number` is of units, at least `LEAST`: all where there are fewer,
-    and a few more where the parts of segments are rounded up. `run` and the first of `baseline` are names. `segments`
-    has the segment of each query in one, by which pairs are not divided.
+    Of the verdicts those of the first repeat count. `number` is of answers, at least `LEAST`: all where there are
+    fewer, and a few more where the parts of segments are rounded up. `run` is a name. `segments` has the segment of
+    each query in one.
     """
-    before = {each.query_id: each for each in baseline[1]} if baseline else {}
     found: list[_Found] = []
     for answer in answers:
-        sides = [each for each in (answer, before.get(answer.query_id)) if each]
-        kind, items = _kind_of(sides, judge, known, paired=baseline is not None)
-        unit = Unit(answer.query_id, tuple(item.key if item.answer.strip() else None for item in items))
-        segment = "" if baseline else segments.get(answer.query_id, "")
-        luck = digest(["sample", *(item_of(side).key for side in sides)])  # nothing that a judge says
-        found.append(_Found(luck, kind, segment, unit, [item for item in items if item.answer.strip()]))
+        kind, item = _kind_of(answer, judge, known)
+        luck = digest(["sample", item_of(answer).key])  # nothing that a judge says
+        found.append(_Found(luck, kind, segments.get(answer.query_id, ""), item))
     found.sort(key=lambda each: each.luck)
     counts = Counter(each.kind for each in found)
     strata: list[Stratum] = []
     drawn: list[Item] = []
     for kind, share in shared_out(counts, number).items():
         sizes = Counter(each.segment for each in found if each.kind is kind)
-        groups: dict[str, list[_Found]] = {}
+        groups: dict[str, list[Item]] = {}
         for each in found:
-            if each.kind is kind:
+            if each.kind is kind and each.item:
                 large = sizes[each.segment] * share >= MIN_LABELS * counts[kind]
-                groups.setdefault(each.segment if large else "", []).append(each)
+                groups.setdefault(each.segment if large else "", []).append(each.item)
         for segment, group in sorted(groups.items()):
             sampled = -(-len(group) * share // counts[kind])
-            strata.append(Stratum(kind, segment or None, sampled, tuple(each.unit for each in group)))
-            drawn += (item for each in group[:sampled] for item in each.items)
+            units = tuple(Unit(item.query_id, item.key) for item in group)
+            strata.append(Stratum(kind, segment or None, sampled, units))
+            drawn += group[:sampled]
     drawn.sort(key=lambda item: digest(["order", item.key]))  # by another hash: that of the draw would tell strata
     sample, left = digest([item.key for item in drawn]), {kind: counts[kind] for kind in counts if kind not in _PARTS}
-    name = baseline[0] if baseline else None
-    return tuple(drawn), Design(sample, judge.id, judge.model, run, name, tuple(strata), left)
+    return tuple(drawn), Design(sample, judge.id, judge.model, run, tuple(strata), left)
 
 
 def shared_out(sizes: Mapping[Kind, int], number: int) -> dict[Kind, int]:
@@ -163,32 +146,24 @@ def shared_out(sizes: Mapping[Kind, int], number: int) -> dict[Kind, int]:
     return drawn
 
 
-def _kind_of(sides: list[Answer], judge: Judge, known: Known, *, paired: bool) -> tuple[Kind, list[Item]]:
-    """The kind of an answer or a pair, and what there is to label where that can be drawn."""
-    if paired and (len(sides) == 1 or item_of(sides[0]) == item_of(sides[1])):
-        return (Kind.NEW if len(sides) == 1 else Kind.UNCHANGED), []
-    seen: list[tuple[AnswerState, float | None]] = []
-    items: list[Item] = []
-    for side in sides:
-        verdicts = walk(side, judge, WANTS, known).verdicts
-        state, claims, support = verdicts.state, verdicts.claims, verdicts.support
-        if not isinstance(state, AnswerState) or not isinstance(claims, tuple) or not isinstance(support, tuple):
-            return Kind.UNJUDGED, []
-        supported = sum(each.verdict is Entailment.SUPPORTED for each in support)
-        seen.append((state, supported / len(claims) if claims else None))
-        items.append(item_of(side, claims))
-    if not any(item.answer.strip() for item in items):
-        return Kind.EMPTY, []
-    if paired:
-        return (Kind.SAME if seen[0] == seen[1] else Kind.MOVED), items
-    share = seen[0][1]
-    return (Kind.ABSTAINED if share is None else Kind.SUPPORTED if share == 1 else Kind.UNSUPPORTED), items
+def _kind_of(answer: Answer, judge: Judge, known: Known) -> tuple[Kind, Item | None]:
+    """The kind of an answer, and what there is to label where it can be drawn."""
+    verdicts = walk(answer, judge, WANTS, known).verdicts
+    state, claims, support = verdicts.state, verdicts.claims, verdicts.support
+    if not isinstance(state, AnswerState) or not isinstance(claims, tuple) or not isinstance(support, tuple):
+        return Kind.UNJUDGED, None
+    item = item_of(answer, claims)
+    if not item.answer.strip():
+        return Kind.EMPTY, None
+    if not claims:
+        return Kind.ABSTAINED, item
+    supported = all(each.verdict is Entailment.SUPPORTED for each in support)
+    return (Kind.SUPPORTED if supported else Kind.UNSUPPORTED), item
 
 
-def pair_key(now: Mapping[str, str], before: Mapping[str, str]) -> str:
-    """SHA-256 of what differs between two runs, by the keys of their answers; with nothing before, of a run."""
-    differ = sorted(query for query in now.keys() | before.keys() if now.get(query) != before.get(query))
-    return digest([[query, now.get(query), before.get(query)] for query in differ])
+def answers_key(keys: Mapping[str, str]) -> str:
+    """SHA-256 of a run's answers, by their keys."""
+    return digest(sorted(keys.items()))
 
 
 def item_of(answer: Answer, claims: tuple[str, ...] = ()) -> Item:

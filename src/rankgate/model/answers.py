@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -110,10 +110,6 @@ class JudgeState(Enum):
     UNINFORMATIVE = "uninformative"
     WEAK = "weak"
     CALIBRATED = "calibrated"
-
-
-# What a change in people's units rests on: that the judge errs alike on both runs, or labels on the changed answers.
-Assumption = Literal["alike", "labelled"]
 
 
 class Lack(Enum):

@@ -13,14 +13,6 @@ CALIBRATION_VERSION = 1
 CANNOT_TELL = 0.1  # of the lower bound of J
 
 
-class LabelledChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What became of a metric between two runs: by people, and by the judge, over `pairs` of answers."""
-
-    people: Powered
-    judge: float
-    pairs: int
-
-
 class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One metric: how well the judge agrees with people, and the run that was labelled.
 
@@ -51,9 +43,8 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """What labels say of one judge, whose whole id it has, on one run.
 
     `date` is the ISO day on which it was made, `people` who labelled, `agreement` their kappa with each other, None
-    where no two labelled the same. `answers` is the SHA-256 of the run's answers (`judge.sample.pair_key`). `segments`
-    has the metrics of single segments, by tag, for people to read, `changes` what labels say of changes by metric, by
-    the SHA-256 of the answers that differ.
+    where no two labelled the same. `answers` is the SHA-256 of the run's answers (`judge.sample.answers_key`).
+    `segments` has the metrics of single segments, by tag, for people to read.
     """
 
     version: int = CALIBRATION_VERSION
@@ -66,7 +57,6 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     agreement: float | None
     metrics: Mapping[str, MetricCalibration]
     segments: Mapping[str, Mapping[str, MetricCalibration]] = {}
-    changes: Mapping[str, Mapping[str, LabelledChange]] = {}
 
     def standing(self, judge: JudgeMark, metric: str, aged: Lack | None = None) -> Standing:
         """The standing of a judge in one metric; `aged` is why the file as a whole does not count."""

@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 
 from rankgate.errors import Problem, redacted, shown
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
-from rankgate.model.answers import Assumption, JudgeMark, Standing
+from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
@@ -96,8 +96,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     `judged_by` marks a result by the base's criteria or gold set
     where that is the stricter one. `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
     is there where it failed at answers of the run. `standing` says how far people have checked that judge. Where value
-    or change are in their units `value_raw` and `delta_raw` are as it saw them, and `assumption` says what the change
-    rests on.
+    or change are in their units `value_raw` and `delta_raw` are as it saw them, and `assumption` says that
+    they rest on its erring alike on both runs.
     `counted` is what the floor takes for the value, without a gain that the judge alone has seen. `unjudged` is there
     where a pooled gold set judges less of the run: the `judged` shares of both first k, the changes with the rest
     `relevant`, and left out (`condensed`); where the gold set has a judge's
@@ -140,7 +140,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: Mapping[str, float] = {}
     judge: JudgeMark | None = None
     standing: Standing | None = None
-    assumption: Assumption | None = None
+    assumption: Literal["alike"] | None = None
     no_verdicts: NoVerdicts | None = None
     verdict: Verdict
     reasons: list[Reason]

@@ -79,15 +79,11 @@ def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:
     for gate in gates:
         value, delta = (gate.value if gate.value_raw is None else gate.value_raw), gate.delta_raw
         told = value_text(value, gate.unit) if value is not None else ""
-        if gate.assumption == "labelled" or delta is not None or told != value_text(gate.value or 0.0, gate.unit):
+        if delta is not None or told != value_text(gate.value or 0.0, gate.unit):
             own.append(f"{gate.metric} {told}" + (f" ({delta_text(delta, gate.unit)})" if delta is not None else ""))
-    labelled = ", ".join(gate.metric for gate in gates if gate.assumption == "labelled")
-    alike = "as if it erred alike on both runs" if any(gate.assumption == "alike" for gate in gates) else ""
-    by = [f"the change in {labelled} by people's labels of what changed"] if labelled else []
-    by += [f"the rest {alike}" if labelled else alike] if alike else []
+    alike = ", as if it erred alike on both runs" if any(gate.assumption for gate in gates) else ""
     shown = "gates are" if any(gate.value_raw is not None for gate in gates) else "changes alone are"
-    units = ", ".join([f"the {shown} in people's units", *by])
-    return [f"The judge's own values: {', '.join(own)}; {units}."] if own else []
+    return [f"The judge's own values: {', '.join(own)}; the {shown} in people's units{alike}."] if own else []
 
 
 def fate(claim: LostClaim, spell: Spell) -> str:

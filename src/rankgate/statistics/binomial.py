@@ -1,4 +1,4 @@
-"""What counting alone proves: of shares, of quantiles, of the change of a quantile, and of verdicts."""
+"""What counting alone proves: of shares, of quantiles, and of the change of a quantile."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -52,19 +52,6 @@ def swap_p(candidate: Sequence[float], baseline: Sequence[float], q: float, *, s
     most = n - rank_of(n, q) if side == "above" else rank_of(n, q) - 1
     one_sided, both = sum(new != old for new, old in beyond), sum(new and old for new, old in beyond)
     return at_most(most - both, one_sided, 0.5), math.ldexp(1.0, -one_sided)
-
-
-def drift_p(changed: int, noise: int, fell: int, rose: int) -> float:
-    """P-value of no drift, of items that were judged before and again now, and where these differ a third time.
-
-    Without a drift the two are exchangeable, item by item. Then the third, of either time, is like one as often as like
-    the other: what it speaks for, ``changed`` or ``noise``, is a toss, and so is whether a value ``fell`` or ``rose``.
-    Sign tests of the first, one-sided, and the second, two-sided; exact whatever the noise of an item is. The
-    smaller p is doubled, for the two tests.
-    """
-    beyond = at_most(noise, changed + noise, 0.5)
-    direction = 2 * at_most(min(fell, rose), fell + rose, 0.5)
-    return min(1.0, 2 * min(beyond, direction))
 
 
 def level_at(proven: Callable[[float], bool]) -> float:

@@ -24,7 +24,6 @@ from rankgate.statistics.quantiles import t_quantile
 from rankgate.statistics.saddlepoint import unchanged_bound
 
 MIN_LABELS = 10  # of a stratum; with fewer it is merged with another
-MIN_CHANGED = 20  # labelled pairs of changed answers whose verdict moved, and as many where it did not
 UNSEEN = 0.7  # of what one more answer that the judge gets wrong would change: errors too rare for these labels
 
 
@@ -72,19 +71,25 @@ class Powered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def prediction_powered(strata: Iterable[Stratum]) -> Powered | None:
     """PPI++ over strata, those with fewer than 10 labels merged: see ``merged``. None for fewer than two labels."""
-    return _powered(merged([stratum for stratum in strata if _size(stratum)]))
-
-
-def prediction_powered_change(moved: Stratum, unmoved: Stratum, unchanged: int) -> Powered | None:
-    """PPI++ of the mean paired difference over all questions, from labels on both sides of some that changed.
-
-    ``moved`` and ``unmoved`` hold differences of the changed answers whose verdict moved and did not; ``unchanged``
-    answers differ by exactly 0. None where either has fewer than 20 labelled pairs, and answers without a label.
-    """
-    changed = [stratum for stratum in (moved, unmoved) if _size(stratum)]
-    if any(len(stratum.labelled) < min(MIN_CHANGED, _size(stratum)) for stratum in changed):
+    strata = merged([stratum for stratum in strata if _size(stratum)])
+    n, answers = sum(len(stratum.labelled) for stratum in strata), sum(map(_size, strata))
+    if n <= len(strata):
         return None
-    return _powered(changed, unchanged, paired=True)
+    shares = [_size(stratum) / answers for stratum in strata]
+    tuning, values, cumulant, variance, unseen = _tuning(strata, shares), list[float](), 0.0, 0.0, 0.0
+    for share, stratum in zip(shares, strata, strict=True):
+        (people, judge, weights), rest = _columns(stratum), stratum.unlabelled
+        own = tuning if len(rest) >= MIN_LABELS else 0.0
+        ahead = math.fsum([*rest, *judge]) / _size(stratum) - _dot(weights, judge)
+        values.append(_dot(weights, people) + (own * ahead * _size(stratum) / len(rest) if own else 0.0))
+        residuals = _centred([y - own * f for y, f in zip(people, judge, strict=True)], weights)
+        errors = [share * weight * residual for weight, residual in zip(weights, residuals, strict=True)]
+        errors += [share * own / len(rest) * x for x in _centred(rest)] if own else []
+        variance, cumulant = variance + _dot(errors, errors), cumulant + math.fsum(x**3 for x in errors)
+        unseen = math.hypot(unseen, UNSEEN * share * own * _dot(weights, weights))
+    value = _dot(shares, values)
+    between = _dot(shares, [(each - value) ** 2 for each in values])
+    return Powered(value, math.sqrt(variance + between / answers), tuning, cumulant, unseen, n, n - len(strata))
 
 
 def merged(strata: Sequence[Stratum]) -> list[Stratum]:
@@ -118,27 +123,6 @@ def _columns(stratum: Stratum) -> tuple[list[float], list[float], list[float]]:
     people, judge, weights = ([each[i] for each in stratum.labelled] for i in range(3))
     total = math.fsum(weights)
     return people, judge, [weight / total for weight in weights]
-
-
-def _powered(strata: Sequence[Stratum], unchanged: int = 0, *, paired: bool = False) -> Powered | None:
-    n, answers = sum(len(stratum.labelled) for stratum in strata), sum(map(_size, strata)) + unchanged
-    if n <= len(strata):
-        return None
-    shares = [_size(stratum) / answers for stratum in strata]
-    tuning, values, cumulant, variance, unseen = _tuning(strata, shares), list[float](), 0.0, 0.0, 0.0
-    for share, stratum in zip(shares, strata, strict=True):
-        (people, judge, weights), rest = _columns(stratum), stratum.unlabelled
-        own = tuning if len(rest) >= MIN_LABELS else 0.0
-        ahead = math.fsum([*rest, *judge]) / _size(stratum) - _dot(weights, judge)
-        values.append(_dot(weights, people) + (own * ahead * _size(stratum) / len(rest) if own else 0.0))
-        residuals = _centred([y - own * f for y, f in zip(people, judge, strict=True)], weights)
-        errors = [share * weight * residual for weight, residual in zip(weights, residuals, strict=True)]
-        errors += [share * own / len(rest) * x for x in _centred(rest)] if own else []
-        variance, cumulant = variance + _dot(errors, errors), cumulant + math.fsum(x**3 for x in errors)
-        unseen = math.hypot(unseen, UNSEEN * share * (1.0 if paired else own) * _dot(weights, weights))
-    value = _dot(shares, values)
-    between = _dot(shares, [(each - value) ** 2 for each in values]) + unchanged / answers * value**2
-    return Powered(value, math.sqrt(variance + between / answers), tuning, cumulant, unseen, n, n - len(strata))
 
 
 def _tuning(strata: Sequence[Stratum], shares: Sequence[float]) -> float:

@@ -85,7 +85,7 @@ def value_lines(found: GateExplained) -> list[str]:
 
 def _seen_part(gate: GateResult) -> str:
     """By what the judge's change is divided, if it is."""
-    if gate.standing is None or gate.standing.slope is None or gate.assumption != "alike":
+    if gate.standing is None or gate.standing.slope is None or gate.assumption is None:
         return ""
     j = gate.standing.slope
     return f", over the {j.value:.0%} (95%: {100 * j.low:.0f} to {j.high:.0%}) of a difference that it sees"
@@ -111,9 +111,8 @@ def comparison_lines(row: Row, other: str) -> list[str]:
     both = f"over the {count_text(gate.n_pairs, 'question')} that both have"
     lines = [f"{now} now − {before} in the {other} = {delta}, {both}."]
     if gate.delta_raw is not None:
-        by = ", by labels of what changed" if gate.assumption == "labelled" else ""
         own = delta_text(gate.delta_raw, gate.unit, decimals)
-        lines.append(f"That change is in people's units{by}; the judge's own is {own}.")
+        lines.append(f"That change is in people's units; the judge's own is {own}.")
     if check is None:
         return [*lines, "No limit is set on it."]
     lines.append(f"Allowed: {_allowed(gate)}. {_stands(check, gate, decimals)}")
