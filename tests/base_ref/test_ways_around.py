@@ -561,7 +561,6 @@ def test_replaced_objects_and_grafts_change_no_base(repository: Path) -> None:
         {"GIT_ATTR_SOURCE": "pull"},
         {"RANKGATE_BASE": "pull", "RANKGATE_CRITERIA": "mild.yaml"},
         {"GITHUB_BASE_REF": "pull"},
-        {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "pull"},
         {"GITHUB_WORKSPACE": "/nowhere"},
     ],
     ids=lambda variables: next(iter(variables)),

@@ -108,7 +108,6 @@ def shallow(story: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         pytest.param({"GITHUB_BASE_REF": "main"}, "main", id="a pull request to main"),
         pytest.param({"GITHUB_BASE_REF": "release"}, "release", id="a pull request to another branch"),
         pytest.param({"GITHUB_REF": f"refs/heads/gh-readonly-queue/main/pr-7-{'a' * 40}"}, "main", id="the queue"),
-        pytest.param({"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}, "main", id="a merge request on GitLab"),
         pytest.param({}, "release", id="nobody says, so the newest of all"),
     ],
 )

@@ -499,13 +499,13 @@ def test_the_branch_of_a_job_is_that_of_its_event(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(SystemExit):
         baseline("accept", "--help")
     said = " ".join(capsys.readouterr().out.split())
-    assert "its branch (default: GITHUB_REF_NAME or CI_COMMIT_REF_NAME, else the one that is checked out)" in said
+    assert "its branch (default: GITHUB_REF_NAME, else the one that is checked out)" in said
     found = []
-    for name, branch in (("NOBODY", "nobody"), ("CI_COMMIT_REF_NAME", "gitlab"), ("GITHUB_REF_NAME", "release")):
+    for name, branch in (("NOBODY", "nobody"), ("GITHUB_REF_NAME", "release")):
         monkeypatch.setenv(name, branch)
         assert accepted(10) == 0
         found.append(shown(capsys, "show")["accepted"]["branch"])
-    assert found == ["main", "gitlab", "release"]
+    assert found == ["main", "release"]
 
 
 def test_a_run_for_an_empty_store_is_compared_with_nothing_whatever_the_criteria_name(capsys: Capture) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.files.environment import JOBS, api_url, token_in
+from rankgate.files.environment import api_url, token_in
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,6 @@ from rankgate.files.environment import JOBS, api_url, token_in
 )
 def test_the_token(environment: dict[str, str], token: str | None) -> None:
     assert token_in(environment) == token
-
-
-def test_a_jobs_own_token_is_never_ours() -> None:
-    assert token_in({"RANKGATE_TOKEN": "a"}, JOBS) is None
 
 
 @pytest.mark.parametrize(

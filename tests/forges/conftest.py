@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from tests.forges.description import Description
 from tests.forges.emulator import Emulator, fresh_repository
-from tests.forges.gitlab.server import Gitlab
 from tests.forges.proxy import Proxy
 from tests.forges.scripted import StandingClock
 from tests.forges.server import Server, running
@@ -40,13 +39,6 @@ def github(server: Server) -> Iterator[Emulator]:
     """A fresh repository on the stateful emulator."""
     with fresh_repository(server) as repository:
         yield repository
-
-
-@pytest.fixture
-def gitlab() -> Iterator[Gitlab]:
-    """A GitLab instance with one private project and its access token."""
-    with Gitlab().running() as instance:
-        yield instance
 
 
 @pytest.hookimpl(wrapper=True)

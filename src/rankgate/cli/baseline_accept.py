@@ -61,7 +61,7 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verdicts", metavar="FILE", help=verdicts)
     commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"
     parser.add_argument("--commit", metavar="SHA", help=commit)
-    branch = "its branch (default: GITHUB_REF_NAME or CI_COMMIT_REF_NAME, else the one that is checked out)"
+    branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
     parser.add_argument("--branch", metavar="NAME", help=branch)
     add_date(parser)
     add_format(parser)

@@ -65,7 +65,7 @@ def origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
         return None, branch
     if commit is not None and not re.match(SHA, commit):
         raise bad_input(f"--commit {commit!r} is no sha; write its hexadecimal digits, or none")
-    branch = branch or os.environ.get("GITHUB_REF_NAME") or os.environ.get("CI_COMMIT_REF_NAME")
+    branch = branch or os.environ.get("GITHUB_REF_NAME")
     try:
         repository = repository_around(".")
         head = repository.commit(commit or "HEAD") if commit or repository.has("HEAD") else None

@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--verdicts", metavar="FILE", help=verdicts)
     output = (
         "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
-        "rankings (pip install 'rankgate[html]'), .xml JUnit for GitLab and Jenkins, .badge.json an endpoint for a "
+        "rankings (pip install 'rankgate[html]'), .xml JUnit, .badge.json an endpoint for a "
         "badge of shields.io; repeats"
     )
     corpus = "the indexed passages as JSONL (id and text a line), for -o FILE.html where runs do not state their texts"

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -17,12 +16,9 @@ from rankgate.cli.signals import interrupted_once
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.environment import api_url, token_in
-from rankgate.forges.client import GITHUB, GITLAB, Client, Forge, ForgeError
+from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.gitlab.job import job_of
-from rankgate.forges.gitlab.publish import nowhere
-from rankgate.forges.gitlab.publish import publish as publish_note
 from rankgate.forges.publish import Settings, Told, When, announce, joined, publish
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import add_summary
@@ -40,12 +36,11 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "comment",
-        "Publish a report: one comment on the pull or merge request, updated in place, and the check (on GitLab the\n"
-        "commit status) rankgate/verdict. What it belongs to comes from the environment of a job of GitHub Actions\n"
-        "or GitLab CI, or for GitHub from the options; the token from GITHUB_TOKEN, on GitLab from\n"
-        "RANKGATE_GITLAB_TOKEN.\n\n"
+        "Publish a report: one comment on the pull request, updated in place, and the check rankgate/verdict. What\n"
+        "it belongs to comes from the environment of a job of GitHub Actions, or from the options; the token from\n"
+        "GITHUB_TOKEN.\n\n"
         "What cannot be published is said on standard error and in the step summary.\n\n"
-        'exit codes: 0 done, also where the forge refuses; 2 the report is missing or is none ("not judged" is\n'
+        'exit codes: 0 done, also where GitHub refuses; 2 the report is missing or is none ("not judged" is\n'
         "published then, so that no old verdict is left standing)",
         "rankgate comment report.json",
         "rankgate comment report.json --dry-run              # prints the requests, sends none",
@@ -69,8 +64,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--no-comment", dest="comment", action="store_const", const="never", help="the same as never")
     options.add_argument("--no-check", action="store_true", help="post the comment alone")
     options.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: that of the job)")
-    options.add_argument("--pull", metavar="N", type=int, help="the pull or merge request (default: that of the job)")
-    wait = "to wait for the forge in all (default: 300)"
+    options.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job)")
+    wait = "to wait for GitHub in all (default: 300)"
     options.add_argument("--max-wait", metavar="SECONDS", type=float, default=300.0, help=wait)
     options.add_argument("--dry-run", action="store_true", help="print the requests that write instead of sending them")
     add_date(options)
@@ -98,30 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
         told, template = _template(arguments, context.base if context.event else None)  # in a job always the base's
         return joined(told, publish(client, context, report, replace(settings, template=template)))
 
-    # A job of GitLab may also speak of a repository on GitHub that it mirrors.
-    on_gitlab = os.environ.get("GITLAB_CI") and not os.environ.get("GITHUB_EVENT_NAME") and not arguments.repository
     with interrupted_once():
-        if on_gitlab:
-            say(_on_gitlab(arguments, report, settings))
-        else:
-            say(publishing(api_url(os.environ), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
+        say(publishing(api_url(os.environ), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
     return code
-
-
-def _on_gitlab(arguments: argparse.Namespace, report: Report | None, settings: Settings) -> Told:
-    """What was told from a job of GitLab CI."""
-    if report is None:
-        raise bad_input("is for GitHub; a pipeline of GitLab shows by itself that its job is at work", key="--begin")
-    try:
-        job = job_of(os.environ, arguments.pull)
-    except RankgateError as error:
-        return Told([], str(error).splitlines())
-    if why := nowhere(job):
-        return Told([], [why])
-    told, template = _template(arguments, job.base)
-    settings = replace(settings, template=template)
-    publish_it = partial(publishing, forge=GITLAB, max_wait=arguments.max_wait, dry_run=arguments.dry_run)
-    return joined(told, publish_it(job.api_url, lambda client: publish_note(client, job, report, settings)))
 
 
 def _template(arguments: argparse.Namespace, base: str | None) -> tuple[Told, Template | None]:
@@ -133,16 +107,14 @@ def _template(arguments: argparse.Namespace, base: str | None) -> tuple[Told, Te
         return Told([], [f"our own comment instead of the template's: {error}"]), None
 
 
-def publishing(
-    url: str, act: Callable[[Client], Told], *, forge: Forge = GITHUB, max_wait: float = 300.0, dry_run: bool = False
-) -> Told:
+def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300.0, dry_run: bool = False) -> Told:
     """What was told with a client for this API and the token of the environment; every failure is only told too."""
     try:
-        return act(Client(url, token_of(forge), forge=forge, max_wait=max_wait, dry_run=dry_run, tell=print))
+        return act(Client(url, token_of(), max_wait=max_wait, dry_run=dry_run, tell=print))
     except (ForgeError, RankgateError) as error:
         return Told([], str(error).splitlines())
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        shape = f"{forge.name} answered in a shape that its documentation does not know ({type(error).__name__})"
+        shape = f"GitHub answered in a shape that its documentation does not know ({type(error).__name__})"
         return Told([], [shape])
 
 
@@ -183,18 +155,12 @@ def template_at(path: str, base: str | None) -> Template:
         raise bad_input(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=path) from error
 
 
-def token_of(forge: Forge = GITHUB) -> str:
+def token_of() -> str:
     """The token from the environment."""
-    token = token_in(os.environ, forge.tokens)
+    token = token_in(os.environ)
     if token is None:
-        raise bad_input(f"no token to publish with; {_NO_TOKEN[forge.name]}")
+        raise bad_input("no token to publish with; set it in env, as GITHUB_TOKEN: ${{ github.token }}")
     return token
-
-
-_NO_TOKEN = {
-    GITHUB.name: "set it in env, as GITHUB_TOKEN: ${{ github.token }}",
-    GITLAB.name: "set the CI/CD variable RANKGATE_GITLAB_TOKEN to a project access token (docs/gitlab.md)",
-}
 
 
 def _context(arguments: argparse.Namespace, client: Client) -> Context:

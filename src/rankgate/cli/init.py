@@ -1,4 +1,4 @@
-"""`rankgate init`: ship criteria for a team's own gold set, and GitHub's workflows or GitLab's component."""
+"""`rankgate init`: ship criteria for a team's own gold set, and GitHub's workflows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import shlex
-from importlib.resources import files
 from pathlib import Path
 
 from rankgate import __version__
@@ -24,7 +23,6 @@ from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.gate import PATH as GATE
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.gitlab import COMPONENT, PIPELINE, include_text, to_do_on_gitlab
 from rankgate.forges.workflows.installing import Files, Setup, setup_of, to_read
 from rankgate.forges.workflows.job import Job, action_of, is_word
 from rankgate.forges.workflows.report import PATH as REPORT
@@ -55,13 +53,12 @@ def parser() -> argparse.ArgumentParser:
         "init",
         "Write ship criteria for a gold set, with metrics that can move on it and floors derived from a run where\n"
         "there is one, and a GitHub workflow that records a run with your retriever (or takes the run file) and\n"
-        "judges it. With --github a second one, which judges the pull requests of forks; with --gitlab a job of\n"
-        "GitLab CI instead. Without --gold the criteria stay as they are and say what is needed.",
+        "judges it. With --github a second one, which judges the pull requests of forks. Without --gold the\n"
+        "criteria stay as they are and say what is needed.",
         "rankgate init --gold gold.yaml --run run.jsonl",
         "rankgate init --gold gold.yaml --run run.jsonl --retriever my_app.search:retrieve",
         "rankgate init --gold gold.yaml --run run.jsonl --judge         # answers are judged, too, by a model",
         "rankgate init --github --retriever my_app.search:retrieve      # criteria are there already",
-        "rankgate init --gitlab --retriever my_app.search:retrieve",
     )
     add_gold(options)
     add_run(options)
@@ -76,8 +73,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--to", metavar="FILE", help=to)
     github = "write both workflows, also the one for forks"
     options.add_argument("--github", action="store_true", help=github)
-    gitlab = f"write the job for GitLab CI, {COMPONENT}, and {PIPELINE} with it where there is none"
-    options.add_argument("--gitlab", action="store_true", help=gitlab)
     action = "the action as the workflows use it, best by the hash of a commit (default: this version's tag)"
     options.add_argument("--action", metavar="OWNER/NAME@REF", help=action)
     app = "the id of your own GitHub App: it posts the check, from the second workflow alone (goes with --github)"
@@ -91,13 +86,12 @@ def run(arguments: argparse.Namespace) -> int:
     gold, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold, run_file)
     workflows = _workflows(arguments)
-    forge = arguments.github or arguments.gitlab
-    if STDIN in (arguments.gold, arguments.run) or (gold is None and not (forge and run_file is None)):
+    if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
         named = "name the gold set with --gold FILE (not standard input)"
         raise bad_input(f"init writes paths into the criteria; {named}; {_FIRST}")
     judge = _judge_block(arguments)
-    job = _job(arguments) if workflows or arguments.gitlab else None
-    for path in (*([arguments.to or CRITERIA] if gold else []), *workflows, *([COMPONENT] * arguments.gitlab)):
+    job = _job(arguments) if workflows else None
+    for path in (*([arguments.to or CRITERIA] if gold else []), *workflows):
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
     if gold:
@@ -106,25 +100,11 @@ def run(arguments: argparse.Namespace) -> int:
         for path in workflows:
             write_atomic(path, _TEXTS[path](job))
             print(f"wrote {path}")
-    steps = to_do_on_gitlab(job, *_write_pipeline(job)) if job and arguments.gitlab else ""
     if gold:
         print(_next_steps(arguments, job), end="")
-    if job and workflows:
+    if job:
         print(to_do_on_github(job, forks=arguments.github), end="")
-    print(steps, end="")
     return 0
-
-
-def _write_pipeline(job: Job) -> tuple[bool, bool]:
-    """Write the component, and the pipeline where there is none; whether there was one, and whether it includes it."""
-    text = include_text(job)
-    write_atomic(COMPONENT, files("rankgate.forges.workflows").joinpath("gitlab.yml").read_text(encoding="utf-8"))
-    print(f"wrote {COMPONENT}")
-    there = Path(PIPELINE).exists()
-    if not there:
-        write_atomic(PIPELINE, f"# Written by `rankgate init --gitlab`.\n{text}")
-        print(f"wrote {PIPELINE}")
-    return there, COMPONENT in Path(PIPELINE).read_text(encoding="utf-8", errors="replace")
 
 
 def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
@@ -225,8 +205,6 @@ def _workflows(arguments: argparse.Namespace) -> list[str]:
         raise bad_input(f"--app {arguments.app} is not the id of a GitHub App")
     if arguments.github:
         return [GATE, REPORT]
-    if arguments.gitlab:
-        return []
     if arguments.retriever or arguments.command or arguments.run:
         return [GATE]
     if arguments.action is not None:

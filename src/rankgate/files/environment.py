@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 API = "https://api.github.com"  # where no Enterprise server is named
 OURS = "RANKGATE_TOKEN"
@@ -10,9 +10,9 @@ JOBS = ("GITHUB_TOKEN", "GH_TOKEN")  # what workflows call their own token
 TOKENS = (OURS, *JOBS)
 
 
-def token_in(environment: Mapping[str, str], names: Sequence[str] = TOKENS) -> str | None:
+def token_in(environment: Mapping[str, str]) -> str | None:
     """The first token that is set and not empty, ours before a job's; None where there is none."""
-    return next((environment[name] for name in names if environment.get(name)), None)
+    return next((environment[name] for name in TOKENS if environment.get(name)), None)
 
 
 def api_url(environment: Mapping[str, str]) -> str:

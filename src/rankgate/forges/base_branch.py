@@ -19,10 +19,9 @@ _US = {f"GIT_{who}_{what}": "rankgate" for who in ("AUTHOR", "COMMITTER") for wh
 
 
 def base_branch(environment: Mapping[str, str]) -> str | None:
-    """The branch that a pull or merge request or the merge queue is to be merged into; None for any other event."""
+    """The branch that a pull request or the merge queue is to be merged into; None for any other event."""
     queue = QUEUED.fullmatch(environment.get("GITHUB_REF", ""))
-    named = environment.get("GITHUB_BASE_REF") or (queue["base"] if queue else None)
-    return named or environment.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME") or None
+    return environment.get("GITHUB_BASE_REF") or (queue["base"] if queue else None)
 
 
 def at_tip(pull: Pull, clone: Path) -> Pull:

@@ -1,4 +1,4 @@
-"""A forge's API for the rest of the package: JSON in and out, patience within a limit, and a token that stays here.
+"""GitHub's API for the rest of the package: JSON in and out, patience within a limit, and a token that stays here.
 
 Every failure is a `ForgeError` whose text may be printed: it holds neither the token nor an address with a signature.
 """
@@ -18,7 +18,6 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input, redacted_text
-from rankgate.files.environment import TOKENS
 from rankgate.forges.http import BODY_BYTES, Answer, Clock, NoAnswer, base_of, exchange, session_of
 from rankgate.forges.retry import FIRST_RETRY, Wait, next_step
 from rankgate.readers.json_text import JsonError, strict_json
@@ -29,7 +28,8 @@ MAX_PAGES = 1_000
 MAX_MOVES = 3  # one would do for a repository that was renamed
 _RENAMED = (301, 307, 308)
 _MOVED = (302, *_RENAMED)
-_WRITES = ("POST", "PATCH", "PUT", "DELETE")
+_WRITES = ("POST", "PATCH", "DELETE")
+_HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 _Read = TypeVar("_Read")
 
 
@@ -43,22 +43,6 @@ class ForgeError(Exception):
 
 class LostResponseError(ForgeError):
     """No answer says whether it was done; of a write: list before it is sent again."""
-
-
-class Forge(msgspec.Struct, frozen=True):
-    """Whose API it is: its name in sentences, where its token is looked for, and headers of its own.
-
-    `ca` is the variable by which its runner names the file of its own certificate authority.
-    """
-
-    name: str
-    tokens: tuple[str, ...]
-    headers: Mapping[str, str] = {}
-    ca: str = ""
-
-
-GITHUB = Forge("GitHub", TOKENS, {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"})
-GITLAB = Forge("GitLab", ("RANKGATE_GITLAB_TOKEN",), ca="CI_SERVER_TLS_CA_FILE")
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -83,7 +67,6 @@ class Client:
         api_url: str,
         token: str,
         *,
-        forge: Forge = GITHUB,
         max_wait: float = 300.0,
         write_gap: float = 1.0,
         dry_run: bool = False,
@@ -93,9 +76,8 @@ class Client:
         """Nothing is sent yet.
 
         Args:
-            api_url: as https://api.github.com, https://HOST/api/v3 or https://HOST/api/v4.
-            token: of a user, of an app, of a project, or the job's own.
-            forge: whose API it is.
+            api_url: as https://api.github.com or https://HOST/api/v3.
+            token: of a user, of an app, or the job's own.
             max_wait: seconds that all waits for limits and retries may take together, without the gaps between writes.
             write_gap: seconds between the end of a write and the beginning of the next.
             dry_run: tell writes as method, path and JSON instead of sending them; reading goes on.
@@ -107,8 +89,7 @@ class Client:
         self.dry_run = dry_run
         self._base = base_of(api_url)
         self._token = token
-        self._forge = forge
-        self._session = session_of(token, forge.headers, forge.ca)
+        self._session = session_of(token, _HEADERS)
         self._max_wait = max_wait
         self._write_gap = write_gap
         self._tell = tell
@@ -122,20 +103,15 @@ class Client:
         return self._once_more(lambda: self._decoded(*self._read(request, _MOVED)))
 
     def pages(self, path: str, params: Mapping[str, str | int] = {}, *, under: str | None = None) -> Iterator[Any]:
-        """The items of all pages, a hundred a page unless `params` says otherwise; the server says which is the next.
+        """The items of all pages, a hundred a page unless `params` says otherwise; the server links the next.
 
-        It does so by number or by a link. `under` is the key of the list, as `check_runs`, where a page is an object.
-        A page without a list, a next page on another host and pages without end are errors.
+        `under` is the key of the list, as `check_runs`, where a page is an object. A page without a list, a next page
+        on another host and pages without end are errors.
         """
         request = self._request("GET", path, {"per_page": 100, **params})
         for _ in range(MAX_PAGES):
             request, answer, items = self._once_more(partial(self._page, request, under))
             yield from items
-            if "x-next-page" in answer.headers:  # GitLab's links name another origin where a proxy ends TLS before it
-                if not (number := answer.headers["x-next-page"].strip()):
-                    return
-                request = self._request("GET", path, {"per_page": 100, **params, "page": number})
-                continue
             if answer.next is None:
                 return
             url = self._base.own(answer.next, seen_at=request.url)
@@ -145,7 +121,7 @@ class Client:
         raise self._error(f"{request} has more than {MAX_PAGES:,} pages")
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """POST, PATCH, PUT or DELETE. Only a POST is not sent again where an answer is lost.
+        """POST, PATCH or DELETE. Only a POST is not sent again where an answer is lost.
 
         The decoded answer is empty where it has no body, in a dry run, and for a DELETE that finds nothing.
 
@@ -187,9 +163,7 @@ class Client:
         if not answer.succeeded:
             url = self._base.elsewhere(answer.headers.get("location", ""), seen_at=request.url)
             if url is None:
-                raise self._error(
-                    f"{self._forge.name} sent {request} to an address that is not safe; it was not followed"
-                )
+                raise self._error(f"GitHub sent {request} to an address that is not safe; it was not followed")
             request = replace(request, url=url, to_api=False)
             answer = self._answer(request)
         if answer.status != HTTPStatus.OK:  # a part of a file, or one that lies elsewhere again, is no file
@@ -223,11 +197,11 @@ class Client:
             if answer.status not in moved or url is None:
                 return request, answer
             request = replace(request, url=url)
-        raise self._error(f"{self._forge.name} sent {request} from one place to the next {MAX_MOVES + 1} times")
+        raise self._error(f"GitHub sent {request} from one place to the next {MAX_MOVES + 1} times")
 
     def _decoded(self, request: _Request, answer: Answer) -> Any:
         if not answer.succeeded:
-            message = f"{self._forge.name} sent {request} to another place; it was not followed"
+            message = f"GitHub sent {request} to another place; it was not followed"
             raise self._error(message, answer.status)
         with suppress(JsonError):
             return strict_json(answer.body)
@@ -288,7 +262,7 @@ class Client:
         self._clock.sleep(wait.seconds)
 
     def _server(self, request: _Request) -> str:
-        return self._forge.name if request.to_api else f"{self._forge.name}'s file store"
+        return "GitHub" if request.to_api else "GitHub's file store"
 
     def _error(self, message: str, status: int | None = None, kind: type[ForgeError] = ForgeError) -> ForgeError:
         return kind(self._safe(message), status)
@@ -298,27 +272,15 @@ class Client:
 
 
 def _message(body: bytes) -> str:
-    """A refusal's `message` and those of its `errors`, as they came; empty where the body has none.
-
-    GitLab's message may be of keys and lists; that of its guard is `error` and `error_description`.
-    """
+    """A refusal's `message` and those of its `errors`, as they came; empty where the body has none."""
     with suppress(JsonError, RecursionError):  # the page of a proxy, or nothing
         value = strict_json(body)
         if isinstance(value, dict):
             errors = value["errors"] if isinstance(value.get("errors"), list) else []
             details = [_detail(error) for error in errors if isinstance(error, str | dict)]
-            message = value.get("message") or [value.get("error"), value.get("error_description")]
-            return ": ".join(filter(None, [_flat(message), "; ".join(details)]))
+            message = value.get("message")
+            return ": ".join(filter(None, [message if isinstance(message, str) else "", "; ".join(details)]))
     return ""
-
-
-def _flat(words: object) -> str:
-    """The texts of a message, in order, whatever they lie in."""
-    if isinstance(words, dict):
-        return "; ".join(f"{key}: {_flat(value)}" for key, value in words.items())
-    if isinstance(words, list):
-        return ": ".join(filter(None, map(_flat, words)))
-    return words if isinstance(words, str) else ""
 
 
 def _detail(error: str | dict[str, Any]) -> str:

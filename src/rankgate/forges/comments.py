@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 
@@ -30,10 +30,7 @@ _LINE = re.compile(
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """Who wrote a comment: the gate's id, the pull request's head, the run and its attempt; and what it said.
-
-    On GitLab these are the pipeline and the job.
-    """
+    """Who wrote a comment: the gate's id, the pull request's head, the run and its attempt; and what it said."""
 
     gate: str
     sha: str
@@ -82,32 +79,6 @@ class Comment(msgspec.Struct, frozen=True, kw_only=True):
 Done = Literal["created", "updated", "unchanged", "outdated", "unwanted"]
 
 
-class Thread(Protocol):
-    """The comments of one pull or merge request, through the API that has them."""
-
-    @property
-    def client(self) -> Client:
-        """The API."""
-
-    def head(self) -> str:
-        """The commit that the request's branch is at now."""
-
-    def bodies(self) -> Iterator[tuple[int, str]]:
-        """Number and text of each comment that the token's account wrote."""
-
-    def kept(self, body: str) -> str:
-        """A text as the forge keeps it, with nothing in it that it would obey."""
-
-    def post(self, body: str) -> None:
-        """A new comment."""
-
-    def edit(self, number: int, body: str) -> None:
-        """Another text of a comment."""
-
-    def delete(self, number: int) -> None:
-        """Take a comment away, if it is there."""
-
-
 class PullThread(msgspec.Struct, frozen=True):
     """The comments of a pull request on GitHub, and whom the token posts as."""
 
@@ -117,35 +88,31 @@ class PullThread(msgspec.Struct, frozen=True):
     login: str
 
     def head(self) -> str:
-        """See `Thread`."""
+        """The commit that the pull request's branch is at now."""
         return pull_of(self.client, self.repository, self.pull).head_sha
 
     def bodies(self) -> Iterator[tuple[int, str]]:
-        """Those of this login, as the kind of account that it is."""
+        """Number and text of each comment of this login, as the kind of account that it is."""
         kind = "Bot" if self.login.endswith("[bot]") else "User"
         for item in self.client.pages(f"/repos/{self.repository}/issues/{self.pull}/comments"):
             user: dict[str, Any] = item.get("user") or {}  # a deleted account is null
             if user.get("login") == self.login and user.get("type") == kind:
                 yield item["id"], item.get("body") or ""
 
-    def kept(self, body: str) -> str:
-        """As it is."""
-        return body
-
     def post(self, body: str) -> None:
-        """See `Thread`."""
+        """A new comment."""
         self.client.send("POST", f"/repos/{self.repository}/issues/{self.pull}/comments", {"body": body})
 
     def edit(self, number: int, body: str) -> None:
-        """See `Thread`."""
+        """Another text of a comment."""
         self.client.send("PATCH", f"/repos/{self.repository}/issues/comments/{number}", {"body": body})
 
     def delete(self, number: int) -> None:
-        """See `Thread`."""
+        """Take a comment away, if it is there."""
         self.client.send("DELETE", f"/repos/{self.repository}/issues/comments/{number}")
 
 
-def upsert(thread: Thread, mark: Mark, text: str, *, fresh: bool, first: bool = True) -> Done:
+def upsert(thread: PullThread, mark: Mark, text: str, *, fresh: bool, first: bool = True) -> Done:
     """Leave exactly one comment of this gate on the pull request, and in it what the newest run said.
 
     Nothing is written when the pull request's head has moved on, or a newer run has commented: `outdated`. After
@@ -154,7 +121,7 @@ def upsert(thread: Thread, mark: Mark, text: str, *, fresh: bool, first: bool = 
     people are notified. Without `first` only a comment that is there is updated, and where there is none nothing is
     posted: `unwanted`.
     """
-    body = thread.kept(f"{mark.line()}\n{text}")
+    body = f"{mark.line()}\n{text}"
     done: Done = "unchanged"
     lost: list[LostResponseError] = []
     for _ in range(ROUNDS):
@@ -182,7 +149,7 @@ def upsert(thread: Thread, mark: Mark, text: str, *, fresh: bool, first: bool = 
     return done
 
 
-def ours(thread: Thread, gate: str) -> list[Comment]:
+def ours(thread: PullThread, gate: str) -> list[Comment]:
     """Our comments of a gate, oldest first: those of the token's account with our marker.
 
     Anybody may post our marker; nobody else can post it as us.
@@ -195,7 +162,7 @@ def ours(thread: Thread, gate: str) -> list[Comment]:
     return sorted(comments, key=lambda comment: comment.id)
 
 
-def _step(thread: Thread, body: str, found: Sequence[Comment], *, fresh: bool) -> Done | None:
+def _step(thread: PullThread, body: str, found: Sequence[Comment], *, fresh: bool) -> Done | None:
     """One step towards the one comment; None where only surplus ones were deleted."""
     kept = next((comment for comment in found if comment.body == body), None) if fresh else found[0] if found else None
     if kept is None:
@@ -215,7 +182,7 @@ def _turns(found: Sequence[Comment], mark: Mark) -> bool:
     return bool(found) and found[0].mark.verdict in _HOLDS and mark.verdict not in _HOLDS
 
 
-def _withdraw(thread: Thread, found: Sequence[Comment], mark: Mark) -> None:
+def _withdraw(thread: PullThread, found: Sequence[Comment], mark: Mark) -> None:
     """Take back what this run posted while a newer one did; the oldest is the newer one's to update."""
     for comment in found[1:]:
         if comment.mark == mark:

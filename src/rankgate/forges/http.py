@@ -70,11 +70,11 @@ class NoAnswer(msgspec.Struct, frozen=True):
     why: str
 
 
-def session_of(token: str | None, headers: Mapping[str, str] = {}, ca: str = "") -> requests.Session:
-    """Connections to an API with a token, its own headers and a variable for its CA, or to any other place without."""
+def session_of(token: str | None, headers: Mapping[str, str] = {}) -> requests.Session:
+    """Connections to an API with a token and its own headers, or to any other place without."""
     session = requests.Session()
     session.trust_env = False
-    session.verify = _certificates(ca)
+    session.verify = _certificates()
     session.headers.clear()
     session.headers["User-Agent"] = f"rankgate/{__version__}"
     session.headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
@@ -84,9 +84,9 @@ def session_of(token: str | None, headers: Mapping[str, str] = {}, ca: str = "")
     return session
 
 
-def _certificates(ca: str) -> str | bool:
+def _certificates() -> str | bool:
     """The file or directory of CA certificates that the environment names, else True: those that requests brings."""
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", ca):
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         place = os.environ.get(name, "")
         if place and not Path(place).exists():
             raise bad_input("the CA certificates that it names are not there", key=name)
@@ -200,10 +200,7 @@ def base_of(api_url: str) -> Base:
     """The API's address, with or without a slash at its end, which must be as safe as a token needs."""
     parts = _split(api_url)
     if parts is None or parts.query or parts.fragment:
-        raise bad_input(
-            "is no address of an API, as https://api.github.com, https://HOST/api/v3 or https://HOST/api/v4",
-            key="api url",
-        )
+        raise bad_input("is no address of an API, as https://api.github.com or https://HOST/api/v3", key="api url")
     if parts.scheme == "http" and not _loopback(parts.hostname or ""):
         raise bad_input(
             f"is http, which would show the token to everyone on the way to {parts.hostname}", key="api url"

@@ -12,7 +12,7 @@ from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import RankgateError
 from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, foresee, settle
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThread, Thread, upsert
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThread, upsert
 from rankgate.forges.context import Context, Pull
 from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
 from rankgate.model.report import Links, Report, exit_code
@@ -124,14 +124,7 @@ def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, set
     run, attempt = context.run_id, context.attempt
     mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
     note = _note(client, context, report, settings)
-    return tell(thread, f"pull request {pull.number}", mark, report, settings, note=note)
-
-
-def tell(
-    thread: Thread, where: str, mark: Mark, report: Report, settings: Settings, *, note: str, limit: int = COMMENT_LIMIT
-) -> Told:
-    """The one comment, of at most so many characters and the marker; `where` names its place in sentences."""
-    limit, trouble = limit - len(note), list[str]()
+    limit, trouble = COMMENT_LIMIT - len(note), list[str]()
     try:
         text = render_markdown(report, settings.template, limit=limit)
     except RankgateError as error:
@@ -142,7 +135,7 @@ def tell(
         done = upsert(thread, mark, note + text, fresh=settings.fresh, first=first)
     except ForgeError as error:
         return Told([], [*trouble, str(error)])
-    return Told([_DONE[done].format(where)], trouble)
+    return Told([_DONE[done].format(f"pull request {pull.number}")], trouble)
 
 
 def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Told:

@@ -1,6 +1,6 @@
 """Whether a failed request is sent again, and when: decided from what came back, without a clock or a network.
 
-The rules are those of GitHub's documentation on rate limits, and fit GitLab's answers too. A POST is never sent again
+The rules are those of GitHub's documentation on rate limits. A POST is never sent again
 after it may have arrived: it would create a second comment.
 """
 
@@ -56,7 +56,7 @@ def next_step(
     if outcome is Failure.UNUSABLE:
         return Stop()
     if isinstance(outcome, Failure) or outcome >= 500:  # noqa: PLR2004 -- the server's own failures begin there
-        if method not in ("GET", "PATCH", "PUT", "DELETE") and outcome is not Failure.UNREACHED:
+        if method not in ("GET", "PATCH", "DELETE") and outcome is not Failure.UNREACHED:
             return Stop(lost=True)
         if _count(earlier, "trouble") >= RETRIES:
             return Stop(f"{RETRIES} retries did not help")

@@ -73,7 +73,7 @@ _PREFIX = re.compile(r"""env_prefix\s*=\s*["'](\w*)["']""")
 _FIELD = re.compile(r"^(?: {4}|\t)(?!model_config)([a-z]\w*)\s*:", re.MULTILINE)
 _EXAMPLE = re.compile(r"^(?:export )?([A-Z]\w+)=", re.MULTILINE)
 _RUNNERS = re.compile(  # the runner's own, our keys, and what says nothing of a retriever
-    "(GITHUB|RUNNER|ACTIONS|RANKGATE|GITLAB|CI|PYTHON|XDG|LC|NODE)(_.*)?|PYTHON.*|HOME|PATH|PWD|USER|SHELL|LANG|TERM|"
+    "(GITHUB|RUNNER|ACTIONS|RANKGATE|PYTHON|XDG|LC|NODE)(_.*)?|PYTHON.*|HOME|PATH|PWD|USER|SHELL|LANG|TERM|"
     "TE?MP|TMPDIR|PORT|DEBUG|LOG_?LEVEL|VIRTUAL_ENV|.*_PROXY|HOSTNAME|TZ"
 )
 _SECRET = re.compile(
@@ -360,7 +360,7 @@ def _left_around(files: Files, setup: Setup, command: Sequence[str], composes: S
     if command and "/" in command[0] and normpath(command[0]) not in files.names:
         yield f"Git has no {_listed(command[:1])}: build it before `rankgate record`."
     if ".gitmodules" in files.names or "filter=lfs" in files.text("", ".gitattributes"):
-        how = "`submodules: true` or `lfs: true` on GitHub, GIT_SUBMODULE_STRATEGY on GitLab"
+        how = "`submodules: true` or `lfs: true`"
         yield f"The checkout leaves out submodules and Git LFS unless it is told to take them: {how}."
 
 
