@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 import pytest
 
+from rankgate.cli import main
 from rankgate.criteria import Gate
 from rankgate.diagnosis.listings import Listings, listings_of, oddities_of
 from rankgate.diagnosis.look import diagnose
@@ -383,3 +384,40 @@ def test_gold_ids_that_no_list_of_any_run_holds_are_named() -> None:
 def test_matched_by_document_a_chunk_returns_its_document() -> None:
     now = read(Ranking("q0", [f"d{n}#4" for n in range(COUNT)]))
     assert oddities_of(gold(), Matching(by=By.DOC), (now, None)) is None
+
+
+FLOOR = """
+- {name: recall@2, threshold: 0.1, segments: [{by: [lang], threshold: 0.8, min_queries: 1}]}
+- {name: mrr, threshold: 0.1, segments: [{by: [lang, topic], threshold: 0.8, min_queries: 1}]}
+"""
+
+
+def test_a_floor_broken_in_a_segment_says_where_the_documents_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lists = {"en1": ["a", "x"], "en2": ["a"], "es1": ["x", "y", "a"], "es2": ["x", "y"], "es3": [], "es4": ["a"]}
+    tags = {query: [f"lang:{query[:2]}", "topic:t × u"] for query in lists}
+    samples = [
+        {"id": query, "expected_output": ["a"], "metadata": {"tags": tags[query], "source": ["s"]}} for query in tags
+    ]
+    Path("gold.json").write_text(json.dumps(samples))
+    lines = [{"query_id": query, "topk": ids, "source": ["t"]} for query, ids in lists.items()]
+    Path("run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    Path("ship-criteria.yaml").write_text(f"inputs: {{gold: gold.json, run: run.jsonl}}\ngates:{FLOOR}")
+    assert main(["check", "-o", "report.json"]) == 1
+    report = json.loads(Path("report.json").read_text())
+    first = report["diagnosis"][0]
+    places = "1 with it below the first 2, 1 without it in the list, 1 without a result"
+    said = f"3 of the 4 questions tagged {{tag}} miss a relevant document: {places}"
+    assert (first["rule"], first["finding"]) == ("below_floor", said)
+    assert first["evidence"] | {"tag": "lang:es", "questions": 4, "misses": 3, "lower": 1} == first["evidence"]
+    assert [each["evidence"]["tag"] for each in report["diagnosis"]] == ["lang:es", "lang:es × topic:t × u"]
+    [es] = [each["metrics"]["recall@2"] for each in report["segments"] if each["value"] == "es"]
+    assert es["value"] == 0.25
+    assert es["ci"][0] < 0.25 < es["ci"][1]
+    with Path("ship-criteria.yaml").open("a") as criteria:
+        criteria.write("- {name: source_coverage, threshold: 0, severity: warning}\n")
+    assert main(["check", "-o", "report.json"]) == 1
+    first = json.loads(Path("report.json").read_text())["diagnosis"][0]
+    assert first["finding"] == f"{said}; 3 went to other sources only"

@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "record": ("rankgate.cli.record", "run your retriever over the gold questions and write the run"),
     "judge": ("rankgate.cli.judge", "let a model judge the answers of a run, for gates such as faithfulness"),
     "check": ("rankgate.cli.check", "judge a run: pass, warn or fail"),
-    "explain": ("rankgate.cli.explain", "explain a question, a gate, or what is missed"),
+    "explain": ("rankgate.cli.explain", "explain a question, or what is missed"),
     "validate": ("rankgate.cli.validate", "list every problem and every suspicious fact of criteria, gold and run"),
     "score": ("rankgate.cli.score", "compute metrics without a gate"),
     "compare": ("rankgate.cli.compare", "compare two runs, query by query, without a gate"),

@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         "each run the report and the pull-request comment under out/. Try it yourself:\n\n"
         f"  $ cd {shlex.quote(shown)}\n"
         "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
-        "  $ rankgate explain --misses --run runs/harmful.jsonl # what it lost, and what that has in common\n"
+        "  $ rankgate explain --run runs/harmful.jsonl          # what it lost, and what that has in common\n"
         "  $ rankgate check --run runs/generator.jsonl          # warns: nobody has checked the judge\n"
         "  $ rankgate explain q-en-003 --run runs/generator.jsonl\n"
         "  $ rankgate judge --dry-run --run runs/generator.jsonl\n"

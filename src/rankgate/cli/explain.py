@@ -1,4 +1,4 @@
-"""`rankgate explain`: a question with both rankings, a gate number by number, or the questions that miss something."""
+"""`rankgate explain`: a question with both rankings, or the questions that miss something."""
 
 from __future__ import annotations
 
@@ -14,64 +14,51 @@ from msgspec.structs import replace
 from rankgate.check import check
 from rankgate.cli.inputs import file_of, inputs_of, metrics_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
-from rankgate.cli.output import as_json, say_lines
+from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
 from rankgate.diagnosis.misses import explain_misses, explain_query
 from rankgate.errors import RankgateError, bad_input, did_you_mean, shown
-from rankgate.gates.explain import explain_gate, gates_named, unknown
 from rankgate.metrics.base import Kind, Metric
 from rankgate.model.details import Cause, Question, ReportDetails
-from rankgate.model.report import GateResult, Report
-from rankgate.model.report_text import decode_report, with_texts
+from rankgate.model.report import Report
 from rankgate.model.values import Direction, Verdict
 from rankgate.readers.corpus import read_corpus
-from rankgate.readers.source import open_source
-from rankgate.renderers.explaining.gate import render_gates
 from rankgate.renderers.explaining.misses import render_misses
 from rankgate.renderers.explaining.query import render_query
 from rankgate.renderers.phrases import CAUSE_WORDS
 
 _Look = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
 DEPTH, LIMIT = 10, 20
-INPUTS = ("criteria", "gold", "run", "baseline")
 _MISSES_DEPTH = 20  # items of each ranking that are looked through for what took a lost document's place
 _FOR_A_PIPE = 100  # columns where there is no terminal
-_NOT_OF_GATES = "goes with a question or --misses; --query names one that a gate is called like"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "explain",
-        "Explain a question, a gate, or what is missed, with the inputs of `rankgate check`. It explains and does not\n"
-        "gate.\n\nexit codes: 0 explained, whatever the verdict; 2 could not be judged, or nothing of that name",
+        "Explain a question, or without one what is missed, worst first, with the inputs of `rankgate check`. It\n"
+        "explains and does not gate.\n\n"
+        "exit codes: 0 explained, whatever the verdict; 2 could not be judged, or no question of that id",
         "rankgate explain q-17                            # both rankings side by side, the gold marked",
-        "rankgate explain recall@5                        # how the verdict came about, number by number",
-        "rankgate explain --misses --tag lang:pt-BR       # the triage table, worst first",
-        "rankgate explain --misses --metric recall@10     # by any metric of ranked documents, gated or not",
+        "rankgate explain                                 # the questions that miss a relevant document, worst first",
+        "rankgate explain --tag lang:pt-BR                # those with a tag",
+        "rankgate explain --metric recall@10              # by any metric of ranked documents, gated or not",
         "rankgate explain q-17 --bm25 corpus.jsonl        # beside what the words alone would find",
-        "rankgate explain recall@5 --report report.json   # from a report, without the inputs",
     )
-    what = "a gate, by its name or metric, or else the id of a question"
-    options.add_argument("what", metavar="WHAT", nargs="?", help=what)
-    options.add_argument("--gate", metavar="NAME", help="a gate, also where the name looks like something else")
-    options.add_argument("--query", metavar="ID", help="a question, also where a gate has that name")
-    misses = "the questions that miss a relevant document, worst first"
-    options.add_argument("--misses", action="store_true", help=misses)
-    metric = "with --misses: by this metric and within its cut-off (default: the gated one whose changes are listed)"
+    options.add_argument("query", metavar="QUESTION", nargs="?", help="the id of a question (default: list the misses)")
+    metric = "list misses by this metric and within its cut-off (default: the gated one whose changes are listed)"
     options.add_argument("--metric", metavar="METRIC", help=metric)
-    options.add_argument("--tag", metavar="TAG", help="with --misses: only questions with this tag")
-    options.add_argument("--cause", metavar="CAUSE", help="with --misses: only questions of this cause, such as gone")
-    options.add_argument("--limit", metavar="N", type=int, help=f"with --misses: how many to list (default: {LIMIT})")
+    options.add_argument("--tag", metavar="TAG", help="list only questions with this tag")
+    options.add_argument("--cause", metavar="CAUSE", help="list only questions of this cause, such as gone")
+    options.add_argument("--limit", metavar="N", type=int, help=f"how many to list (default: {LIMIT})")
     options.add_argument("--depth", metavar="N", type=int, help=f"results to show of each ranking (default: {DEPTH})")
     bm25 = (
         "the indexed documents as JSONL (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
         "words alone; needs the extra rankgate[bm25]"
     )
     options.add_argument("--bm25", metavar="CORPUS", help=bm25)
-    report = "with a gate: a report.json in place of the inputs (- for stdin)"
-    options.add_argument("--report", metavar="FILE", help=report)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     add_criteria(options)
     add_gold(options)
@@ -86,24 +73,23 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Explain; 0 where the check could be judged, else 2 with its problems."""
     _refuse_misfits(arguments)
-    refuse_two_stdins(*(file_of(arguments, flag) for flag in (*INPUTS, "bm25")))
+    refuse_two_stdins(*(file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline", "bm25")))
     look = _lexical(arguments)  # before the check, so that nobody waits for one to hear of a misspelt corpus
     report = _report(arguments)
-    if report.verdict is Verdict.NOT_JUDGED and not report.gates:
+    details = report.details
+    if not isinstance(details, ReportDetails):
         raise RankgateError(report.problems)
-    say_lines(_explained(arguments, report, look))
+    explained = _misses if arguments.query is None else _query
+    say(explained(arguments, report, details, look))
     for problem in report.problems:
         print(f"error: {problem}", file=sys.stderr)
     return 2 if report.verdict is Verdict.NOT_JUDGED else 0
 
 
 def _report(arguments: argparse.Namespace) -> Report:
-    """The report that is explained: read, or judged from the inputs with all that it shows of single questions."""
-    if arguments.report is not None:
-        with open_source(arguments.report) as source:
-            return decode_report(source.stream.read(), source.name)
+    """The report that is explained, with all that it shows of single questions."""
     depth = _depth(arguments)
-    details = max(depth, _MISSES_DEPTH) if arguments.misses else depth
+    details = max(depth, _MISSES_DEPTH) if arguments.query is None else depth
     inputs = replace(inputs_of(arguments), details=details, leading=_leading(arguments))
     return check(inputs, workers=processes(arguments), watch=bar)
 
@@ -118,39 +104,11 @@ def _leading(arguments: argparse.Namespace) -> Metric | None:
     return named[0]
 
 
-def _explained(arguments: argparse.Namespace, report: Report, look: _Look | None) -> str:
-    """What was asked for. A gate comes before a question of the same name: a gold set may hold any id."""
-    details = report.details if isinstance(report.details, ReportDetails) else None
-    if arguments.misses and details:
-        return _misses(arguments, report, details, look)
-    word = next(each for each in (arguments.what, arguments.gate, arguments.query) if each is not None)
-    gates = [] if arguments.query is not None else gates_named(report, word)
-    questions = details.questions if details and arguments.gate is None else ()
-    question = next((question for question in questions if question.query_id == word), None)
-    if gates:
-        for flag in ("bm25", "depth"):
-            if getattr(arguments, flag) is not None:
-                raise bad_input(f"--{flag} {_NOT_OF_GATES}")
-        return _gates(arguments, report, gates, also=question is not None)
-    if question and details:
-        return _query(arguments, report, details, question, look)
-    if arguments.query is not None and details:
-        raise unknown(word, None, details)
-    raise unknown(word, report, details if arguments.gate is None else None)
-
-
-def _gates(arguments: argparse.Namespace, report: Report, gates: list[GateResult], *, also: bool) -> str:
-    if arguments.format == "json":
-        spelled = with_texts(report)
-        explained = [explain_gate(spelled, spelled.gates[report.gates.index(gate)]) for gate in gates]
-        return as_json({"explains": "gate", "verdict": report.verdict, "summary": report.summary, "gates": explained})
-    text = render_gates([explain_gate(report, gate) for gate in gates], report, _width())
-    return f"{text}\nA question has this id too: rankgate explain --query\n" if also else text
-
-
-def _query(
-    arguments: argparse.Namespace, report: Report, details: ReportDetails, question: Question, look: _Look | None
-) -> str:
+def _query(arguments: argparse.Namespace, report: Report, details: ReportDetails, look: _Look | None) -> str:
+    question = next((each for each in details.questions if each.query_id == arguments.query), None)
+    if question is None:
+        near = did_you_mean(arguments.query, [each.query_id for each in details.questions])
+        raise bad_input(f"no question {shown(arguments.query)} in the gold set{near}")
     explained = explain_query(report, details, question, look(question, details.k) if look else None)
     if arguments.format == "json":
         return as_json({"explains": "query", "query": explained})
@@ -201,27 +159,10 @@ def _width() -> int:
 
 
 def _refuse_misfits(arguments: argparse.Namespace) -> None:
-    """One thing is explained at a time, with the options that belong to it."""
-    named = [arguments.what, arguments.gate, arguments.query, arguments.misses or None]
-    if sum(each is not None for each in named) != 1:
-        raise bad_input("name one thing to explain: a question's id, a gate (its name or metric), or --misses")
     for flag in ("metric", "tag", "cause", "limit"):
-        if getattr(arguments, flag) is not None and not arguments.misses:
-            raise bad_input(f"--{flag} goes with --misses")
-    for flag in ("bm25", "depth"):
-        if getattr(arguments, flag) is not None and arguments.gate is not None:
-            raise bad_input(f"--{flag} goes with a question or --misses")
-    if arguments.report is not None:
-        _refuse_beside_a_report(arguments)
+        if getattr(arguments, flag) is not None and arguments.query is not None:
+            raise bad_input(f"--{flag} goes with the list of misses; leave out {shown(arguments.query)}")
     for flag in ("depth", "limit"):
         count = getattr(arguments, flag)
         if count is not None and count < 1:
             raise bad_input(f"--{flag} {count}: at least 1")
-
-
-def _refuse_beside_a_report(arguments: argparse.Namespace) -> None:
-    if arguments.misses or any(getattr(arguments, flag) is not None for flag in ("query", "bm25", "depth")):
-        raise bad_input("a report holds no rankings; leave out --report and name the inputs of the check")
-    given = [flag for flag in (*INPUTS, "date", "workers") if getattr(arguments, flag) is not None]
-    if given:
-        raise bad_input(f"--report stands in place of the inputs; leave out --{given[0]}")

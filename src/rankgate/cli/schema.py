@@ -18,12 +18,11 @@ from rankgate.criteria.parts import json_schema
 from rankgate.criteria.waivers import WaiverFile
 from rankgate.diagnosis.misses import Misses, QueryExplained
 from rankgate.gates.acceptance import GateChange
-from rankgate.gates.explain import GateExplained
 from rankgate.gates.noise import Noise
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.calibration import Calibration
 from rankgate.model.report import JudgedValue, Movement, ReportFile
-from rankgate.model.values import Direction, Distribution, Interval, Unit, Verdict
+from rankgate.model.values import Direction, Distribution, Interval, Unit
 
 # A shape is a type, whose schema msgspec knows; an object by its keys, of which those with ? may be absent, or
 # {"*": the shape of every value}; [the shape of every entry]; or (one shape, or another).
@@ -55,7 +54,6 @@ _ACCEPTED = {"id": str, "added": bool, "accepted": bool, "record": Record, "chan
 OUTPUTS: dict[str, Any] = {
     "report": ReportFile,
     "explain": (
-        {"explains": Literal["gate"], "verdict": Verdict, "summary": str, "gates": list[GateExplained]},
         {"explains": Literal["query"], "query": QueryExplained},
         {"explains": Literal["misses"], "misses": Misses},
     ),
