@@ -583,35 +583,26 @@ def test_a_manifest_may_only_name_a_run_beside_it(folder: Path, tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "named"),
     [
-        pytest.param(b"", "Input data was truncated", id="empty"),
-        pytest.param(b'{"schema_version": 1', "Input data was truncated", id="cut short"),
-        pytest.param(b"[]", "Expected `object`, got `array`", id="no object"),
-        pytest.param(b"{}", "Object missing required field `schema_version`", id="without a version"),
-        pytest.param(b'{"schema_version": 1}', "Object missing required field `run`", id="without its parts"),
+        pytest.param(b"", "", id="empty"),
+        pytest.param(b'{"schema_version": 1', "", id="cut short"),
+        pytest.param(b"[]", "", id="no object"),
+        pytest.param(b"{}", "schema_version", id="without a version"),
+        pytest.param(b'{"schema_version": 1}', "run", id="without its parts"),
+        pytest.param(b'{"schema_version": 1, "run": "\xff"}', "", id="not UTF-8"),
+        pytest.param(b'{"schema_version": ' + b"[" * 100_000, "", id="endless nesting"),
+        pytest.param(b'{"schema_version": 1, "depth": "deep"}', "", id="a wrong type"),
     ],
 )
-def test_a_damaged_manifest_is_refused(folder: Path, text: bytes, what: str) -> None:
-    accept(folder, OLD)
-    (folder / MANIFEST).write_bytes(text)
-    assert refusal(folder) == Problem(f"damaged baseline manifest: {what}; {RESTORE}", (folder / MANIFEST).as_posix())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(b'{"schema_version": 1, "run": "\xff"}', id="not UTF-8"),
-        pytest.param(b'{"schema_version": ' + b"[" * 100_000, id="endless nesting"),
-        pytest.param(b'{"schema_version": 1, "depth": "deep"}', id="a wrong type"),
-    ],
-)
-def test_a_hostile_manifest_is_refused_too(folder: Path, text: bytes) -> None:
+def test_a_damaged_or_hostile_manifest_is_refused(folder: Path, text: bytes, named: str) -> None:
     accept(folder, OLD)
     (folder / MANIFEST).write_bytes(text)
     problem = refusal(folder)
+    assert problem.file == (folder / MANIFEST).as_posix()
     assert problem.message.startswith("damaged baseline manifest: ")
     assert problem.message.endswith(RESTORE)
+    assert named in problem.message.removesuffix(RESTORE)
 
 
 def test_a_newer_schema_is_refused_by_its_number_alone(folder: Path) -> None:

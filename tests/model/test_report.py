@@ -202,63 +202,45 @@ def test_identical_inputs_give_identical_bytes_in_every_process(
     assert found.stdout.decode() == encode_report(check(INPUTS))
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        pytest.param(b"", "not a rankgate report: Input data was truncated", id="empty"),
-        pytest.param(b"{", "not a rankgate report: Input data was truncated", id="cut short"),
-        pytest.param(
-            b"# A comment", "not a rankgate report: JSON is malformed: invalid character (byte 0)", id="no JSON"
-        ),
-        pytest.param(b"[]", "not a rankgate report: Expected `object`, got `array`", id="a list"),
-        pytest.param(
-            b"{}", "not a rankgate report: Object missing required field `schema_version`", id="some other object"
-        ),
-        pytest.param(
-            b'{"schema_version": 1, "verdict": "pass"}',
-            "not a rankgate report: Object missing required field `summary`",
-            id="a report without its parts",
-        ),
-        pytest.param(
-            b'{"schema_version": 1, "gates": [{"reasons": [1]}, 2]}',
-            "not a rankgate report: Expected `str`, got `int` - at `$.gates[0].reasons[0].text`",
-            id="an old one whose reasons are none",
-        ),
-        pytest.param(
-            b'{"schema_version": 1, "verdict": "great", "summary": "", "provenance": {"rankgate": "1", "date": ""}}',
-            "not a rankgate report: Invalid enum value 'great' - at `$.verdict`",
-            id="no such verdict",
-        ),
-        pytest.param(
-            b'{"schema_version": "1"}',
-            "not a rankgate report: Expected `int`, got `str` - at `$.schema_version`",
-            id="a version in quotes",
-        ),
-        pytest.param(
-            b'{"schema_version": 3}',
-            "report schema 3 is newer than this rankgate reads (2); upgrade rankgate",
-            id="newer, whatever else it holds",
-        ),
-    ],
-)
-def test_what_is_not_a_report_is_refused(data: bytes, message: str) -> None:
+def test_a_newer_report_is_refused_whatever_else_it_holds() -> None:
     with pytest.raises(RankgateError) as caught:
-        decode_report(data, "report.json")
+        decode_report(b'{"schema_version": 3}', "report.json")
+    message = "report schema 3 is newer than this rankgate reads (2); upgrade rankgate"
     assert caught.value.problems == (Problem(message, "report.json"),)
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("data", "named"),
     [
-        pytest.param(b"[" * 100_000, id="endless nesting"),
-        pytest.param(b'{"schema_version": 1, "verdict": "\xff"}', id="not UTF-8"),
-        pytest.param(b'{"schema_version": 1, "summary": "\\ud800"}', id="half a surrogate pair"),
+        pytest.param(b"", "", id="empty"),
+        pytest.param(b"{", "", id="cut short"),
+        pytest.param(b"# A comment", "", id="no JSON"),
+        pytest.param(b"[]", "", id="a list"),
+        pytest.param(b"{}", "schema_version", id="some other object"),
+        pytest.param(b'{"schema_version": 1, "verdict": "pass"}', "summary", id="a report without its parts"),
+        pytest.param(
+            b'{"schema_version": 1, "gates": [{"reasons": [1]}, 2]}',
+            "$.gates[0].reasons[0].text",
+            id="an old one whose reasons are none",
+        ),
+        pytest.param(
+            b'{"schema_version": 1, "verdict": "great", "summary": "", "provenance": {"rankgate": "1", "date": ""}}',
+            "$.verdict",
+            id="no such verdict",
+        ),
+        pytest.param(b'{"schema_version": "1"}', "$.schema_version", id="a version in quotes"),
+        pytest.param(b"[" * 100_000, "", id="endless nesting"),
+        pytest.param(b'{"schema_version": 1, "verdict": "\xff"}', "", id="not UTF-8"),
+        pytest.param(b'{"schema_version": 1, "summary": "\\ud800"}', "", id="half a surrogate pair"),
     ],
 )
-def test_what_is_hostile_is_refused_too(data: bytes) -> None:
+def test_what_is_no_report_or_hostile_is_refused(data: bytes, named: str) -> None:
     with pytest.raises(RankgateError) as caught:
         decode_report(data, "report.json")
-    assert str(caught.value).startswith("report.json: not a rankgate report: ")
+    (problem,) = caught.value.problems
+    assert problem.file == "report.json"
+    assert problem.message.startswith("not a rankgate report: ")
+    assert named in problem.message
 
 
 def test_a_newer_report_is_refused_by_its_version_alone(full: Report) -> None:
