@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests import children
 
 ROOT = Path(__file__).resolve().parent.parent
 TERMINAL = ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS")
@@ -91,6 +92,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         kept = set(items).difference(left_out)
         items[:] = [item for item in items if item in kept]
+
+
+@pytest.fixture(autouse=True)
+def ended_children() -> Generator[None]:
+    """Also a test that fails leaves no process behind, which another test would be blamed for."""
+    yield
+    children.end_all()
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests import children
 from tests.baselines.accepting import accept_into
 from tests.conftest import ROOT
 
@@ -492,7 +493,7 @@ def test_two_that_accept_the_same_runs_in_turn_log_each_acceptance(
         subprocess.run(["git", "init", "--quiet", tmp_path / "repository"], check=True)
         monkeypatch.chdir(tmp_path / "repository")
     crowd = [
-        subprocess.Popen(
+        children.start(
             [sys.executable, "-B", driver, place, start, rounds], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
         )
         for start in "ab"
@@ -509,7 +510,7 @@ def test_who_reads_while_others_accept_finds_nothing_damaged(folder: Path, tmp_p
     driver = tmp_path / "driver.py"
     driver.write_text(CROWD)
     crowd = [
-        subprocess.Popen([sys.executable, "-B", driver, str(number), folder], env=ENVIRONMENT) for number in range(4)
+        children.start([sys.executable, "-B", driver, str(number), folder], env=ENVIRONMENT) for number in range(4)
     ]
     looked, wrong = 0, []
     while any(process.poll() is None for process in crowd):
@@ -530,7 +531,7 @@ def test_many_acceptances_at_once_all_get_in(folder: Path, tmp_path: Path) -> No
     driver = tmp_path / "driver.py"
     driver.write_text(CROWD)
     crowd = [
-        subprocess.Popen([sys.executable, "-B", driver, str(number), folder], env=ENVIRONMENT) for number in range(8)
+        children.start([sys.executable, "-B", driver, str(number), folder], env=ENVIRONMENT) for number in range(8)
     ]
     assert [process.wait() for process in crowd] == [0] * 8
     records = DirectoryStore(folder.as_posix()).memory.read("accepted")

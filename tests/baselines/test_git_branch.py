@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.baselines.git_writer import ACCEPTING, SPEC, add, record_of, run_of
+from tests.children import start
 
 from rankgate.baselines.git_branch import GitBranchTree, branch_memory
 from rankgate.baselines.stores import store_for
@@ -325,9 +326,7 @@ def start_writer(folder: Path, who: str, rounds: int) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": PATHS}
     command = [sys.executable, str(WRITER), who, str(rounds)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, cwd=folder, env=environment, text=True, stdout=pipe, stderr=pipe, start_new_session=True
-    )
+    return start(command, cwd=folder, env=environment, text=True, stdout=pipe, stderr=pipe)
 
 
 @pytest.mark.full

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.baselines.counted import Counted
+from tests.children import start
 from tests.conftest import ROOT
 
 from rankgate.baselines.base import MemoryStore
@@ -271,7 +272,7 @@ ADDS = textwrap.dedent("""
 def adding(place: str, who: str, often: int) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-c", ADDS, place, who, str(often)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
+    return start(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
 
 
 def test_of_several_that_add_at_once_nothing_is_lost_and_all_see_one_order(place: str) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.children import start
 from tests.conftest import ROOT
 from tests.judge.hash_judge import KEY, REFUSAL, Fault, HashJudge, judging, status
 from tests.judge.test_quotes import PASSAGES
@@ -616,7 +617,7 @@ def test_claims_stay_in_the_languages_of_the_answers(server: HashJudge) -> None:
 
 def process(*words: str, **how: Any) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    return subprocess.Popen([sys.executable, "-m", "rankgate", "judge", *words], env=environment, **how)
+    return start([sys.executable, "-m", "rankgate", "judge", *words], env=environment, **how)
 
 
 @pytest.mark.parametrize("at", [1, pytest.param(5, marks=pytest.mark.full), pytest.param(8, marks=pytest.mark.full)])

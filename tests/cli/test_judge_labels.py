@@ -11,7 +11,6 @@ import re
 import select
 import signal
 import struct
-import subprocess
 import sys
 import termios
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from tests.children import start
 from tests.cli.test_judge import write_gold, write_lines, write_run
 from tests.conftest import ROOT
 from tests.judge.hash_judge import KEY, judging
@@ -138,13 +138,12 @@ class Terminal:
     ) -> None:
         self.ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-        self.process = subprocess.Popen(
+        self.process = start(
             [sys.executable, "-m", "rankgate", *command, *words],
             env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb", "PYTHONUTF8": "1"},
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            start_new_session=True,
         )
         os.close(theirs)
 
@@ -236,12 +235,10 @@ def test_what_was_said_survives(by: signal.Signals) -> None:
     terminal.until()
     terminal.type("y")
     terminal.type("s")
-    for _ in range(60):  # a signal between the prompt and the wait for a key shows at the next one
-        terminal.process.send_signal(by)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            terminal.process.wait(1)
-            break
-    assert terminal.process.wait(1) == (-9 if by is signal.SIGKILL else 130)
+    terminal.process.send_signal(by)
+    with contextlib.suppress(OSError):
+        os.write(terminal.ours, b"\n")  # a signal between the prompt and the wait for a key shows at the next key
+    assert terminal.process.wait(300) == (-9 if by is signal.SIGKILL else 130)
     os.close(terminal.ours)
     assert len(given()) == 2
     again = Terminal("--by", "ana")

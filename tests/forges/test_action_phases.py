@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.children import start
 from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
@@ -133,24 +134,19 @@ def test_a_reporting_job_that_is_cancelled_while_it_waits_completes_the_check(
     proxy.status("GET", "/actions/runs/7/artifacts", 403, json=limited, headers={"Retry-After": "120"}, times=100)
     plays_runs(proxy, pull, {})
     told = environment(job.directory, proxy, "workflow_run", pull=pull)
-    start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", f"{start}from rankgate.cli.action import main; sys.exit(main(['judge']))"],
+    process = start(
+        [sys.executable, "-u", "-c", "import sys; from rankgate.cli.action import main; sys.exit(main(['judge']))"],
         env={**os.environ, **told, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    try:
-        for line in process.stdout or ():
-            if "wait" in line:
-                break
-        open_yet = [check["status"] for check in github.check_runs(pull.head_sha)]
-        process.send_signal(number)
-        process.communicate(timeout=300)
-    finally:
-        process.kill()
-        process.wait()
+    for line in process.stdout or ():
+        if "wait" in line:
+            break
+    open_yet = [check["status"] for check in github.check_runs(pull.head_sha)]
+    process.send_signal(number)
+    process.communicate(timeout=300)
     for name, value in told.items():
         monkeypatch.setenv(name, value)
     assert main(["publish"]) == 0

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.children import start
 from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
 from tests.forges.proxy import Proxy
@@ -273,22 +274,17 @@ def test_a_job_that_is_cancelled_while_it_waits_completes_the_check(job: Job, nu
     limited = {"message": "You have exceeded a secondary rate limit."}
     job.proxy.status("GET", COMMENTS, 403, json=limited, headers={"Retry-After": "120"}, times=100)
     (job.folder / "report.json").write_bytes(report_of("fail"))
-    start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    process = subprocess.Popen(
-        [sys.executable, "-c", f"{start}from rankgate.cli import main; sys.exit(main())", "comment", "report.json"],
+    process = start(
+        [sys.executable, "-m", "rankgate", "comment", "report.json"],
         cwd=job.folder,
         env={**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    try:
-        for line in process.stdout or ():
-            if "wait" in line:
-                break
-        process.send_signal(number)
-        process.communicate(timeout=300)
-    finally:
-        process.kill()
-        process.wait()
+    for line in process.stdout or ():
+        if "wait" in line:
+            break
+    process.send_signal(number)
+    process.communicate(timeout=300)
     assert job.concluded() == ["failure"]

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.children import start
 from tests.conftest import ROOT
 from tests.judge.cases import answer, some_judge
 from tests.judge.hash_judge import KEY, HashJudge, judging
@@ -194,16 +195,16 @@ judge_answers(answers, some_judge(), wants, endpoint=Endpoint(address),
 """
 
 
-def start(server: HashJudge, path: Path, wants: Iterable[Want] = ()) -> subprocess.Popen[bytes]:
+def begin(server: HashJudge, path: Path, wants: Iterable[Want] = ()) -> subprocess.Popen[bytes]:
     places = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": places, "RANKGATE_JUDGE_KEY": KEY}
     command = [sys.executable, "-c", CHILD, server.address, str(path), *(want.value for want in wants)]
-    return subprocess.Popen(command, env=environment, cwd=ROOT)
+    return start(command, env=environment, cwd=ROOT)
 
 
 def test_two_processes_on_one_store_do_no_harm(tmp_path: Path) -> None:
     with judging() as server:
-        children = [start(server, tmp_path / "s") for _ in range(2)]
+        children = [begin(server, tmp_path / "s") for _ in range(2)]
         assert [child.wait(timeout=300) for child in children] == [0, 0]
     store = Store(tmp_path / "s")
     assert len(store.records()) == 12
@@ -227,11 +228,11 @@ def test_kill_9_at_any_call_loses_at_most_that_one(kill_at: int, tmp_path: Path)
 
         server.began = kill
         with server.lock:  # no request is answered before the child is known
-            child.append(start(server, tmp_path / "s", Want))
+            child.append(begin(server, tmp_path / "s", Want))
         assert child[0].wait(timeout=300) == -signal.SIGKILL
         assert len(Store(tmp_path / "s").records()) == kill_at - 1
         server.began = lambda: None
-        assert start(server, tmp_path / "s", Want).wait(timeout=300) == 0
+        assert begin(server, tmp_path / "s", Want).wait(timeout=300) == 0
         assert len(server.requests) == EVERYTHING + 1
     records = Store(tmp_path / "s").records()
     assert len(records) == EVERYTHING
@@ -243,7 +244,7 @@ def test_the_key_is_in_no_file(tmp_path: Path) -> None:
     with judging() as server:
         server.served = f"model of {KEY}"
         server.always = f'text:{{"addresses": "fully", "noncommittal": "{KEY}"}}'
-        assert start(server, tmp_path / "s").wait(timeout=300) == 0
+        assert begin(server, tmp_path / "s").wait(timeout=300) == 0
         assert set(server.keys) == {f"Bearer {KEY}"}
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"model of ***" in stored

@@ -24,6 +24,7 @@ import pytest
 import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.children import start
 
 import rankgate
 from rankgate.cli import main
@@ -608,14 +609,6 @@ def test_one_for_all_is_started_again_for_what_is_missing(program: str, capsys: 
     assert asked() == ["q1", "q2", "q3", "q3", "q3"]
 
 
-START = """\
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from rankgate.cli import main
-sys.exit(main())
-"""
-
-
 @pytest.mark.parametrize("option", ["--command", "--command-all"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_stopped_recording_ends_its_processes_and_loses_nothing(
@@ -623,20 +616,15 @@ def test_a_stopped_recording_ends_its_processes_and_loses_nothing(
 ) -> None:
     words = ["record", "--gold", "gold.jsonl", "-o", "run.jsonl", option]
     environment = {**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])}
-    process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", START, *words, f"{program} hang"], env=environment, stderr=subprocess.PIPE
-    )
-    try:
-        while not (Path("pids.txt").exists() and len(Path("pids.txt").read_text().split()) == 2):
-            assert process.poll() is None
-            time.sleep(0.005)
-        while Path("run.jsonl.partial").read_text().count("\n") < 3:
-            time.sleep(0.005)
-        process.send_signal(number)
-        _, err = process.communicate(timeout=300)
-    finally:
-        process.kill()
-        process.wait()
+    command = [sys.executable, "-W", "error", "-m", "rankgate", *words, f"{program} hang"]
+    process = start(command, env=environment, stderr=subprocess.PIPE)
+    while not (Path("pids.txt").exists() and len(Path("pids.txt").read_text().split()) == 2):
+        assert process.poll() is None
+        time.sleep(0.005)
+    while Path("run.jsonl.partial").read_text().count("\n") < 3:
+        time.sleep(0.005)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=300)
     if number == signal.SIGKILL:  # nobody could end them
         for pid in Path("pids.txt").read_text().split():
             os.kill(int(pid), signal.SIGKILL)

@@ -10,17 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.children import start
 
 import rankgate
 from rankgate.readers.formats import read_run
 
-# A parent that runs in the background may have left SIGINT ignored.
-START = """\
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from rankgate.cli import main
-sys.exit(main())
-"""
 # Notes each call; the fourth question hangs until there is a file `go`.
 SEARCH = """\
 import asyncio, logging, os, time
@@ -67,10 +61,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(retriever: str, workers: int) -> subprocess.Popen[str]:
+def begin(retriever: str, workers: int) -> subprocess.Popen[str]:
     words = ["record", "--retriever", retriever, "--gold", "gold.jsonl", "-o", "run.jsonl", "--workers", str(workers)]
-    return subprocess.Popen(
-        [sys.executable, "-X", "dev", "-W", "error", "-c", START, *words],
+    return start(
+        [sys.executable, "-X", "dev", "-W", "error", "-m", "rankgate", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])},
@@ -98,19 +92,15 @@ def until_it_hangs(process: subprocess.Popen[str], workers: int) -> None:
 
 
 def stop(process: subprocess.Popen[str], number: signal.Signals, workers: int) -> tuple[int, str, str]:
-    try:
-        until_it_hangs(process, workers)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=300)
-    finally:
-        process.kill()
-        process.wait()
+    until_it_hangs(process, workers)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
 
 def resume(retriever: str, workers: int) -> tuple[int, str, str]:
     Path("go").touch()
-    process = start(retriever, workers)
+    process = begin(retriever, workers)
     out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
@@ -120,7 +110,7 @@ def resume(retriever: str, workers: int) -> tuple[int, str, str]:
 def test_a_stopped_recording_says_how_far_it_got(
     project: Path, retriever: str, workers: int, number: signal.Signals
 ) -> None:
-    code, out, err = stop(start(retriever, workers), number, workers)
+    code, out, err = stop(begin(retriever, workers), number, workers)
     count = len(kept())
     assert (code, out) == (130, "")
     assert err == (
@@ -132,7 +122,7 @@ def test_a_stopped_recording_says_how_far_it_got(
 
 @pytest.mark.parametrize(("retriever", "workers"), MODES)
 def test_after_kill_9_the_same_command_asks_only_what_is_missing(project: Path, retriever: str, workers: int) -> None:
-    code, _, _ = stop(start(retriever, workers), signal.SIGKILL, workers)
+    code, _, _ = stop(begin(retriever, workers), signal.SIGKILL, workers)
     assert code == -signal.SIGKILL
     assert Path("run.jsonl").read_text() == "old"
     count = len(kept())
