@@ -25,7 +25,7 @@ def arguments_of(name: str) -> list[str]:
     words = iter([str(word) for word in loaded["arguments"]])
     kept: list[str] = []
     for word in words:
-        if word in ("-o", "--format"):
+        if word in ("-o", "--format", "--template"):
             next(words)
         else:
             kept.append(word)

@@ -232,7 +232,6 @@ HOMES = [
             "cli.demo",
             "cli.progress",
             "recording",
-            "renderers.isolation",
             "judge.client",
             "judge.judging",
             "judge.store",
@@ -246,7 +245,6 @@ HOMES = [
         id="jinja2: Markdown, pages and prompts have templates",
     ),
     pytest.param("vl_convert", {"renderers.pages.charts"}, id="vl_convert: an extra, draws the charts of pages"),
-    pytest.param("resource", {"renderers.sandboxed"}, id="resource: only a user's template is limited"),
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
     pytest.param("xml", {"renderers.junit"}, id="xml: written, never read"),
     pytest.param(
@@ -296,7 +294,7 @@ HOMES = [
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
-        {"forges.base_checkout", "renderers.isolation", "files.git", "recording.services"},
+        {"forges.base_checkout", "files.git", "recording.services"},
         id="subprocess: our own interpreter, git, and the command of `record`; no input becomes a command",
     ),
 ]
@@ -495,7 +493,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             id="publishing a report",
         ),
         pytest.param(
-            "import rankgate.renderers.sandboxed, rankgate.renderers.environment",
+            "import rankgate.renderers.environment",
             {"pydantic", "requests", "rankgate.criteria"},
             id="a user's template",
         ),

@@ -533,3 +533,69 @@ def test_a_corpus_that_makes_no_sense_is_refused(words: list[str], said: str, ca
 def test_a_corpus_that_cannot_be_read_is_a_problem_as_any_other_input(capsys: Capture) -> None:
     assert main(["check", "-o", "report.html", "--corpus", "none.jsonl"]) == 2
     assert "none.jsonl: no such file" in "".join(capsys.readouterr())
+
+
+TEMPLATE = "# {{ word(report.verdict) }}\n{{ report.misses[0].question | code }}\n"
+
+
+@pytest.fixture
+def with_template(with_passages: Path) -> Path:
+    """A question lost its document, and its text would notify people."""
+    gold, run = with_passages / "gold.jsonl", with_passages / "run.jsonl"
+    gold.write_text(gold.read_text().replace("opening hours", "@acme <b>hours"), encoding="utf-8")
+    run.write_text('{"query_id": "q1", "retrieved": ["x"]}\n', encoding="utf-8")
+    (with_passages / "ours.md.j2").write_text(TEMPLATE, encoding="utf-8")
+    return with_passages
+
+
+@pytest.mark.usefixtures("with_template")
+def test_a_template_of_the_user_lays_out_every_markdown_file_and_nothing_else(capsys: Capture) -> None:
+    words = ["-o", "a.md", "-o", "b.md", "-o", "report.json", "--format", "markdown"]
+    assert main(["check", *words, "--template", "ours.md.j2"]) == 1
+    assert {Path(name).read_text(encoding="utf-8") for name in ("a.md", "b.md")} == {"# FAIL\n`@acme <b>hours`\n"}
+    assert written()["verdict"] == "fail"
+    assert capsys.readouterr().out.startswith("**❌ FAIL. ")
+
+
+@pytest.mark.parametrize(
+    ("template", "words", "said"),
+    [
+        pytest.param(TEMPLATE, [], "--template goes with -o NAME.md, which it lays out", id="no output"),
+        pytest.param(TEMPLATE, ["-o", "a.html"], "--template goes with -o NAME.md, which it lays out", id="another"),
+        pytest.param(TEMPLATE, ["-o", "a.md", "--template", ""], "--template is empty; name a file", id="no name"),
+        pytest.param(None, ["-o", "a.md"], "ours.md.j2: cannot be read: No such file or directory", id="missing"),
+        pytest.param("a\n\n{% if %}", ["-o", "a.md"], "ours.md.j2:3: template error: Expected an", id="syntax"),
+    ],
+)
+def test_a_template_that_is_none_is_refused_before_the_check(
+    with_template: Path, capsys: Capture, template: str | None, words: list[str], said: str
+) -> None:
+    file = with_template / "ours.md.j2"
+    if template is None:
+        file.unlink()
+    else:
+        file.write_text(template, encoding="utf-8")
+    assert main(["check", "--template", "ours.md.j2", "-o", "report.json", *words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"error: {said}")
+    assert not (with_template / "report.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        pytest.param("a\n{{ nope }}", "ours.md.j2:2: template error: 'nope' is undefined", id="unknown name"),
+        pytest.param("{{ report.__class__ }}", "ours.md.j2:1: template error: access to attribute", id="sandbox"),
+    ],
+)
+def test_a_template_that_does_not_render_is_told_beside_the_verdict(
+    with_template: Path, capsys: Capture, template: str, said: str
+) -> None:
+    (with_template / "ours.md.j2").write_text(template, encoding="utf-8")
+    assert main(["check", "-o", "a.md", "-o", "report.json", "--template", "ours.md.j2"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("FAIL  ")
+    assert err.startswith(f"error: {said}")
+    assert not Path("a.md").exists()
+    assert written()["verdict"] == "fail"

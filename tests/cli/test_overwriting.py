@@ -87,6 +87,7 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["check", "-o", "run.verdicts.jsonl"], "-o", f"{CRITERIA.format('run')} with its verdicts"),
         (["check", "-o", "people.json"], "-o", "judge.calibration of ship-criteria.yaml"),
         (["check", "--corpus", "docs.html", "-o", "docs.html"], "-o", "--corpus"),
+        (["check", "--template", "template.md", "-o", "template.md"], "-o", "--template"),
         (["check", "--per-query", "now.json", "-o", "now.json"], "-o", "--per-query"),
         (["check", "--baseline-per-query", "old.json", "-o", "old.json"], "-o", "--baseline-per-query"),
     ],
@@ -177,7 +178,6 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ],
     ("render", "output"): [
         (["render", "report.json", "-o", "report.json"], "-o", "REPORT"),
-        (["render", "report.json", "--template", "template.md", "-o", "template.md"], "-o", "--template"),
     ],
     ("init", "to"): [
         (["init", "--gold", "gold.jsonl", "--to", "gold.jsonl", "--force"], "--to", "--gold"),

@@ -283,7 +283,7 @@ def test_a_report_of_another_version_that_shows_one_is_published_without(project
     assert {name: text for name, text in rendered(project).items() if PASSWORD in text} == {}
 
 
-INPUTS = ["CRITERIA", "GOLD", "RUN", "BASELINE", "BASE", "TEMPLATE", "REPORT", "GATE_ID", "FAIL_ON", "BOT_LOGIN"]
+INPUTS = ["CRITERIA", "GOLD", "RUN", "BASELINE", "BASE", "REPORT", "GATE_ID", "FAIL_ON", "BOT_LOGIN"]
 
 
 @pytest.mark.parametrize("given", INPUTS)

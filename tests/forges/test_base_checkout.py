@@ -20,11 +20,10 @@ from tests.baselines.test_git_token import server as server_of_git
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
-from rankgate.forges.base_checkout import MAX_BYTES, BaseCheckout
+from rankgate.forges.base_checkout import LOADER, MAX_BYTES, BaseCheckout
 from rankgate.forges.context import Pull
 from rankgate.model.report import Report
 from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel
-from rankgate.renderers.isolation import LOADER
 
 
 @pytest.fixture

@@ -237,35 +237,6 @@ def test_an_event_without_a_base_posts_nothing_on_its_commit(job: Job, event: st
     assert (job.github.comments(job.pull.number), job.checks()) == ([], [])
 
 
-def commit(name: str, text: str) -> None:
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    Path(name).write_text(text)
-    for words in (["init", "-q"], ["add", name], ["commit", "-qm", "base"]):
-        subprocess.run([*git, *words], check=True)
-
-
-def test_in_a_job_a_template_of_the_working_tree_never_counts(job: Job) -> None:
-    commit("ours.md.j2", "all is well\n")  # and the base of the pull request is another commit, which is not here
-    assert main(["comment", report("fail"), "--template", "ours.md.j2"]) == 0
-    assert "FAIL. Do not merge" in job.comment()
-    assert "our own comment instead of the template's:" in job.err()
-
-
-def test_a_template_is_read_at_the_base(job: Job) -> None:
-    """What the pull request made of the template does not count."""
-    commit("ours.md.j2", "as it is at the base: {{ report.verdict.value }}\n")
-    Path("ours.md.j2").write_text("all is well\n")
-    assert main(["comment", report("fail"), "--template", "ours.md.j2", "--base", "HEAD"]) == 0
-    assert job.comment().splitlines()[1:] == ["as it is at the base: fail"]
-
-
-def test_a_template_that_does_not_render_is_replaced_by_ours_and_told(job: Job) -> None:
-    commit("ours.md.j2", "{{ report.nothing }}")
-    assert main(["comment", report("fail"), "--template", "ours.md.j2", "--base", "HEAD"]) == 0
-    assert "FAIL" in job.comment()
-    assert "our own comment instead of the template's: ours.md.j2:1: template error" in job.err()
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_job_that_is_cancelled_while_it_waits_completes_the_check(job: Job, number: signal.Signals) -> None:
     """The comment waits for a rate limit; the runner ends the job; the check does not stay in progress."""

@@ -33,7 +33,6 @@ from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel, Standing
-from rankgate.renderers.isolation import Template
 
 RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'
 
@@ -73,9 +72,6 @@ class Verdicts:
 
     def at_tip(self, pull: Pull) -> Pull:
         return pull
-
-    def template(self, pull: Pull) -> Template | None:
-        return None
 
     def not_judged(self, problems: Sequence[Problem]) -> Report:
         return not_judged(Inputs(date="2026-01-31"), problems)

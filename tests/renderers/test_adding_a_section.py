@@ -1,4 +1,4 @@
-"""A section of the comment is one row: the budget, the last line, users' templates and GitHub's summary know of it."""
+"""A section of the comment is one row: the budget, the last line and GitHub's summary know of it."""
 
 from __future__ import annotations
 

@@ -1,18 +1,21 @@
-"""Markdown of a user's template cut to a limit: at a line, with everything closed, and saying how much is missing."""
+"""Markdown cut to a limit: at a line, with everything closed, and saying that something is missing."""
 
 import re
+from itertools import takewhile
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.renderers.page import Page
 
-from rankgate.renderers.cutting import cut
+from rankgate.renderers.cutting import cut_before
 
-LEFT_OUT = re.compile(
-    r"\n\nLeft out to fit: ([\d,]+) of ([\d,]+) lines of the template; all numbers are in `report\.json`\.\n\Z"
-)
+LEFT_OUT = "Left out to fit; the whole is in `report.json`."
 FILLER = [f"line {number} of filler" for number in range(200)]
+
+
+def cut(text: str, limit: int) -> str:
+    return cut_before(text, limit, LEFT_OUT)
 
 
 def cut_within(*lines: str) -> str:
@@ -24,7 +27,7 @@ def cut_within(*lines: str) -> str:
 
 def closing(text: str) -> list[str]:
     """What stands between the last line of filler and the line that says what is missing."""
-    kept = text[: LEFT_OUT.search(text).start()].splitlines()  # type: ignore[union-attr]
+    kept = text.removesuffix(f"\n\n{LEFT_OUT}\n").splitlines()
     last = max(index for index, line in enumerate(kept) if "of filler" in line)
     return [line for line in kept[last + 1 :] if line]
 
@@ -33,13 +36,16 @@ def test_what_fits_stays_as_it_is() -> None:
     assert cut("a\n```\nopen\n", 12) == "a\n```\nopen\n"
 
 
-def test_a_cut_text_ends_with_how_many_lines_are_missing() -> None:
+def test_a_cut_text_has_as_many_lines_as_fit_and_says_that_some_are_missing() -> None:
     text = cut("\n".join(FILLER) + "\n", 2_000)
-    match = LEFT_OUT.search(text)
-    assert match is not None
-    assert text[: match.start()].splitlines() == FILLER[: 200 - int(match[1])]
-    assert match[2] == "200"
+    assert text.endswith(f"\n\n{LEFT_OUT}\n")
+    kept = text.removesuffix(f"\n\n{LEFT_OUT}\n").splitlines()
+    assert kept == FILLER[: len(kept)]
     assert 2_000 - len(text) <= len(FILLER[100])
+
+
+def test_the_limit_is_in_bytes() -> None:
+    assert len(cut("\n".join("é" * 20 for _ in FILLER), 2_000).encode()) <= 2_000
 
 
 @pytest.mark.parametrize(
@@ -73,7 +79,7 @@ def test_what_is_open_where_the_cut_falls_is_closed(lines: list[str], closed: li
     text = cut_within(*lines)
     assert closing(text) == closed
     page = Page(text)
-    assert page.plain.rstrip().endswith("lines of the template; all numbers are in .")
+    assert page.plain.rstrip().endswith("Left out to fit; the whole is in .")
     assert page.code[-1] == "report.json"
 
 
@@ -93,7 +99,7 @@ def test_what_is_open_within_a_list_item_is_left_out_whole(before: list[str]) ->
 
 
 def test_nothing_is_kept_of_a_first_line_that_is_too_long() -> None:
-    assert cut("x" * 3_000, 2_000).startswith("Left out to fit: 1 of 1 line of the template")
+    assert cut("x" * 3_000, 2_000) == f"{LEFT_OUT}\n"
 
 
 def test_a_limit_too_small_for_that_line_is_an_error_of_the_caller() -> None:
@@ -154,8 +160,7 @@ def test_wherever_a_text_is_cut_its_last_line_stands_free(blocks: list[str], lim
         assert text == whole
         return
     assert Shown(text).where == {"p"}
-    left, total = LEFT_OUT.search("\n\n" + text).groups()  # type: ignore[union-attr]
-    lines = whole.rstrip("\n").split("\n")
-    kept = lines[: len(lines) - int(left.replace(",", ""))]
-    assert text.startswith("\n".join(kept).lstrip("\n"))
-    assert int(total.replace(",", "")) == len(lines)
+    assert text.endswith(f"{LEFT_OUT}\n")
+    kept = f"\n\n{text}".removesuffix(f"\n\n{LEFT_OUT}\n").lstrip("\n").split("\n")
+    same = list(takewhile(lambda pair: pair[0] == pair[1], zip(kept, whole.split("\n"), strict=False)))
+    assert all(re.fullmatch(r"`*|~*|-->|</\w+>", line) for line in kept[len(same) :]), "nothing but what closes"

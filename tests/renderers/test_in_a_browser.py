@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[2] / "scripts"))
 from make_comment_picture import as_github_shows_it
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
-COMMENTS = sorted([*SCENARIOS.glob("*/expected/comment.md"), SCENARIOS / "user_template" / "expected" / "stdout.txt"])
+COMMENTS = sorted(SCENARIOS.glob("*/expected/comment.md"))
 
 # The stylesheet is that of a README; a comment's letters are smaller.
 IN_A_COMMENT = "body { margin: 0; } .markdown-body { box-sizing: border-box; padding: 24px; font-size: 14px; }"

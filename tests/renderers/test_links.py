@@ -14,7 +14,7 @@ from rankgate.metrics.registry import families
 from rankgate.model.report import Links, Report
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.renderers.links import METRICS, links_line
-from rankgate.renderers.markdown import render_comment, render_markdown
+from rankgate.renderers.markdown import render_comment
 
 ROOT = Path(__file__).parents[2]
 RUN = "https://github.com/acme/rag/actions/runs/7/attempts/1"
@@ -56,12 +56,6 @@ def test_where_there_is_no_job_there_is_no_line() -> None:
 def test_it_stands_in_the_comment_once() -> None:
     made = report(page=PAGE, run=RUN)
     assert render_comment(made).count(links_line(made)) == 1
-
-
-def test_a_template_of_the_user_has_it_too(tmp_path: Path) -> None:
-    template = tmp_path / "ours.md.j2"
-    template.write_text("{{ links_line(report) }}")
-    assert render_markdown(report(run=RUN), str(template)) == f"{links_line(report(run=RUN))}\n"
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, N
 from rankgate.errors import Problem, RankgateError
 from rankgate.model.details import Expected
 from rankgate.model.report import Diagnosis, Moved, Oddities, Report, Segment, Source
-from rankgate.model.values import Verdict
+from rankgate.model.values import Reason, ReasonKind, Verdict
 from rankgate.renderers.environment import environment
-from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.markdown import OURS, render_markdown, user_renderer
 
 ROOT = Path(__file__).parents[2]
 
@@ -338,7 +338,7 @@ class Templates:
 
     def render(self, source: str) -> str:
         self.path.write_text(source, encoding="utf-8")
-        return render_markdown(REPORT, self.path.as_posix())
+        return user_renderer(self.path.as_posix())(REPORT)
 
     def problem(self, source: str) -> tuple[int | None, str]:
         """Line and message of the one problem."""
@@ -418,6 +418,9 @@ def test_the_documentation_lists_exactly_the_filters_and_functions_that_there_ar
         pytest.param("\n{{ gate_now(1) }}", 2, "", id="a number for a gate"),
         pytest.param("\n{{ amount(0.5, 'share') }}", 2, "", id="text for a unit"),
         pytest.param("{{ rank_move(report) }}", 1, "", id="a report for a document"),
+        pytest.param("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", 1, "recursion", id="recursion without end"),
+        pytest.param("{% import 'os' as os %}", 1, "no loader", id="a module"),
+        pytest.param("{{ 10 ** 5000 }}", 1, "integer string conversion", id="an integer of 5,000 digits"),
     ],
 )
 def test_a_mistake_in_a_template_is_named_with_its_line(
@@ -440,6 +443,8 @@ def test_a_mistake_in_a_template_is_named_with_its_line(
         pytest.param("{{ '{0.__class__}'.format(report) }}", id="through a format"),
         pytest.param("{{ '{x.__class__}'.format_map({'x': report}) }}", id="through a format map"),
         pytest.param("{{ amount.__globals__ }}", id="globals of a function"),
+        pytest.param("{{ cycler.__init__.__globals__.os }}", id="globals of Jinja"),
+        pytest.param("{{ self._TemplateReference__context }}", id="the context"),
         pytest.param("{{ icon.__self__ }}", id="mapping behind a function"),
         pytest.param("{{ report.gates.append(1) }}", id="append to a list"),
         pytest.param("{{ report.gates.clear() }}", id="clear a list"),
@@ -467,8 +472,51 @@ def test_a_template_that_cannot_be_read_is_named(tmp_path: Path, make: Any, word
     path = tmp_path / "ours.md.j2"
     make(path)
     with pytest.raises(RankgateError) as raised:
-        render_markdown(REPORT, path.as_posix())
+        user_renderer(path.as_posix())
     assert str(raised.value).startswith(f"{path.as_posix()}: {words}")
+
+
+def test_a_mistake_without_a_line_is_a_sentence_too(templates: Templates) -> None:
+    assert templates.problem("{{ '\\ud800' }}")[1].endswith("surrogates not allowed")
+    assert templates.problem("{{ " + "(" * 50_000 + " }}")[1].startswith("template error: ")
+
+
+def test_a_message_is_shortened_and_shows_what_would_be_hidden(templates: Templates) -> None:
+    _, message = templates.problem("{{ icon('\\x1b[31m' ~ 'x' * 5000) }}")
+    assert len(message) < 600
+    assert message.isprintable()
+    assert "\\u001b" in message or "\\x1b" in message
+
+
+LOST = "3 questions were lost in recall@5; at most 1 allowed"
+KINDS = [Reason(ReasonKind.MUST_PASS, count=2), Reason(ReasonKind.LOST, count=3, limit=1)]
+MUST = "2 must-pass questions fail: recall@5 is at its worst there"
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        pytest.param("{{ report.gates[0].reasons[1] }}", LOST, id="one"),
+        pytest.param(
+            "{% for each in report.gates %}{{ each.reasons | join('; ') }}{% endfor %}", f"{MUST}; {LOST}", id="all"
+        ),
+        pytest.param("{{ report.gates[0]['reasons'][1] + '.' }}", f"{LOST}.", id="by a key, as text"),
+        pytest.param("{{ (report.gates[0] | attr('reasons'))[1].upper() }}", LOST.upper(), id="by a filter"),
+        pytest.param("{{ report.gates | map(attribute='reasons.1') | first | length }}", str(len(LOST)), id="by map"),
+        pytest.param("{{ report.gates | selectattr('reasons') | list | length }}", "1", id="those that have any"),
+        pytest.param("{{ reasons(report, report.gates) | last }}", f"FAIL: {LOST}.", id="by our function"),
+    ],
+)
+def test_reasons_are_sentences_in_templates(templates: Templates, template: str, text: str) -> None:
+    """As they were before they had kinds, in new reports and in old ones."""
+    kinds = replace(REPORT, gates=[replace(RECALL, reasons=KINDS)])
+    old = replace(REPORT, gates=[replace(RECALL, reasons=texts(MUST, LOST))])
+    templates.path.write_text(template, encoding="utf-8")
+    assert [user_renderer(templates.path.as_posix())(each).strip() for each in (kinds, old)] == [text] * 2
+
+
+def test_ours_is_a_template_that_a_user_can_begin_with() -> None:
+    assert user_renderer(OURS.as_posix())(REPORT).split() == render_markdown(REPORT).split()
 
 
 def test_a_reason_that_only_warns_is_never_labelled_fail() -> None:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from rankgate.cli.action_job import Job, artifact_name, keep, kept, new_job, output, summarize, this_job, variable
 from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.check import judge as judged
-from rankgate.cli.comment import publishing, read_or_not_judged, say, template_at, token_of
+from rankgate.cli.comment import publishing, read_or_not_judged, say, token_of
 from rankgate.cli.options import today
 from rankgate.cli.signals import interrupted_once
 from rankgate.criteria import InputFile, find_criteria, load_criteria
@@ -116,8 +116,8 @@ def publish_all() -> int:
             with interrupted_once():
                 _publish(job, lambda client: conclude(client, job.context, ended, settings_of(job)))
         return 0
-    settings = settings_of(job, None if found else left)
-    first, *others = found or [Judged(job.context, left, settings.template)]
+    settings = settings_of(job)
+    first, *others = found or [Judged(job.context, left)]
     first = replace(first, context=replace(first.context, page_url=job.context.page_url))
     try:
         keep(job, linked(first.report or ended, first.context, settings))
@@ -162,24 +162,15 @@ def recorded() -> int:
     return 0
 
 
-def settings_of(job: Job, report: Report | None = None) -> Settings:
-    """How to publish; the template is the one at the base that the report names, and there is none without a base."""
-    inputs, base = job.inputs, job.context.base
-    if report and report.base and not inputs.report:  # that of another job is not asked
-        base = report.base.sha
-    template = None
-    if inputs.template and base:
-        try:
-            template = template_at(inputs.template, base)
-        except RankgateError as error:
-            print(annotation("warning", f"our own comment, without your template: {error}"))
+def settings_of(job: Job) -> Settings:
+    """How to publish."""
+    inputs = job.inputs
     return Settings(
         gate=inputs.gate_id,
         login=inputs.bot_login,
         comment="always" if inputs.comment == "auto" else inputs.comment,
         fresh=inputs.fresh_comment == "true",
         fail_on=inputs.fail_on,
-        template=template,
         criteria=inputs.criteria,
         push=inputs.push_check == "true",
     )
@@ -292,7 +283,6 @@ def _fork_report(job: Job) -> Report | None:
         repository=Path.cwd(),
         date=today(),
         arguments=arguments,
-        template_path=inputs.template,
         store=job.store,
         pages=job.page and job.directory,
     )

@@ -32,7 +32,6 @@ class ActionInputs(msgspec.Struct, frozen=True, kw_only=True):
     fail_on: Literal["fail", "warn"] = "fail"
     comment: Literal["auto", "always", "changed", "failing", "never"] = "auto"
     fresh_comment: Literal["true", "false"] = "false"
-    template: str | None = None
     gate_id: str = DEFAULT_GATE
     judge: Literal["true", "false"] = "false"
     html: Literal["true", "false"] = "false"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
         "zcat run.jsonl.gz | rankgate check --run - --format json",
         "rankgate check --per-query now.parquet --baseline-per-query accepted.parquet   # values from a cluster",
         "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
+        "rankgate check --template our-comment.md.j2 -o comment.md",
     )
     add_criteria(options)
     add_gold(options)
@@ -79,6 +81,8 @@ def parser() -> argparse.ArgumentParser:
     corpus = "the indexed passages as JSONL (id and text a line), for -o FILE.html where runs do not state their texts"
     options.add_argument("--corpus", metavar="FILE", help=corpus)
     options.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=output)
+    template = "a Jinja template of yours for -o NAME.md (docs/templates.md)"
+    options.add_argument("--template", metavar="FILE", help=template)
     forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
     text = "what to print (default: terminal; github: annotations for the Actions log)"
     options.add_argument("--format", choices=forms, default="terminal", help=text)
@@ -96,19 +100,32 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
     if arguments.corpus is not None and arguments.values:
         raise bad_input("--corpus goes with --run, whose lists the page shows; --per-query has none")
+    renderers = _renderers(arguments, [form for _, form in formats])
     named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
     refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
     report = judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
     problems: list[Problem] = []
     for path, form in formats:
         try:
-            write_atomic(path, RENDERERS[form](report))
+            write_atomic(path, renderers[form](report))
         except RankgateError as error:
             problems += error.problems  # the verdict is still printed
     say_report(report, arguments.format)
     if problems:
         raise RankgateError(problems)
     return exit_code(report, arguments.fail_on)
+
+
+def _renderers(arguments: argparse.Namespace, forms: Sequence[str]) -> Mapping[str, Callable[[Report], str]]:
+    """What writes each form of output: Markdown through the template that is named, if one is."""
+    template = file_of(arguments, "template")
+    if template is None:
+        return RENDERERS
+    if "markdown" not in forms:
+        raise bad_input("--template goes with -o NAME.md, which it lays out")
+    from rankgate.renderers.markdown import user_renderer
+
+    return {**RENDERERS, "markdown": user_renderer(template.path)}
 
 
 def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:

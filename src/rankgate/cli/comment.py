@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import get_args
 
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from rankgate.files.environment import api_url, token_in
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.publish import Settings, Told, When, announce, joined, publish
+from rankgate.forges.publish import Settings, Told, When, announce, publish
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import add_summary
 from rankgate.gates.compose import not_judged
@@ -27,7 +26,6 @@ from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.readers.source import open_source
 from rankgate.renderers.escape import code
-from rankgate.renderers.isolation import Template
 
 MAX_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
 
@@ -55,9 +53,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--bot-login", metavar="LOGIN", default=ACTIONS_LOGIN, help=login)
     fresh = "post a new comment where the verdict turns from pass to fail"
     options.add_argument("--fresh-comment", action="store_true", help=fresh)
-    options.add_argument("--template", metavar="FILE", help="a Jinja template of yours (docs/templates.md)")
-    base = "read the template at this git ref (default in a job: the pull request's base, which must be fetched)"
-    options.add_argument("--base", metavar="REF", help=base)
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
     when = "when there is a comment: changed, once a verdict is not pass; failing, once the check is no success"
     options.add_argument("--comment", choices=get_args(When), default="always", help=when)
@@ -90,21 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
         context = _context(arguments, client)
         if report is None:
             return announce(client, context, settings)
-        told, template = _template(arguments, context.base if context.event else None)  # in a job always the base's
-        return joined(told, publish(client, context, report, replace(settings, template=template)))
+        return publish(client, context, report, settings)
 
     with interrupted_once():
         say(publishing(api_url(os.environ), act, max_wait=arguments.max_wait, dry_run=arguments.dry_run))
     return code
-
-
-def _template(arguments: argparse.Namespace, base: str | None) -> tuple[Told, Template | None]:
-    """The template that is asked for, at the ref of the options or else at this base, and why there is none."""
-    try:
-        asked = arguments.template
-        return Told(), None if asked is None else template_at(asked, arguments.base or base)
-    except RankgateError as error:
-        return Told([], [f"our own comment instead of the template's: {error}"]), None
 
 
 def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300.0, dry_run: bool = False) -> Told:
@@ -141,18 +126,6 @@ def say(outcome: Told) -> None:
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if outcome.troubles and summary:
         add_summary(summary, "".join(f"- Not published: {code(line, 600)}\n" for line in outcome.troubles))
-
-
-def template_at(path: str, base: str | None) -> Template:
-    """A template's text, as it is at a git ref or here."""
-    from rankgate.forges.base_checkout import text_at
-
-    if base is not None:
-        return Template(path, text_at(Path.cwd(), base, path))
-    try:
-        return Template(path, Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise bad_input(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=path) from error
 
 
 def token_of() -> str:

@@ -11,8 +11,7 @@ from rankgate.files.writing import write_atomic
 from rankgate.model.report_text import decode_report
 from rankgate.readers.source import open_source
 from rankgate.renderers.base import RENDERERS, format_for
-from rankgate.renderers.fitting import COMMENT_LIMIT
-from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.markdown import user_renderer
 
 
 def parser() -> argparse.ArgumentParser:
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         say_report(report, wanted)
         return 0
     template = arguments.template
-    text = render_markdown(report, template, limit=COMMENT_LIMIT) if template else RENDERERS[wanted](report)
+    text = user_renderer(template)(report) if template else RENDERERS[wanted](report)
     if arguments.output:
         write_atomic(arguments.output, text)
     else:

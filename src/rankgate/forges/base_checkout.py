@@ -23,7 +23,7 @@ from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input
-from rankgate.files.git import LINK, Repository, repository_around, run_git, said
+from rankgate.files.git import Repository, repository_around, run_git, said
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
 from rankgate.forges.runner import stopped
@@ -33,11 +33,12 @@ from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.escape import code
-from rankgate.renderers.isolation import LOADER, Template
 
 MAX_BYTES = 200_000_000  # of a pull request's files, all together
 MAX_JUDGING = 1200.0  # seconds to ask about the answers of one run; what was answered is kept
 MAX_SECONDS = 300.0  # of one check; the reporting job has to outlive those of several pull requests
+# What an interpreter may need to find its own libraries.
+LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
 
 
@@ -50,7 +51,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     """Judges at the base of a pull request, in a work tree and a process of their own.
 
     `repository` is a clone that has the commits of the base, `date` the one to judge by. `arguments` are further flags
-    of the check with their paths, relative to the repository's root, as is `template_path`, the user's template.
+    of the check with their paths, relative to the repository's root.
     `store` is where the verdicts on answers are kept; without one the judge is not asked. In `pages` every pull request
     gets its `report.html`, called by its number; a page that cannot be made is none, and changes no verdict.
     """
@@ -58,7 +59,6 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     repository: Path
     date: str
     arguments: Mapping[str, str] = {}
-    template_path: str | None = None
     store: Path | None = None
     pages: Path | None = None
 
@@ -211,26 +211,9 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         copied(remote_memory(spec), str(copy), where, criteria.baseline.anchor)
         return {"--baseline-copy": str(copy)}
 
-    def template(self, pull: Pull) -> Template | None:
-        """The user's template as it is at the base; None where none is wanted, or the base has none."""
-        if self.template_path is None:
-            return None
-        with suppress(RankgateError):
-            return Template(self.template_path, text_at(self.repository, pull.base_sha, self.template_path))
-        return None
-
     def not_judged(self, problems: Sequence[Problem]) -> Report:
         """The report of a check that could not judge."""
         return not_judged(Inputs(date=self.date), problems)
-
-
-def text_at(folder: Path, ref: str, path: str) -> str:
-    """A file of a commit as text, by its path from the repository's root; links are not followed, and it must exist."""
-    repository = repository_around(str(folder))
-    entry = repository.entry(repository.commit(ref), path)
-    if entry is None or entry.kind != "blob" or entry.mode == LINK:
-        raise bad_input("is not a file at the base", file=path)
-    return repository.text(entry.sha)
 
 
 def unjudged_note(problem: str) -> str:

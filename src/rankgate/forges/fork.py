@@ -25,7 +25,6 @@ from rankgate.gates.apply_waivers import REFUSED
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
-from rankgate.renderers.isolation import Template
 
 if TYPE_CHECKING:  # what judges at a base is paid for where there is something to judge
     from rankgate.forges.base_checkout import BaseCheckout
@@ -43,11 +42,10 @@ def concerns_forks(context: Context) -> bool:
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A pull request in its context; its report and the template at its base, once it is judged."""
+    """A pull request in its context; its report, once it is judged."""
 
     context: Context
     report: Report | None = None
-    template: Template | None = None
 
 
 def judge_fork(
@@ -71,7 +69,7 @@ def judge_fork(
     for pull, judged in _judged(client, work, settings, at_base, artifact):
         note = work.counts.get(pull.number)
         report = replace(judged, fork_runs="trusted", notes=[*judged.notes, note]) if note else judged
-        found[pull.number] = Judged(replace(work.context, pull=pull), report, at_base.template(pull))
+        found[pull.number] = Judged(replace(work.context, pull=pull), report)
         write_atomic(left, msgspec.json.encode(sorted(found.values(), key=_severity, reverse=True)))
     return told
 
@@ -84,8 +82,7 @@ def publish_each(client: Client, found: Sequence[Judged], settings: Settings, en
     """Publish every report, one that is not there as `ended`; a signal keeps back none but the comment at work."""
     told, rest = Told(), Told()
     try:
-        each = replace(settings, template=found[0].template)
-        told = publish(client, found[0].context, found[0].report or ended, each)
+        told = publish(client, found[0].context, found[0].report or ended, settings)
     finally:
         rest = publish_each(client, found[1:], settings, ended) if found[1:] else rest
     return joined(told, rest)

@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria import DEFAULT_PATHS
-from rankgate.errors import RankgateError
 from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, foresee, settle
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThread, upsert
@@ -20,7 +19,6 @@ from rankgate.model.values import Verdict
 from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.fitting import COMMENT_LIMIT
-from rankgate.renderers.isolation import Template
 from rankgate.renderers.markdown import render_markdown
 
 _DONE = {
@@ -39,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `comment` says what a first comment needs: a verdict other than pass (`changed`), or a check that is no success
     (`failing`); one that is there is updated by any report.
     `fresh` posts a new comment where the verdict turns from pass to fail. `fail_on` is that of the check, so that the
-    named check and the exit code agree. `template` is the user's, from the base. A base has criteria if it has the
+    named check and the exit code agree. A base has criteria if it has the
     file `criteria` or one of the usual ones. `push` posts a check after an event without a base, of another name.
     """
 
@@ -49,7 +47,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     check: bool = True
     fresh: bool = False
     fail_on: str = "fail"
-    template: Template | None = None
     criteria: str | None = None
     push: bool = False
 
@@ -124,18 +121,14 @@ def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, set
     run, attempt = context.run_id, context.attempt
     mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
     note = _note(client, context, report, settings)
-    limit, trouble = COMMENT_LIMIT - len(note), list[str]()
-    try:
-        text = render_markdown(report, settings.template, limit=limit)
-    except RankgateError as error:
-        text, trouble = render_markdown(report, limit=limit), [f"our own comment instead of the template's: {error}"]
+    text = render_markdown(report, limit=COMMENT_LIMIT - len(note))
     red = conclusion_for(report, settings.fail_on) != "success"
     first = red or settings.comment == "always" or (settings.comment == "changed" and report.verdict != Verdict.PASS)
     try:
         done = upsert(thread, mark, note + text, fresh=settings.fresh, first=first)
     except ForgeError as error:
-        return Told([], [*trouble, str(error)])
-    return Told([_DONE[done].format(f"pull request {pull.number}")], trouble)
+        return Told([], [str(error)])
+    return Told([_DONE[done].format(f"pull request {pull.number}")])
 
 
 def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Told:

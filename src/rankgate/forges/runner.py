@@ -42,15 +42,11 @@ def add_summary(path: str, markdown: str) -> bool:
     there = _content(path, _SUMMARY)
     start = _finished(there) + (b"\n" if there else b"")  # Markdown right behind a paragraph would belong to it
     try:
-        written = cut_before(markdown, MAX_SUMMARY_BYTES - len(there) - len(start), lambda *_: _CUT, _bytes)
+        written = cut_before(markdown, MAX_SUMMARY_BYTES - len(there) - len(start), _CUT)
     except ValueError:  # full
         return False
     _append(path, _SUMMARY, start + written.encode("utf-8", "replace"))
     return written == markdown
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
 
 
 def stopped(text: str) -> str:

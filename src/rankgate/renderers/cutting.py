@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-
-from rankgate.model.wording import count_text
 
 # HTML that CommonMark takes as it is until its end, blank lines included.
 _RAW = {"<!--": "-->", "<?": "?>", "<![cdata[": "]]>"} | {
@@ -19,42 +16,35 @@ _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?: +|$)")
 _CODE_INDENT = 4
 
 
-def cut(text: str, limit: int) -> str:
-    """The text of a user's template, in at most `limit` characters; a last line says how much is missing."""
-
-    def left_out(left: int, total: int) -> str:
-        share = f"{left:,} of {count_text(total, 'line')}"
-        return f"Left out to fit: {share} of the template; all numbers are in `report.json`."
-
-    return cut_before(text, limit, left_out)
-
-
-def cut_before(text: str, limit: int, left_out: Callable[[int, int], str], measure: Callable[[str], int] = len) -> str:
-    """The text, or as many of its first lines as fit into the limit with a last line on what is missing.
+def cut_before(text: str, limit: int, said: str) -> str:
+    """The text, or as many of its first lines as fit into so many bytes with a last line that says what is missing.
 
     Open code fences, comments and `<details>` and the like are closed; within a list item or a quotation none is cut.
-    `left_out` makes the last line from the numbers of lines left out and of all lines.
 
     Raises:
         ValueError: not even the last line fits.
     """
-    if measure(text) <= limit:
+    if _bytes(text) <= limit:
         return text
     lines = text.rstrip("\n").split("\n")
     state, size, kept, ending = _Structure(), 0, 0, ""
     for count, line in enumerate(lines):
         end = state.ending()
         if end is not None:
-            last = f"{end}\n\n{left_out(len(lines) - count, len(lines))}\n"
-            if size + measure(last) <= limit:
+            last = f"{end}\n\n{said}\n"
+            if size + _bytes(last) <= limit:
                 kept, ending = count, last
         if size > limit:
             break
         state.read(line)
-        size += measure(line) + 1
+        size += _bytes(line) + 1
     if not ending:
         raise ValueError(f"no comment fits into {limit}")
     return ("\n".join(lines[:kept]) + ending).lstrip("\n")
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 class _Structure:

@@ -14,7 +14,6 @@ from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
 from rankgate.renderers import phrases, question_rows, rows, sections
 from rankgate.renderers.escape import cell, code, shorten, visible
-from rankgate.renderers.links import links_line
 
 # What templates call by their own names.
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
@@ -26,7 +25,7 @@ _FUNCTIONS: tuple[Callable[..., object], ...] = (
     *(rows.base_head, rows.base_items, rows.source_item, rows.compared, rows.command_block),
     *(question_rows.moved_line, question_rows.moved_questions, question_rows.move_item, question_rows.all_listed),
     *(rows.segment_head, rows.segment_row),
-    *(sections.sections, sections.trend_head, sections.trend_rows, links_line),
+    *(sections.sections, sections.trend_head, sections.trend_rows),
 )
 
 
