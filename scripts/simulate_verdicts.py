@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankgate.gates.noise import noise_of
-from rankgate.metrics.comparison import Pairs, paired
-from rankgate.metrics.estimates import estimate
+from rankgate.metrics.comparison import Pairs
 from rankgate.metrics.names import parse_metric
 from rankgate.statistics.binomial import share_level
 from rankgate.statistics.clusters import clustered_mean_level
@@ -457,75 +456,6 @@ def clusters(simulation: Simulation) -> None:
     table(["clusters and hits", "12", "30", "100", "300"], rows)
 
 
-class Traffic(NamedTuple):
-    """Weights, their median, and the share of all traffic that the queries above it have; 0 where all are alike."""
-
-    name: str
-    draw: Callable[[np.random.Generator, int], Floats]
-    median: float = 1.0
-    heavy: float = 0.0
-
-
-TRAFFIC = (
-    Traffic("all alike", lambda _, size: np.ones(size)),
-    Traffic("lognormal, sigma 1", lambda source, size: source.lognormal(0, 1, size), 1.0, 0.8413),
-    Traffic("lognormal, sigma 2", lambda source, size: source.lognormal(0, 2, size), 1.0, 0.9772),
-    Traffic("Pareto, alpha 1.5", lambda source, size: 1 + source.pareto(1.5, size), 2 ** (2 / 3), 2 ** (-1 / 3)),
-)
-
-
-def traffic(simulation: Simulation) -> None:
-    """Weighted values and changes: how often the interval holds the truth, and how often harm is proven."""
-    source, rounds = simulation.source.spawn(1)[0], max(simulation.runs // 10, 20)
-    sizes = (50, 100, 400)
-    head = [f"N = {size}" for size in sizes]
-
-    def drawn(kind: Traffic, size: int, light: float, heavy: float) -> tuple[list[float], Floats]:
-        """Weights, and what holds for each query: `heavy` above the median, else `light`."""
-        weights = kind.draw(source, size)
-        return weights.tolist(), np.where(weights > kind.median, heavy, light)
-
-    rows = []
-    for kind in TRAFFIC:
-        for light, heavy in [(0.8, 0.8), (0.95, 0.95), *([(0.6, 0.95)] if kind.heavy else [])]:
-            truth, cells = light + kind.heavy * (heavy - light), []
-            for size in sizes:
-                held = without = 0
-                for _ in range(rounds):
-                    weights, rate = drawn(kind, size, light, heavy)
-                    values = (source.random(size) < rate).astype(float).tolist()
-                    found = estimate(values, RECALL, weights=weights)
-                    low, high = (found.ci if found else None) or (None, None)
-                    without += low is None
-                    held += low is not None and high is not None and low <= truth <= high
-                cells.append(f"{percent(held / max(rounds - without, 1))} ({100 * without / rounds:.0f})")
-            rates = f"{100 * light:.0f} %" + (f", above the median {100 * heavy:.0f} %" if heavy != light else "")
-            rows.append([f"{kind.name}; hits {rates}", *cells])
-    print("**Coverage of the interval of a value by traffic (%); in brackets how often there is none**\n")
-    table(["weights and values", *head], rows)
-
-    rows = []
-    for kind in TRAFFIC:
-        lost = (
-            -0.2 * (1 - kind.heavy) / (kind.heavy or 1.0)
-        )  # so much more is won above the median, and no traffic lost
-        balanced = [("no change by traffic, most lose", 0.2, lost)] if kind.heavy else []
-        for name, light, heavy in [("no change", 0.0, 0.0), *balanced, ("drop 12 pp", 0.12, 0.12)]:
-            cells = []
-            for size in sizes:
-                proven = 0
-                for _ in range(rounds):
-                    weights, drop = drawn(kind, size, light, heavy)
-                    chance = source.random(size)
-                    changes = np.where(chance < 0.1 + drop / 2, -1.0, np.where(chance > 0.9 + drop / 2, 1.0, 0.0))
-                    pairs = paired(RECALL, changes.tolist(), [0.0] * size, weights=weights)
-                    proven += pairs is not None and pairs.compared(None).delta < -LIMIT and pairs.proven(LEVEL)
-                cells.append(percent(proven / rounds))
-            rows.append([f"{kind.name}; {name}", *cells])
-    print("**Proven harm by traffic (%), limit 3 pp**\n")
-    table(["weights and changes", *head], rows)
-
-
 def few_clusters(simulation: Simulation) -> None:
     """Drops in few clusters, by signs of their sums; and where these are not symmetric although nothing changed."""
     source, rounds, each = simulation.source, max(simulation.runs // 10, 20), 20
@@ -650,7 +580,7 @@ def main() -> None:
     options = parser.parse_args()
     simulation = Simulation(np.random.default_rng(options.seed), 200 if options.quick else 10_000)
     print(f"{simulation.runs} samples a cell, seed {options.seed}\n")
-    for part in (choose, misses, blocks, segments, clusters, few_clusters, slowest, ends, shared_noise, traffic):
+    for part in (choose, misses, blocks, segments, clusters, few_clusters, slowest, ends, shared_noise):
         part(simulation)
 
 

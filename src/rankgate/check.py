@@ -62,7 +62,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
     sides = [candidate, *([baseline] if baseline else [])]
     results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits, today=inputs.date)
     leading = inputs.leading or leading_metric(criteria.gates, whole(results))
-    segments = by_tag(gold, plan.metrics, candidate.scores, before, leading, whole(results))
+    segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []
     lists, details = lists_of(gold, plan, candidate, baseline)
     found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)

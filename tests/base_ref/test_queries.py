@@ -53,10 +53,6 @@ def changed(before: Gold, after: Gold) -> dict[str, list[str]] | None:
         pytest.param(
             replace(Q1, judge_gains={"b": 1.0}), {"relabelled": ["q1"]}, id="a judge's label, which can end a doubt"
         ),
-        pytest.param(replace(Q1, weight=2.0), {"relabelled": ["q1"]}, id="a weight"),
-        pytest.param(
-            replace(Q1, weight=2.0, tags=(*Q1.tags, "traffic:tail")), {"relabelled": ["q1"]}, id="and its own tag"
-        ),
         pytest.param(replace(Q1, tags=("lang:en",)), {"edited": ["q1"]}, id="a tag less"),
         pytest.param(replace(Q1, question="what?"), {"edited": ["q1"]}, id="another question"),
         pytest.param(replace(Q1, k=3), {"edited": ["q1"]}, id="another cut-off"),

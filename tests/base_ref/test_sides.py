@@ -57,13 +57,6 @@ def gold(*queries: str, **labels: str) -> str:
     return "samples:\n" + "".join(lines)
 
 
-def weigh(**weights: float) -> None:
-    """Count by traffic: these weights, 1 for the other queries."""
-    replace_in("ship-criteria.yaml", "gates:", "weight: traffic\ngates:")
-    for query in QUERIES:
-        replace_in("gold.yaml", f"{{id: {query},", f"{{id: {query}, metadata: {{weight: {weights.get(query, 1)}}},")
-
-
 def write_run(path: Path, lost: tuple[str, ...] = (), queries: tuple[str, ...] = QUERIES) -> None:
     """A run that finds the relevant document of every query but the lost ones, where it finds another."""
     lines = (
@@ -165,17 +158,6 @@ SIDE_DOORS = [
         "the pull request weakens 1 gate",
         "by the criteria of the base, recall@5 dropped from 100.0% to 60.0%",
         id="another metric under the same name",
-    ),
-    pytest.param(
-        lambda: weigh(q4=0.01, q5=0.01),
-        [
-            "The pull request changes weight of gate 'found' from 'none' to 'traffic'.",
-            "The pull request changes weight of gate 'order' from 'none' to 'traffic'.",
-            "The pull request relabels 5 queries ('q1', 'q2', 'q3', 'q4', 'q5').",
-        ],
-        "the pull request weakens 2 gates",
-        "by the criteria and the questions of the base, of which this pull request relabels 5, recall@5 dropped",
-        id="weigh the hard queries lightly",
     ),
     pytest.param(
         criteria("gates:", "match: doc\ngates:"),

@@ -26,7 +26,6 @@ from tests.base_ref.test_sides import (
     accept,
     gold,
     replace_in,
-    weigh,
     write_run,
 )
 from tests.base_ref.test_sides import repository as repository  # noqa: PLC0414 -- the fixture
@@ -310,21 +309,6 @@ def test_what_the_base_would_have_lost_fails_and_a_label_accepts_the_new_gold_se
     assert (accepted.verdict, accepted.base and accepted.base.gold) == (WARN, "accepted")
     assert "A maintainer's label has accepted the gold set of this commit." in accepted.notes
     assert judge(RUN_LABEL).verdict is FAIL, "another label of ours"
-
-
-def test_weights_that_a_pull_request_takes_away_still_count_until_a_label_accepts_that(repository: Path) -> None:
-    on_main(lambda: replace_in("ship-criteria.yaml", "threshold: 0.85, regression_max: 0.03", "threshold: 0.5"))
-    plain = Path("gold.yaml").read_text()
-    on_main(lambda: weigh(q4=90))
-    Path("gold.yaml").write_text(plain)
-    replace_in("ship-criteria.yaml", "weight: traffic\n", "")
-    commit()
-    assert check(Inputs(date="2026-01-31")).verdict is PASS, "three of five"
-    found = judge()
-    assert found.verdict is FAIL
-    assert [gate.value for gate in found.gates if gate.judged_by][:1] == [pytest.approx(3 / 94)]
-    accepted = judge(GOLD_LABEL)
-    assert (accepted.verdict, accepted.base and accepted.base.gold) == (WARN, "accepted")
 
 
 def test_questions_that_the_run_does_not_answer_count_as_the_worst(repository: Path) -> None:

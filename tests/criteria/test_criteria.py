@@ -424,7 +424,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, noise, weight, segments, must_pass, max_lost_queries and "
+                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'recall@5'"
                 )
             ],
@@ -622,7 +622,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, noise, weight, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
             id="unknown key, nothing near",
@@ -632,7 +632,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "weight, match, gold_changes, fork_runs, waiver_label, judge)"
+                    "match, gold_changes, fork_runs, waiver_label, judge)"
                 )
             ],
             id="a key a level too high",
@@ -804,7 +804,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "13: gates[3].max_lost_queries: latency has no worst value that a query could have",
                 (
                     "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, noise, weight, segments, must_pass, max_lost_queries and "
+                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'mrr'"
                 ),
                 "15: default_k: expected a whole number of at least 1, found 0",
@@ -891,11 +891,11 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, drift_max, "
-                    "severity, evidence, confidence, noise, weight, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "weight, match, gold_changes, fork_runs, waiver_label, judge)"
+                    "match, gold_changes, fork_runs, waiver_label, judge)"
                 ),
             ],
             id="line and name",

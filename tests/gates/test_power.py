@@ -357,13 +357,11 @@ def test_segments_have_no_note_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("drop", [0.03, 0.0])
-def test_by_traffic_the_spread_is_that_of_a_question_and_no_limit_beyond_the_range_is_advised(drop: float) -> None:
-    weights = [1000.0, *[1.0] * 119]
+def test_no_limit_beyond_the_range_is_advised(drop: float) -> None:
     made = gate(drop=drop, evidence=SAFE)
-    found = detectable(made, weights=weights, queries=120)
+    found = detectable(made, queries=2)
     assert found is not None
-    assert found.effective == pytest.approx(sum(weights) ** 2 / sum(each * each for each in weights))
     assert found.margin > 1  # beyond what recall can lose
     told = blind_spot(made, found) or ""
-    assert told.endswith(" (spread of 0.43 assumed, effective number of questions 1.3)")
+    assert told.endswith(" (spread of 0.43 assumed)")
     assert "allow" not in told

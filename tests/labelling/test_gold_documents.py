@@ -15,7 +15,7 @@ from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold
-from rankgate.readers.samples import WEIGHTS, to_sample, with_traffic
+from rankgate.readers.samples import to_sample
 
 FIRST = '{"mine" : {"é": [1.50, null]}, "id": 1, "expected_output": ["a"]}'
 SECOND = '{"id":"q2","expected_output":{"b":2},"input":"why?"}'
@@ -110,13 +110,12 @@ FIELDS = {
     "source": st.lists(st.text(max_size=2), max_size=3, unique=True).map(tuple),
     "entities": st.none() | st.lists(WORDS, unique=True, max_size=2).map(tuple),
     "cluster": st.none() | st.text(max_size=2),
-    "weight": st.none() | st.floats(*WEIGHTS),
 }
 
 
 @given(st.builds(Sample, **FIELDS), st.booleans())
 def test_a_sample_of_another_format_reads_back_the_same(sample: Sample, unanswered: bool) -> None:  # noqa: FBT001
-    """Whatever a reader made of its format, in the contract's shape it says the same, and traffic is computed again."""
+    """Whatever a reader made of its format, in the contract's shape it says the same."""
     gains = {doc: 1.0 if sample.spans else gain for doc, gain in sample.gains.items()} | dict.fromkeys(
         sample.spans, 2.0
     )
@@ -126,18 +125,8 @@ def test_a_sample_of_another_format_reads_back_the_same(sample: Sample, unanswer
     negatives = tuple(doc for doc, gain in gains.items() if gain == 0)
     sample = replace(sample, gains=gains, judge_gains=judge, no_answer=unanswered, negatives=negatives)
     log = ProblemLog()
-    tagged = with_traffic({sample.query_id: sample})[sample.query_id]
-    assert to_sample(json.loads(json.dumps(written(tagged))), Problem(""), log) == sample, log.problems
+    assert to_sample(json.loads(json.dumps(written(sample))), Problem(""), log) == sample, log.problems
 
 
 def test_the_samples_of_the_property_have_every_field() -> None:
     assert {*FIELDS, "negatives", "no_answer", "line"} == {*Sample.__struct_fields__}
-
-
-def test_weights_of_a_table_stay(tmp_path: Path) -> None:
-    found = documents(tmp_path, "query_id,doc_id,label,traffic\nq1,a,1,30\nq2,b,1,1.5\n").with_new({"q1": {"c": 1.0}})
-    (tmp_path / "new.jsonl").write_text(found.as_jsonl())
-    assert [(each.weight, each.tags) for each in read_gold((tmp_path / "new.jsonl").as_posix()).samples.values()] == [
-        (30, ("traffic:head",)),
-        (1.5, ("traffic:tail",)),
-    ]

@@ -299,36 +299,9 @@ def test_values_are_those_of_pytrec_eval() -> None:
         assert found == pytest.approx({q: values[theirs] for q, values in by_tool.items()}, abs=1e-6)
 
 
-WEIGHTED = "query,traffic,docid,rating\na,30,d1,1\na,30,d2,0\nb,0.5,d1,1\n"
-
-
-@pytest.mark.parametrize(
-    ("content", "fields"),
-    [
-        pytest.param(WEIGHTED, None, id="a column"),
-        pytest.param(
-            WEIGHTED.replace("traffic", "asked"), FieldMap(query_id="query", chunk_id="docid", weight="asked"), id="map"
-        ),
-        pytest.param(
-            lines({"query": "a", "weight": 30, "ratings": ["d1"]}, {"query": "b", "weight": "0.5", "ratings": ["d1"]}),
-            None,
-            id="lists",
-        ),
-    ],
-)
-def test_traffic_beside_judgments_is_the_querys_weight(content: str, fields: FieldMap | None) -> None:
-    found = samples(content, fields)
-    assert {query: sample.weight for query, sample in found.items()} == {"a": 30.0, "b": 0.5}
-    assert {query: sample.tags for query, sample in found.items()} == {"a": ("traffic:head",), "b": ("traffic:tail",)}
-
-
-@pytest.mark.parametrize("weight", ["-1", "0", "often", "nan", "31", "", "1 000"])
-def test_a_weight_that_is_none_or_another_one_is_named(weight: str) -> None:
-    [problem] = refusal(WEIGHTED.replace("a,30,d2", f"a,{weight},d2"))
-    assert problem.startswith("gold:3: a: ")
-    assert "the weight is None" not in problem
-    assert "weight" in problem
-    assert weight not in ("often", "nan", "1 000") or f"the weight is '{weight}'" in problem
+def test_a_column_of_traffic_is_as_any_other() -> None:
+    plain = "query,docid,rating\na,d1,1\na,d2,0\nb,d1,1\n"
+    assert samples("query,traffic,docid,rating\na,30,d1,1\na,often,d2,0\nb,0.5,d1,1\n") == samples(plain)
 
 
 def test_two_texts_of_one_question_are_named() -> None:

@@ -453,7 +453,7 @@ def test_a_distance_says_which_end_is_best(suffix: str, order: str, best: list[s
     [
         (
             "{query_id: q, chunk_id: d, score: s}",
-            "unknown key (known: query_id, records, question, weight, items, chunk_id, gain)",
+            "unknown key (known: query_id, records, question, items, chunk_id, gain)",
         ),
         ("{query_id: q, gain: g}", "is missing: without `items` each row is one judgment, and this is its document"),
     ],

@@ -18,7 +18,6 @@ from rankgate.model.base_ref import GateChange, KeyChange, QueryChanges
 from rankgate.model.gold_changes import MAX_IDS
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Direction, Evidence, Gold, Sample, Unit
-from rankgate.readers.samples import TRAFFIC
 
 _Value = str | float | None
 # From the mildest on: what holds by a later one holds by an earlier one.
@@ -135,7 +134,6 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
         more = after > before
         weakens = {Evidence.PROVEN_HARM: more, Evidence.PROVEN_SAFE: not more, Evidence.ESTIMATE: False}[new.evidence]
         yield from _changed(key, before, after, weakens=weakens)
-    yield from _changed("weight", old.weight, new.weight, weakens=True)
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)
@@ -226,16 +224,15 @@ def query_changes(before: Gold, after: Gold) -> QueryChanges | None:
 
 
 def _judged_alike(was: Sample, now: Sample) -> bool:
-    """Whether gains, a judge's too, texts of spans, weight and claims are the same, in any order."""
-    gains = (was.gains, was.judge_gains, was.spans, was.weight) == (now.gains, now.judge_gains, now.spans, now.weight)
+    """Whether gains, a judge's too, texts of spans and claims are the same, in any order."""
+    gains = (was.gains, was.judge_gains, was.spans) == (now.gains, now.judge_gains, now.spans)
     return gains and (was.claims == now.claims or set(was.claims) == set(now.claims))
 
 
 def _other(sample: Sample, was: Sample | None = None) -> Sample:
-    """What a verdict can depend on beside the judgments; of the tags those that the query had before, by hand."""
-    by_weight = f"{TRAFFIC}:" if sample.weight is not None else ()
-    tags = [tag for tag in sample.tags if (was is None or tag in was.tags) and not tag.startswith(by_weight)]
-    return replace(sample, gains={}, judge_gains={}, spans={}, weight=None, line=None, tags=tuple(sorted(tags)))
+    """What a verdict can depend on beside the judgments; of the tags those that the query had before."""
+    tags = [tag for tag in sample.tags if was is None or tag in was.tags]
+    return replace(sample, gains={}, judge_gains={}, spans={}, line=None, tags=tuple(sorted(tags)))
 
 
 def values_move(before: Gold, after: Gold) -> bool:
@@ -245,7 +242,7 @@ def values_move(before: Gold, after: Gold) -> bool:
 
 
 def _scored(sample: Sample) -> Sample:
-    return replace(sample, question=None, tags=(), cluster=None, weight=None, line=None, draft=False, judge_gains={})
+    return replace(sample, question=None, tags=(), cluster=None, line=None, draft=False, judge_gains={})
 
 
 def common(before: Gold, after: Gold) -> Gold | None:
@@ -267,7 +264,7 @@ def _musts(gate: Gate, gold: Gold) -> set[str]:
 
 
 def fitting(criteria: Criteria, gold: Gold) -> Criteria:
-    """The criteria without the must-pass queries, tags, segments and weights that this gold set does not have."""
+    """The criteria without the must-pass queries, tags and segments that this gold set does not have."""
     return criteria.model_copy(update={"gates": tuple(_fitting(gate, gold) for gate in criteria.gates)})
 
 
@@ -275,9 +272,7 @@ def _fitting(gate: Gate, gold: Gold) -> Gate:
     known = {*gold.samples, *(tag for sample in gold.samples.values() for tag in sample.tags)}
     rules = (_fitting_rule(rule, gold) for rule in gate.segments)
     must_pass = tuple(entry for entry in gate.must_pass if entry in known)
-    weight = "none" if gold.unweighted else gate.weight
-    rest = {"must_pass": must_pass, "segments": tuple(rule for rule in rules if rule), "weight": weight}
-    return gate.model_copy(update=rest)
+    return gate.model_copy(update={"must_pass": must_pass, "segments": tuple(rule for rule in rules if rule)})
 
 
 def _fitting_rule(rule: SegmentRule, gold: Gold) -> SegmentRule | None:

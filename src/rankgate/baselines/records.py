@@ -42,9 +42,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     the day of the record, from --date, as 2026-01-31. `source` is the run's file as it was named, `provenance` what the
     run says of itself, `gold` the gold set of that time. `commit` is that whose retriever made the run; None where
     nobody said. `verdict` is of the check at that time; None where it was not checked. `scores` has each gated metric's
-    value at that time, for people and trends; a check scores the run again. In the `weighted` of them queries counted
-    by traffic. `judge` judged its answers. `reason` is why a run was accepted although
-    a gate said no, `name` an anchor's name, `rankgate` the version that wrote the record.
+    value at that time, for people and trends; a check scores the run again. `judge` judged its answers. `reason` is
+    why a run was accepted although a gate said no, `name` an anchor's name, `rankgate` the version that wrote the
+    record.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -64,7 +64,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     branch: str | None = None
     verdict: Verdict | None = None
     scores: Mapping[str, float | None] = {}
-    weighted: list[str] | UnsetType = UNSET
     judge: JudgeMark | UnsetType = UNSET
     reason: str | None = None
     by: str | None = None

@@ -189,7 +189,6 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
             branch=branch,
             verdict=report.verdict if report else None,
             scores={name: metric.value for name, metric in report.metrics.items()} if report else {},
-            weighted=[q for q, each in (report.metrics.items() if report else ()) if each.weighted] or msgspec.UNSET,
             judge=next((gate.judge for gate in (report.gates if report else ()) if gate.judge), msgspec.UNSET),
         ),
         report=report,

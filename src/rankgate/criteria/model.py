@@ -103,14 +103,6 @@ def _noise(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     yield from _size(value, metric)
 
 
-def _weight(value: str, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
-    of_package = not getattr(metric, "metric", metric).aggregate.__module__.startswith("rankgate.metrics.")
-    if value == "traffic" and Need.VERDICTS in metric.needs:
-        yield (), f"{metric.name} is judged by a model, which is calibrated without weights; say `weight: none`"
-    elif value == "traffic" and (metric.at_quantile is not None or of_package):
-        yield (), f"{metric.name} is no mean, and has no weighted value; say `weight: none`"
-
-
 def _segments(rules: "tuple[SegmentRule, ...]", metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     for index, rule in enumerate(rules):
         limits: list[tuple[KeyPath, SegmentRule | Limits]] = [((index,), rule)]
@@ -150,7 +142,6 @@ Text = Annotated[str, Field(min_length=1)]
 AllowedDrop = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
-Weight = Literal["traffic", "none"]
 Severity = Literal["error", "warning"]
 WrittenEvidence = Annotated[Evidence, Strict(strict=False)]  # as its value
 PlacedPath = Annotated[str, AfterValidator(_placed), Field(description="Path of the file, relative to this one.")]
@@ -167,7 +158,6 @@ class GoldMap(Part):
     query_id: Text = Field(description="The query's id, or its text where it has none.")
     records: Text | None = optional(_RECORDS)
     question: Text | None = optional("The query's text.")
-    weight: Text | None = optional("How often the query is asked, in any unit.")
     items: Text | None = optional("The documents of a query: ids, objects, or gains by id. Absent: a judgment a row.")
     chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
     gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")
@@ -323,10 +313,6 @@ class Gate(Part):
     noise: Annotated[AllowedDrop, _by_metric(_noise)] = optional(
         "What whole runs move by themselves, as `rankgate noise` prints it; widens intervals.", 0.0
     )
-    weight: Annotated[Weight, _by_metric(_weight)] = optional(
-        "traffic: queries count by their `metadata.weight`. none: all the same. The file's own `weight` where absent.",
-        "none",
-    )
     segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = optional(
         "Limits on the queries that share a tag; a list for several keys.", ()
     )
@@ -424,10 +410,6 @@ class Criteria(Part):
         Evidence.ESTIMATE,
     )
     confidence: Confidence = optional("Confidence of the intervals, such as 0.95.", CONFIDENCE)
-    weight: Weight = optional(
-        "How queries count in gates that say nothing else. traffic: by their `metadata.weight`. none: all the same.",
-        "none",
-    )
     match: Annotated[Matching, ReadAs(MatchRule)] = optional(
         "What makes a retrieved item a document of the gold: chunk (default), doc, text or span.",
         "chunk",
@@ -507,16 +489,12 @@ def _checked(document: YamlDocument, name: str, at: str) -> Criteria:
 
 
 def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> None:
-    """What the file says for all gates has to fit each: a judge where one is needed, weights where they can count."""
+    """What the file says for all gates has to fit each: a judge where one is needed."""
     problems: list[Problem] = []
     for index, gate in enumerate(criteria.gates):
-        inherited = () if "weight" in gate.model_fields_set else _weight(criteria.weight, gate.metric)
-        texts = [("weight", text) for _, text in inherited]
         if criteria.judge is None and Need.VERDICTS in gate.metric.needs:
             judge = f"{gate.metric.name} is judged by a model; say which one: judge: {{endpoint: …, model: …}}"
-            texts.append(("name", judge))
-        line = document.line(("gates", index))
-        problems += [Problem(text, name, line, f"gates[{index}].{key}") for key, text in texts]
+            problems.append(Problem(judge, name, document.line(("gates", index)), f"gates[{index}].name"))
     if problems:
         raise RankgateError(problems)
 
@@ -524,9 +502,7 @@ def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> No
 def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
     """A gate with what the file says for all of them, the direction that it gives its metric, and its line."""
     known: dict[str, Any] = {"line": line}
-    known |= {
-        key: getattr(criteria, key) for key in ("evidence", "confidence", "weight") if key not in gate.model_fields_set
-    }
+    known |= {key: getattr(criteria, key) for key in ("evidence", "confidence") if key not in gate.model_fields_set}
     if criteria.judge and Need.VERDICTS in gate.metric.needs:
         allowed = criteria.judge.allow_unjudged is not None
         if "evidence" not in {*gate.model_fields_set, *criteria.model_fields_set}:

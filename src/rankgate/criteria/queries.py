@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankgate.criteria import Gate
-from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
+from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.model.values import Gold
-from rankgate.model.wording import count_text
 
 
 def must_pass_rows(gate: Gate, gold: Gold) -> set[int]:
@@ -18,16 +17,6 @@ def must_pass_rows(gate: Gate, gold: Gold) -> set[int]:
         for row, sample in enumerate(gold.samples.values())
         if wanted and (sample.query_id in wanted or not wanted.isdisjoint(sample.tags))
     }
-
-
-def refuse_unweighted(gates: Sequence[Gate], gold: Gold, name: str) -> None:  # noqa: ARG001 - as `refuse_unknown_musts`
-    """Raise a `RankgateError` where a gate counts by traffic and queries have no weight, with the first of each."""
-    lacking, gate = gold.unweighted, next((gate for gate in gates if gate.weight == "traffic"), None)
-    if gate and lacking:
-        none = f"{len(lacking):,} of {count_text(len(gold.samples), 'query', 'queries')} have no weight"
-        do = "give each a number above 0 under metadata, map a table's column (`map.weight`), or say `weight: none`"
-        message = f"{none}, first {shown(lacking[0].query_id)}, and gate {shown(gate.name)} counts by traffic; {do}"
-        raise bad_input(message, file=gold.name, line=lacking[0].line, key="metadata.weight")
 
 
 def refuse_unknown_musts(gates: Sequence[Gate], gold: Gold, name: str) -> None:

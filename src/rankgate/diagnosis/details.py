@@ -69,7 +69,6 @@ def details_of(
     baseline: Scores | None,
     *,
     depth: int,
-    weighted: Collection[str] = (),
     named: bool = False,
     gates: Sequence[GateResult] = (),
 ) -> ReportDetails:
@@ -77,8 +76,7 @@ def details_of(
 
     The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed; if it was
     `named`, causes speak of the ranks that it looks at. Of the report's segments `MAX_TAGS` are shown, the worst by the
-    leading metric, without it the largest. In the panel queries count by their traffic in the `weighted` metrics, else
-    alike; a change that one of the `gates` judged is the gate's.
+    leading metric, without it the largest. A change in the panel that one of the `gates` judged is the gate's.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)
@@ -88,7 +86,7 @@ def details_of(
     swept = columns_of(sweep_metrics(cutoffs), gold, candidate, baseline)
     rows_of = rows_by_tag(gold)
     tags: dict[str | None, list[int]] = {each.tag: rows_of[each.dimension, each.value] for each in segments}
-    panel = partial(_panel, columns, candidate, weighted, _judged(gates, weighted), tags)
+    panel = partial(_panel, columns, candidate, _judged(gates), tags)
     worse, change = set[str | None](), dict.fromkeys(tags, math.inf)
     if leading and leading in columns.metrics:
         found, way = panel(leading, tags), leading.direction
@@ -168,10 +166,9 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: b
     return {**scored, **{metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}}
 
 
-def _judged(gates: Sequence[GateResult], weighted: Collection[str]) -> dict[tuple[str | None, str], GateResult]:
+def _judged(gates: Sequence[GateResult]) -> dict[tuple[str | None, str], GateResult]:
     """The gates on changes since the baseline, by segment and metric; of several the first."""
-    alike = [each for each in gates if each.since is None and bool(each.weighting) is (each.metric in weighted)]
-    return {(each.segment, each.metric): each for each in reversed(alike)}
+    return {(each.segment, each.metric): each for each in reversed(gates) if each.since is None}
 
 
 def _counts(gate: GateResult | None) -> bool:
@@ -182,7 +179,6 @@ def _counts(gate: GateResult | None) -> bool:
 def _panel(
     columns: Columns,
     candidate: Scores,
-    weighted: Collection[str],
     judged: Mapping[tuple[str | None, str], GateResult],
     tags: Collection[str | None],
     metric: Metric,
@@ -190,7 +186,6 @@ def _panel(
 ) -> dict[str | None, PanelValue]:
     """A metric in some scopes. Changes by tag that no gate judged share one Holm correction, over all of the tags."""
     name, clusters = metric.name, candidate.clusters
-    weights = candidate.weights if name in weighted else ()
     column, old = columns.now[name], columns.before[name] if columns.before else None
     whole = judged.get((None, name))
     if whole and whole.evidence_state is EvidenceState.NOT_COMPARABLE:
@@ -198,11 +193,11 @@ def _panel(
     own, pairs = dict[str | None, Estimate | None](), dict[str | None, Pairs | None]()
     for tag, rows in scopes.items():
         now = [column[row] for row in rows]
-        labels, heavy = [clusters[row] for row in rows if clusters], [weights[row] for row in rows if weights]
-        own[tag] = estimate(now, metric, labels, heavy)
+        labels = [clusters[row] for row in rows if clusters]
+        own[tag] = estimate(now, metric, labels)
         same = partial(columns.same, metric, rows)
         before = [old[row] for row in rows] if old is not None else None
-        pairs[tag] = paired(metric, now, before, clusters=labels, weights=heavy, same=same) if before else None
+        pairs[tag] = paired(metric, now, before, clusters=labels, same=same) if before else None
     # Worse and better are one test of two sides: the other way round, harm is a gain.
     levels: dict[str | None, float] = {
         tag: min(each.level(), replace(each, new=each.old, old=each.new).level())

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, estimate
@@ -101,24 +99,16 @@ def document_moves(sample: Sample, old: Outline | None, new: Outline | None) -> 
     return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
 
 
-def by_traffic(name: str, results: Sequence[GateResult]) -> bool:
-    """Whether queries count by their traffic in a metric's numbers: as in its first gate."""
-    whole = [gate for gate in results if gate.segment is None and gate.metric == name]
-    return bool(whole and whole[0].weighting)
-
-
 def by_tag(
     gold: Gold,
     metrics: Sequence[Metric],
     candidate: Scores,
     baseline: Scores | None,
     leading: Metric | None = None,
-    results: Sequence[GateResult] = (),
 ) -> list[Segment]:
     """One segment a tag, by dimension in the order of the gold and by value within it.
 
-    Each value has an interval, and in the largest segments the change of the `leading` metric. Value, baseline and
-    change count queries as the metric's first gate of the `results` does.
+    Each value has an interval, and in the largest segments the change of the `leading` metric.
     """
     members = rows_by_tag(gold)
     dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
@@ -129,17 +119,17 @@ def by_tag(
     parts = {key: on_rows(candidate, rows) for key, rows in members.items()}
 
     def value_of(metric: Metric, rows: Sequence[int], key: tuple[str, str]) -> SegmentValue:
-        part = parts[key] if by_traffic(metric.name, results) else replace(parts[key], weights=())
+        part = parts[key]
         values = part.values[metric.name]
         old = [before[metric.name][row] for row in rows] if baseline else []
         ends = attainable(metric, part, values)
-        own = estimate(values, metric, part.clusters, part.weights, ends=ends, before=old)
+        own = estimate(values, metric, part.clusters, ends=ends, before=old)
         pairs: Comparison | None = None
         if baseline and metric is leading and key in largest:
             bounded = paired_scores(metric, part, on_rows(baseline, rows))
             pairs = bounded.compared() if bounded else None
         elif baseline:
-            pairs = compare(metric, values, old, weights=part.weights, with_interval=False)
+            pairs = compare(metric, values, old, with_interval=False)
         return SegmentValue(
             value=own.value if own else None,
             ci=own.ci if own else None,

@@ -13,7 +13,7 @@ from rankgate import __version__
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
-from rankgate.diagnosis.movements import by_traffic, most_telling
+from rankgate.diagnosis.movements import most_telling
 from rankgate.diagnosis.notes import (
     draft_facts,
     judged_value,
@@ -182,9 +182,8 @@ def with_details(
     from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
 
     measured = (gold, plan.metrics, leading, report.segments, runs[0].scores, before)
-    weighted = [name for name, each in report.metrics.items() if each.weighted]
     named, depth = inputs.leading is not None, inputs.details
-    details = details_of(*measured, depth=depth, weighted=weighted, named=named, gates=report.gates)
+    details = details_of(*measured, depth=depth, named=named, gates=report.gates)
     if inputs.texts:
         worst = worst_first(details, failing(report.gates))[:TEXTS_OF]
         wanted = {item.id for each in worst for side in (each.before, each.now) for item in side or ()}
@@ -237,17 +236,14 @@ def internal_error(error: BaseException) -> Problem:
 def _value(
     metric: Metric, column: Sequence[float | None], scores: Scores, results: Sequence[GateResult], *, own: bool
 ) -> MetricValue:
-    """A column's value; queries count as in the metric's first gate.
+    """A column's value.
 
     If the gates are of the column's own run, as one of them has it: its interval would come out the same again.
     """
-    whole = [gate for gate in results if gate.segment is None and gate.metric == metric.name]
-    weighted = by_traffic(metric.name, whole)
-    alike = (gate for gate in whole if own and gate.confidence == CONFIDENCE and bool(gate.weighting) is weighted)
-    gate = next(alike, None)
+    whole = (gate for gate in results if gate.segment is None and gate.metric == metric.name)
+    gate = next((gate for gate in whole if own and gate.confidence == CONFIDENCE), None)
     if gate is None:
-        weights = scores.weights if weighted else ()
-        found = estimate(column, metric, scores.clusters, weights, ends=attainable(metric, scores, column))
+        found = estimate(column, metric, scores.clusters, ends=attainable(metric, scores, column))
         value, ci, n, spread = (found.value, found.ci, found.n, found.distribution) if found else (None, None, 0, None)
     else:
         value, ci, n = gate.value, gate.ci, gate.n
@@ -261,7 +257,6 @@ def _value(
         direction=metric.direction,
         meaning=metric.meaning,
         distribution=spread,
-        weighted=weighted,
     )
 
 

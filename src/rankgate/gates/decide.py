@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
@@ -27,8 +26,8 @@ from rankgate.metrics.comparison import (
     paired_scores,
     too_many,
 )
-from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate, unequal_only
-from rankgate.model.report import Counted, Detectable, GateResult, Weighting
+from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
+from rankgate.model.report import Counted, Detectable, GateResult
 from rankgate.model.values import (
     LINE_KEYS,
     TOLERANCE,
@@ -41,7 +40,6 @@ from rankgate.model.values import (
     Scores,
     Verdict,
 )
-from rankgate.statistics.clusters import effective_number
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -59,7 +57,6 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
 
     What people found of a judge decides how far its word counts, and converts it into their units.
     """
-    candidate = weighed(gate, candidate)
     metric, may_block = gate.metric, gate.blocks and (people is None or people.may_block(gate))
     seen = _seen(gate, candidate, baseline, people)
     own, pairs, gap = seen.own, seen.pairs, seen.gap
@@ -92,7 +89,6 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
         severity="error" if gate.blocks else "warning",
         value=own.value if own else None,
         value_raw=seen.raw.value if seen.raw and seen.raw is not own else None,
-        weighting=_weighting(metric, candidate, baseline) if own and candidate.weights else None,
         counted=Counted(seen.counted.value, seen.counted.ci) if seen.counted and seen.counted != own else None,
         ci=own.ci if own else None,
         threshold=gate.threshold,
@@ -120,25 +116,6 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
     )
 
 
-def weighed(gate: Gate, scores: Scores) -> Scores:
-    """The scores with weights for a gate that counts by them only."""
-    return scores if gate.weight == "traffic" or not scores.weights else replace(scores, weights=())
-
-
-def _weighting(metric: Metric, candidate: Scores, baseline: Scores | None) -> Weighting:
-    values, equal = candidate.values[metric.name], replace(candidate, weights=())
-    known = defined_only(candidate.weights, values)
-    pairs = paired_scores(metric, equal, baseline) if baseline else None
-    row = known.index(max(known))
-    return Weighting(
-        value=metric.aggregate([value for value in values if value is not None]),
-        delta=pairs.compared(None).delta if pairs else None,
-        heaviest=known[row] / math.fsum(known),
-        query=defined_only(candidate.query_ids, values)[row],
-        effective=effective_number(known),
-    )
-
-
 def _differ(one: Comparison, other: Comparison) -> bool:
     return abs(one.delta - other.delta) > TOLERANCE
 
@@ -163,8 +140,8 @@ def _seen(gate: Gate, candidate: Scores, baseline: Scores | None, people: People
     if not all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values))))):
         return _Seen(None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
     ends = attainable(metric, candidate, values)
-    draws = candidate.clusters, candidate.weights
-    raw = own = counted = estimate(values, metric, *draws, confidence=gate.confidence, ends=ends, before=old_values)
+    clusters = candidate.clusters
+    raw = own = counted = estimate(values, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
     both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
     raw_pairs = pairs = both.compared(gate.confidence) if both else None
     if people and raw:
@@ -180,7 +157,7 @@ def _ruled(
     metric, values, own, pairs, gap = gate.metric, candidate.values[gate.metric.name], seen.own, seen.pairs, seen.gap
     of_judge = Need.VERDICTS in metric.needs
     scored = len(gap.missing) + sum(value is not None for value in values) if of_judge else len(values)
-    lacking = _missing(gate, gap, scored, pairs, candidate.weights)
+    lacking = _missing(gate, gap, scored, pairs)
     ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and seen.finite and baseline is None and Need.BASELINE in metric.needs:
@@ -236,15 +213,13 @@ def _detectable(
     counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:
-        draws = pairs.clusters, pairs.weights
-        see = partial(detectable, gate, *draws, queries=pairs.n_pairs, relevant=relevant, slope=slope)
+        see = partial(detectable, gate, pairs.clusters, queries=pairs.n_pairs, relevant=relevant, slope=slope)
         measured = see(differences=pairs.changes)
         # Answers that nearly all stayed as they were do not tell how the next system's will differ.
         usual = see() if measured and measured.assumed and isinstance(gate.metric, JudgedMetric) else None
         return usual if usual and measured and usual.spread > measured.spread else measured
-    column = candidate.values[gate.metric.name]
-    alone = defined_only(candidate.clusters, column), unequal_only(candidate.weights, column)
-    return detectable(gate, *alone, queries=own.n if own else 0, relevant=relevant, slope=slope)
+    alone = defined_only(candidate.clusters, candidate.values[gate.metric.name])
+    return detectable(gate, alone, queries=own.n if own else 0, relevant=relevant, slope=slope)
 
 
 def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: Gaps, people: People | None) -> Ruled:
@@ -300,11 +275,11 @@ def _drop(
     metric, values = gate.metric, candidate.values[gate.metric.name]
     found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap, people)
     lost = [row for row in gap.one_sided if values[row] is None]
-    few = not lost or not too_many(gap.one_sided, len(values), weights=candidate.weights)
+    few = not lost or not too_many(gap.one_sided, len(values))
     if few or found.ruling is not Ruling.HOLDS or not metric.needs & LINE_KEYS.keys():
         return found, reason
     columns = (at_worst(metric, (values, old_values), set(lost)), old_values)
-    others = paired(metric, *columns, clusters=candidate.clusters, weights=candidate.weights, noise=gate.noise)
+    others = paired(metric, *columns, clusters=candidate.clusters, noise=gate.noise)
     worst = _in_units(gate, others, people) if others else pairs
     if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is Ruling.HOLDS:
         return found, reason
@@ -349,12 +324,12 @@ def _rule(gate: Gate, pairs: Comparison) -> Finding:
     return rule_on_drop(gate.evidence, pairs.delta, pairs.ci, *limit, pairs.exact, gate.confidence)
 
 
-def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None, weights: Sequence[float]) -> list[Reason]:
+def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[Reason]:
     """Why a gate cannot be judged: on a side that it looks at, too many queries lack the value."""
     drops = pairs is not None and gate.regression_max is not None
     sources: dict[Literal["run", "baseline"], Sequence[int]]
     sources = {"run": gap.missing, "baseline": gap.missing_before if drops else []}
-    unjudged = ((source, rows) for source, rows in sources.items() if too_many(rows, among, gate.max_unjudged, weights))
+    unjudged = ((source, rows) for source, rows in sources.items() if too_many(rows, among, gate.max_unjudged))
     lacking = [(source, len(rows)) for source, rows in unjudged]
     kind = ReasonKind.NO_VERDICT if Need.VERDICTS in gate.metric.needs else ReasonKind.MISSING
     return [Reason(kind, count=count, among=among, source=source) for source, count in lacking]

@@ -246,18 +246,18 @@ def whole(results: Sequence[GateResult]) -> list[GateResult]:
 
 
 def refuse_misfits(criteria: Criteria, gold: Gold) -> None:
-    """Criteria may only name queries, tags, segments and weights that the gold has.
+    """Criteria may only name queries, tags and segments that the gold has.
 
     Raises:
         RankgateError: everything that they name and the gold lacks.
     """
-    if not any(gate.segments or gate.must_pass or gate.weight == "traffic" for gate in criteria.gates):
+    if not any(gate.segments or gate.must_pass for gate in criteria.gates):
         return
-    from rankgate.criteria.queries import refuse_unknown_musts, refuse_unweighted  # noqa: PLC0415 -- as above
+    from rankgate.criteria.queries import refuse_unknown_musts  # noqa: PLC0415 -- as above
     from rankgate.gates.segments import refuse_unknown  # noqa: PLC0415
 
     problems: list[Problem] = []
-    for refuse in (refuse_unknown, refuse_unknown_musts, refuse_unweighted):
+    for refuse in (refuse_unknown, refuse_unknown_musts):
         try:
             refuse(criteria.gates, gold, criteria.name)
         except RankgateError as error:

@@ -32,7 +32,6 @@ _LARGEST = 1e150  # beyond it squares overflow
 def detectable(
     gate: Gate,
     clusters: Sequence[Hashable] = (),
-    weights: Sequence[float] = (),
     *,
     queries: int,
     differences: Sequence[float] = (),
@@ -43,11 +42,10 @@ def detectable(
     """What the gold set can see of the drop that the gate forbids, over the queries that are or will be compared.
 
     The spread of the `differences` of their paired values is measured if enough of them moved; else it is assumed, by
-    how many `relevant` documents a query has on average, which recall's steps depend on, or as `assumed` says. Unequal
-    `weights` make it as much larger as they leave fewer queries of equal weight (the design effect). None
+    how many `relevant` documents a query has on average, which recall's steps depend on, or as `assumed` says. None
     where nothing can be said: no drop is forbidden, nothing is compared, the metric is a quantile, or its spread is
-    neither measured nor, its values not being rates, to be assumed. `slope` is J,
-    the part of a true drop that a judge sees.
+    neither measured nor, its values not being rates, to be assumed. `slope` is J, the part of a true drop that a judge
+    sees.
     """
     limit, farthest = gate.regression_max, max(map(abs, differences), default=0.0)
     if limit is None or queries < 1 or gate.metric.at_quantile is not None or farthest > _LARGEST:
@@ -56,7 +54,7 @@ def detectable(
     usual = min(_HIT, max(_MAX_STEPS, 0.5 / math.sqrt(max(relevant, 1.0))))
     planned = (usual if gate.metric.spread is None else gate.metric.spread) if is_rate(gate.metric) else None
     planned = planned if assumed is None else assumed
-    spread = power.planning_spread(differences, clusters, planned=planned, queries=queries, weights=weights)
+    spread = power.planning_spread(differences, clusters, planned=planned, queries=queries)
     if spread is None:
         return None
     evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
@@ -68,7 +66,6 @@ def detectable(
         queries_needed=sight.needed(evidence, limit),
         spread=spread.value,
         assumed=spread.assumed,
-        effective=queries / spread.cluster if weights else None,
         sees=sight.sees(evidence, queries, limit),
     )
 
@@ -87,10 +84,8 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
     limit = size_text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
     asked, margin = count_text(seen.queries, "question"), size_text(seen.margin, unit)
-    uneven, widest = seen.effective, widest_change(gate.metric)
-    spread = seen.spread * math.sqrt(uneven / seen.queries) if uneven else seen.spread  # as if all counted alike
-    number = f", effective number of questions {uneven:,.1f}" if uneven else ""
-    assumed = f" (spread of {spread:.2g} assumed{number})" if seen.assumed else ""
+    widest = widest_change(gate.metric)
+    assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
     allowing = widest is None or seen.margin <= widest  # more than the range is no limit
     safe = gate.evidence is Evidence.PROVEN_SAFE
     if seen.queries_needed is None:

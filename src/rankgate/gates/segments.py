@@ -13,11 +13,10 @@ from msgspec.structs import replace
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
-from rankgate.gates.decide import weighed
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores
-from rankgate.metrics.estimates import attainable, defined_only, level, unequal_only
+from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.metrics.matching import match
 from rankgate.model.answers import JudgeState
 from rankgate.model.report import GateResult
@@ -38,7 +37,6 @@ from rankgate.model.values import (
     worst,
 )
 from rankgate.model.wording import count_text
-from rankgate.readers.samples import TRAFFIC
 from rankgate.statistics.chance import holm
 from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import MIN_CLUSTERS
@@ -87,7 +85,7 @@ class _Part:
         # Judged as if it blocked, so that a violation is told from a warning; `concluded` gives it its severity.
         own = {"threshold": limits.threshold, "regression_max": limits.regression_max}
         self.gate = gate.model_copy(update={**own, "severity": "error", "segments": ()})
-        self.candidate, self.baseline = weighed(gate, candidate), baseline
+        self.candidate, self.baseline = candidate, baseline
         self.name, self.smallest = name, rule.min_queries
         self.blocks = (limits.severity or gate.severity) == "error"
         column = candidate.values[gate.metric.name]
@@ -146,10 +144,10 @@ def _levels(metric: Metric, part: _Part) -> Iterator[float]:
         column = part.candidate.values[metric.name]
         side: Side = "below" if metric.direction is Direction.HIGHER else "above"
         values = [value for value in column if value is not None]
-        clusters, weights = defined_only(part.candidate.clusters, column), part.candidate.weights
+        clusters = defined_only(part.candidate.clusters, column)
         ends = attainable(metric, part.candidate, column)
         before = baseline_column(metric, part.baseline) if part.baseline else ()
-        found = level(values, metric, part.gate.threshold, side, clusters, ends, unequal_only(weights, column), before)
+        found = level(values, metric, part.gate.threshold, side, clusters, ends, before)
         yield 1.0 if found is None else found
     if part.gate.regression_max is not None and part.baseline is not None:
         yield _drop_level(metric, part)
@@ -235,8 +233,6 @@ def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
     for key in rule.by:
         if key not in keys:
             known = f" (known: {', '.join(sorted(keys))})" if keys else "; the gold set has no tag such as lang:en"
-            if key == TRAFFIC and gold.unweighted:
-                known = f"; they come from `metadata.weight`, and {len(gold.unweighted):,} queries have none{known}"
             yield "by", f"no query of {gold.name} has a tag {shown(key)}{did_you_mean(key, keys) or known}"
             return
     if rule.min_queries > len(gold.samples):

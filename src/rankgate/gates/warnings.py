@@ -5,7 +5,6 @@ Pure: takes what was read, returns sentences. Text from the inputs appears only 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import shown
 from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open, rounded
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
-from rankgate.metrics.base import Cutoff, Metric, widest_change
+from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
 from rankgate.model.answers import LABELLED, Lack, Want
@@ -27,7 +26,6 @@ from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking,
 from rankgate.model.wording import count_text, harm_word, size_text, telling_decimals, value_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
-from rankgate.statistics.clusters import MIN_EFFECTIVE, effective_number
 from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
 
@@ -216,7 +214,6 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
         counts = _counting(gate.metric, samples, criteria.default_k)
         scored = {row for row, each in enumerate(counts) if every or each}
         name, q = shown(gate.name), gate.metric.at_quantile
-        facts += _by_traffic(gate, [samples[row] for row in scored]) if gate.weight == "traffic" else []
         if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
             asked = count_text(len(scored), "question gives", "questions give")
             facts.append(f"gate {name}: {asked} {gate.metric.name} no bound; the swap test alone can prove a change")
@@ -234,24 +231,6 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
                 needed = f"{harm}, from {interval}" if count < MIN_FOR_TEST else interval
                 facts.append(f"{place}: {count_text(count, 'cluster')} of questions; from {needed}")
     return facts
-
-
-def _by_traffic(gate: Gate, samples: Sequence[Sample]) -> list[str]:
-    """How few questions of equal weight there are in effect, and those that can break the limit alone."""
-    ranked = sorted(samples, key=lambda sample: (-(sample.weight or 0.0), sample.query_id))
-    weights = [sample.weight for sample in ranked if sample.weight is not None]
-    if not weights:
-        return []
-    name, effective, total = f"gate {shown(gate.name)}", effective_number(weights), math.fsum(weights)
-    enough = "" if effective >= MIN_EFFECTIVE else f"; from {MIN_EFFECTIVE:g} on there is an interval"
-    few = f"{name}: by traffic the effective number of questions is {effective:,.1f} of {len(weights):,}"
-    limit, widest = gate.regression_max, widest_change(gate.metric) or 0.0
-    alone = [] if limit is None else [each for each in weights if each / total * widest > limit + TOLERANCE]
-    if limit is None or not alone:
-        return [few + enough]
-    moves, allowed = (size_text(size, gate.metric.unit) for size in (weights[0] / total * widest, limit))
-    who = _named([sample.query_id for sample in ranked[: len(alone)]])
-    return [few + enough, f"{name}: {who} can decide alone: one question moves it by up to {moves} ({allowed} allowed)"]
 
 
 def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
@@ -290,8 +269,7 @@ def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]
         return blind_spot(gate, result.detectable) if leaves_open(result) else None
     clusters = [sample.cluster or (sample.query_id,) for sample in samples]  # a query without one is its own
     relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
-    weights = [sample.weight or 1.0 for sample in samples] if gate.weight == "traffic" else []
-    return blind_spot(gate, detectable(gate, clusters, weights, queries=len(samples), relevant=relevant))
+    return blind_spot(gate, detectable(gate, clusters, queries=len(samples), relevant=relevant))
 
 
 def _counting(metric: Metric, samples: Sequence[Sample], default_k: int) -> list[Sample | None]:

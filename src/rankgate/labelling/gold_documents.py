@@ -11,7 +11,6 @@ import msgspec
 from rankgate.labelling.labels import Gains, plain_number, with_labels
 from rankgate.model.values import Gold, Sample, Span
 from rankgate.readers.json_text import strict_json
-from rankgate.readers.samples import TRAFFIC
 from rankgate.readers.source import Source, open_source
 
 Written = dict[str, Any]
@@ -103,11 +102,10 @@ def read_documents(path: str, gold: Gold) -> GoldDocuments:
 
 
 def written(sample: Sample) -> Written:
-    """A sample in the contract's shape, which reads back as the same sample; tags of traffic come from its weight."""
-    weighted = sample.weight is not None
+    """A sample in the contract's shape, which reads back as the same sample."""
     metadata = {
         "k": sample.k,
-        "tags": [each for each in sample.tags if not (weighted and each.startswith(f"{TRAFFIC}:"))] or None,
+        "tags": list(sample.tags) or None,
         "no_answer": sample.no_answer or None,
         "draft": sample.draft or None,
         "answer": list(sample.answers) or None,
@@ -116,7 +114,6 @@ def written(sample: Sample) -> Written:
         "source": sample.source[0] if len(sample.source) == 1 else list(sample.source) or None,
         "entities": sample.entities if sample.entities is None else list(sample.entities),
         "cluster": sample.cluster,
-        "weight": None if sample.weight is None else plain_number(sample.weight),
     }
     gains = {doc: plain_number(gain) for doc, gain in sample.gains.items()}
     listed = [written_span(sample.spans[doc], gain) if doc in sample.spans else doc for doc, gain in gains.items()]

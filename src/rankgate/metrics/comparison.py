@@ -5,28 +5,24 @@ from __future__ import annotations
 import math
 import operator
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 import msgspec
 
 from rankgate.metrics.base import Cutoff, Metric
-from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of, unequal_only
+from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
 from rankgate.statistics.binomial import level_at, swap_p
 from rankgate.statistics.clusters import (
-    MIN_EFFECTIVE,
     clustered_mean_interval,
     clustered_mean_level,
-    effective_number,
-    summed,
-    weighted_mean,
 )
 from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile
 from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level
-from rankgate.statistics.sign_flips import MOST, cluster_flip_p
+from rankgate.statistics.sign_flips import cluster_flip_p
 
 Lists = Callable[[], Iterable[Ranking]]
 _OTHER_LISTS = frozenset({Need.RAW, Need.REWRITES})
@@ -46,14 +42,9 @@ class Gaps(NamedTuple):
     other_judge: list[int]
 
 
-def too_many(rows: Sequence[int], among: int, share: float = FEW, weights: Sequence[float] = ()) -> bool:
-    """Whether so many of the queries are more than this share, and more than one, unless the share is 0.
-
-    With weights, too, whether they have more of the traffic than the share, and than one query on average.
-    """
-    average = math.fsum(weights) / len(weights) if weights else 1.0
-    count = max(len(rows), math.fsum(weights[row] for row in rows) / average if weights else 0)
-    return count > (max(share * among, 1) if share else 0)
+def too_many(rows: Sequence[int], among: int, share: float = FEW) -> bool:
+    """Whether so many of the queries are more than this share, and more than one, unless the share is 0."""
+    return len(rows) > (max(share * among, 1) if share else 0)
 
 
 def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
@@ -108,7 +99,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     exact: Exact | None = None
     changes: Sequence[float] = ()
     clusters: Sequence[str] = ()
-    weights: Sequence[float] = ()
 
     def __repr__(self) -> str:
         numbers = f"delta={self.delta}, ci={self.ci}, n_pairs={self.n_pairs}, better={self.better}, worse={self.worse}"
@@ -123,16 +113,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
 
-    `clusters` are their labels, `weights` what they count, unless that is the same for all, `ends` what `attainable`
-    gives for them, and `noise` what `rankgate noise` does. `same` tells whether all their scored lists are equal, and
-    is asked only where no value changed.
+    `clusters` are their labels, `ends` what `attainable` gives for them, and `noise` what `rankgate noise` does. `same`
+    tells whether all their scored lists are equal, and is asked only where no value changed.
     """
 
     metric: Metric
     new: list[float]
     old: list[float]
     clusters: list[str] = []
-    weights: list[float] = []
     ends: list[float] = []
     same: Callable[[], bool] = bool
     noise: float = 0.0
@@ -144,8 +132,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         better, worse = (risen, fallen) if metric.direction is Direction.HIGHER else (fallen, risen)
         ci = None if confidence is None else self.interval(confidence)
         return Comparison(
-            value=self._mean(new),
-            baseline=self._mean(old),
+            value=metric.aggregate(new),
+            baseline=metric.aggregate(old),
             n_pairs=len(new),
             better=better,
             worse=worse,
@@ -153,11 +141,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             exact=None if confidence is None else self.exact(ci),
             changes=self.changes,
             clusters=self.clusters,
-            weights=self.weights,
         )
-
-    def _mean(self, values: list[float]) -> float:
-        return weighted_mean(values, self.weights) if self.weights else self.metric.aggregate(values)
 
     @property
     def changes(self) -> list[float]:
@@ -180,13 +164,12 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if unchanged and not widest:
             return None
         changes, reach = self.changes, self._reach
-        if self.clusters or self.weights:
-            draws, weights = (changes, self.clusters), self.weights
-            found = clustered_mean_interval(*draws, low=-reach, high=reach, confidence=confidence, weights=weights)
+        if self.clusters:
+            found = clustered_mean_interval(changes, self.clusters, low=-reach, high=reach, confidence=confidence)
         else:
             ends = [] if unchanged else self.ends
             found = difference_interval(changes, widest=ends or widest, confidence=confidence)
-        return found and with_noise(weighted_mean(changes, self.weights), found, self.noise, confidence, widest)
+        return found and with_noise(math.fsum(changes) / len(changes), found, self.noise, confidence, widest)
 
     def exact(self, ci: Interval | None) -> Exact | None:
         """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound.
@@ -200,13 +183,12 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             low, high = ci or (None, None)
             bound = high if side == "below" else low
             return Exact(*swap_p(self.new, self.old, q, side=side)) if bound is None else None
-        changes = list(map(operator.mul, self.changes, self.weights)) if self.weights else self.changes
-        found = cluster_flip_p(changes, labels, side=side) if (labels := self._flipped()) else None
+        found = cluster_flip_p(self.changes, self.clusters, side=side) if self.clusters else None
         if found is None:
             return None
         p, least = found
         if self.noise:
-            mean = weighted_mean(self.changes, self.weights)
+            mean = math.fsum(self.changes) / len(self.changes)
             p = max(p, math.erfc((-mean if side == "below" else mean) / (2 * self.noise)) / 2)
         return Exact(p, least)
 
@@ -220,31 +202,12 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         side, reach, found = self._harm, self._reach, None
         if self.metric.at_quantile is not None or self.noise:
             return level_at(self.proven)
-        if self.clusters or self.weights:
-            draws, weights = (self.changes, self.clusters, 0.0), self.weights
-            found = clustered_mean_level(*draws, side=side, low=-reach, high=reach, weights=weights)
+        if self.clusters:
+            found = clustered_mean_level(self.changes, self.clusters, 0.0, side=side, low=-reach, high=reach)
         else:
             found = difference_level(self.changes, side=side, widest=self.ends or reach)
         exact = self.exact(None)
         return min(exact.p if exact else 1.0, 1.0 if found is None else found)
-
-    def _flipped(self) -> Sequence[Hashable]:
-        """What the exact test flips together: clusters; where a few weights leave no interval, all light ones at once.
-
-        Any groups will do that the changes did not make: a sum of symmetric changes is symmetric.
-        """
-        if not self.weights or self._effective >= MIN_EFFECTIVE:
-            return self.clusters
-        sizes, labels = summed(self.weights, self.clusters), self.clusters or range(len(self.new))
-        heavy = set(sorted(sizes, key=lambda label: (-sizes[label], label))[: MOST - 1])
-        return [label if label in heavy else None for label in labels]
-
-    @property
-    def _effective(self) -> float:
-        """How many queries, or clusters, of equal weight there are."""
-        if not self.weights:
-            return len(set(self.clusters)) or len(self.new)
-        return effective_number(summed(self.weights, self.clusters).values())
 
     @property
     def _finite(self) -> bool:
@@ -283,7 +246,6 @@ def paired(
     baseline: Sequence[float | None],
     *,
     clusters: Sequence[str] = (),
-    weights: Sequence[float] = (),
     ends: Sequence[float] = (),
     same: Callable[[], bool] = bool,
     noise: float = 0.0,
@@ -298,7 +260,6 @@ def paired(
         new=new_values,
         old=[old for old, new in zip(baseline, both, strict=True) if old is not None and new is not None],
         clusters=defined_only(clusters, both),
-        weights=unequal_only(weights, both),
         ends=list(ends),
         same=same,
         noise=noise,
@@ -311,7 +272,6 @@ def paired_scores(metric: Metric, candidate: Scores, baseline: Scores, *, noise:
     return paired(
         *(metric, new, old),
         clusters=candidate.clusters,
-        weights=candidate.weights,
         ends=attainable(metric, candidate, list(map(_if_both, new, old))),
         same=lambda: same_lists(metric, candidate, baseline),
         noise=noise,
@@ -325,11 +285,10 @@ def compare(
     *,
     with_interval: bool = True,
     clusters: Sequence[str] = (),
-    weights: Sequence[float] = (),
     same: Callable[[], bool] = bool,
 ) -> Comparison | None:
     """Compare two columns query by query; None where no query has a value on both sides."""
-    pairs = paired(metric, candidate, baseline, clusters=clusters, weights=weights, same=same)
+    pairs = paired(metric, candidate, baseline, clusters=clusters, same=same)
     return pairs.compared(CONFIDENCE if with_interval else None) if pairs else None
 
 
@@ -402,7 +361,6 @@ def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
         values={name: [column[row] for row in rows] for name, column in scores.values.items()},
         with_judge={},
         clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
-        weights=tuple(scores.weights[row] for row in rows) if scores.weights else (),
         missing=scores.missing & set(query_ids),
     )
 

@@ -13,7 +13,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import match
 from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Distribution, Interval, Ranking, Sample, Scores
 from rankgate.statistics.binomial import level_at, share_interval, share_level
-from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level, weighted_mean
+from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.saddlepoint import Side, mean_interval, mean_level
 
@@ -42,7 +42,6 @@ def estimate(
     values: Sequence[float | None],
     metric: Metric,
     clusters: Sequence[str] = (),
-    weights: Sequence[float] = (),
     *,
     confidence: float = CONFIDENCE,
     ends: Sequence[float] = (),
@@ -50,31 +49,25 @@ def estimate(
 ) -> Estimate | None:
     """The run's value over the queries where the metric is defined; None where it is defined nowhere.
 
-    With `clusters`, each query's label, the interval of a mean is over clusters. With `weights`, one a query, the mean
-    is a weighted one. `ends` are those of `attainable`, `before` the baseline's values, for `range_of`.
+    With `clusters`, each query's label, the interval of a mean is over clusters. `ends` are those of `attainable`,
+    `before` the baseline's values, for `range_of`.
     """
     defined = [value for value in values if value is not None]
     if not defined:
         return None
-    labels, weights = defined_only(clusters, values), unequal_only(weights, values)
+    labels = defined_only(clusters, values)
     return Estimate(
-        value=weighted_mean(defined, weights) if weights else metric.aggregate(defined),
+        value=metric.aggregate(defined),
         n=len(defined),
         undefined=len(values) - len(defined),
-        ci=interval(defined, metric, confidence=confidence, clusters=labels, weights=weights, ends=ends, before=before),
+        ci=interval(defined, metric, confidence=confidence, clusters=labels, ends=ends, before=before),
         distribution=distribution(defined) if is_rate(metric) else None,
     )
 
 
 def defined_only(each: Sequence[T], values: Sequence[float | None]) -> list[T]:
-    """The clusters, or the weights, of the queries that have a value."""
+    """The clusters of the queries that have a value."""
     return [one for one, value in zip(each, values, strict=True) if value is not None] if each else []
-
-
-def unequal_only(weights: Sequence[float], values: Sequence[float | None]) -> list[float]:
-    """The weights of the queries that have a value; empty where they are all the same, and change nothing."""
-    known = defined_only(weights, values)
-    return known if len(set(known)) > 1 else []
 
 
 def is_rate(metric: Metric) -> bool:
@@ -128,24 +121,22 @@ def interval(
     *,
     confidence: float = CONFIDENCE,
     clusters: Sequence[str] = (),
-    weights: Sequence[float] = (),
     ends: Sequence[float] = (),
     before: Sequence[float | None] = (),
 ) -> Interval | None:
     """The interval of a metric's value: of the mean, of a share where all are 0 or 1, or of the quantile that it takes.
 
-    With `weights`, not all the same, and with clusters the range counts and not `ends`. None where a value is not
-    finite, as a faulty metric of a package could make it. Where the values of a mean without a range are all the same,
-    nothing tells how bad another could be: no bound on that side, and of a few of them none.
+    With clusters the range counts and not `ends`. None where a value is not finite, as a faulty metric of a package
+    could make it. Where the values of a mean without a range are all the same, nothing tells how bad another could be:
+    no bound on that side, and of a few of them none.
     """
     if not all(map(math.isfinite, defined)):
         return None
     if metric.at_quantile is not None:
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)
     low, high = range_of(metric, defined, before)
-    if clusters or weights:
-        draws = (defined, clusters)
-        found = clustered_mean_interval(*draws, low=low, high=high, confidence=confidence, weights=weights)
+    if clusters:
+        found = clustered_mean_interval(defined, clusters, low=low, high=high, confidence=confidence)
     elif _counts(defined, low, high, ends):
         found = share_interval(int(sum(defined)), len(defined), confidence=confidence)
     else:
@@ -164,15 +155,14 @@ def level(
     side: Side,
     clusters: Sequence[str],
     ends: Floats,
-    weights: Floats = (),
     before: Sequence[float | None] = (),
 ) -> float | None:
     """The one-sided level at which the bound of `interval` touches a value; None where there is no bound."""
     if metric.at_quantile is not None:
         return level_at(lambda each: beyond(interval(values, metric, confidence=1 - 2 * each), value, side))
     low, high = range_of(metric, values, before)
-    if clusters or weights:
-        return clustered_mean_level(values, clusters, value, side=side, low=low, high=high, weights=weights)
+    if clusters:
+        return clustered_mean_level(values, clusters, value, side=side, low=low, high=high)
     if _counts(values, low, high, ends):
         return share_level(int(sum(values)), len(values), value, side=side)
     return mean_level(values, value, side=side, low=low, high=ends or high)

@@ -211,7 +211,6 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         duplicates=tally.duplicates,
         cut=tally.cut,
         clusters=_clusters(gold),
-        weights=_weights(gold),
         unstated={need: query_id for need, query_id in tally.unstated.items() if need not in tally.stated},
         givers=tally.givers,
     )
@@ -223,13 +222,6 @@ def _clusters(gold: Gold) -> tuple[str, ...]:
     if all(cluster is None for _, cluster in of_each):
         return ()
     return tuple([f"q {query_id}" if cluster is None else f"c {cluster}" for query_id, cluster in of_each])
-
-
-def _weights(gold: Gold) -> tuple[float, ...]:
-    """The weight of each query as a part of the largest, so that no sum overflows; empty where any has none."""
-    known = [sample.weight for sample in gold.samples.values() if sample.weight is not None]
-    largest = max(known, default=1.0)
-    return tuple([weight / largest for weight in known]) if len(known) == len(gold.samples) else ()
 
 
 def _refuse_infinite(metric: Metric, column: Sequence[float | None], query_ids: Sequence[str]) -> None:

@@ -224,7 +224,7 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str, *, plain
     """What the data leave open; of what violates by its estimate that is noise, of what must be proven safe, harm."""
     safety, doubt = gate.evidence is Evidence.PROVEN_SAFE, ""
     if reason.state is EvidenceState.NO_INTERVAL and (safety or not plain or gate.verdict is not Verdict.FAIL):
-        units = ("clusters" if reason.clusters else "queries") + " of like weight" * bool(gate.weighting)
+        units = "clusters" if reason.clusters else "queries"
         doubt = f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
     elif reason.state is EvidenceState.INCONCLUSIVE:
         doubt = unproven if reason.ruling is Ruling.VIOLATED and safety else noise

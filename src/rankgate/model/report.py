@@ -34,14 +34,14 @@ BARE_TAG = "tag"  # the dimension of tags without a key
 NAMED = 3  # ids beside a count, or in place of what a question lost
 
 
-class Detectable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Detectable(msgspec.Struct, frozen=True, kw_only=True):
     """What the gold set can see of the change that a gate forbids.
 
     A true change of `detectable` violates the gate in 80 % of the runs. `margin` is the smallest true change that
     `queries` queries tell from none as often, and the smallest `regression_max` within which a change without effect is
     proven safe as often; it `sees` if that is within `regression_max`, for which `queries_needed` would be enough
     (None: no number is). `spread` is the standard deviation of the paired differences, `assumed` where too few queries
-    moved. By traffic it is as much larger as the `effective` number of queries is smaller.
+    moved.
     """
 
     detectable: float
@@ -51,7 +51,6 @@ class Detectable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     spread: float
     assumed: bool
     sees: bool
-    effective: float | None = None
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -59,20 +58,6 @@ class Counted(msgspec.Struct, frozen=True):
 
     value: float
     ci: Interval | None
-
-
-class Weighting(msgspec.Struct, frozen=True, kw_only=True):
-    """What weights do to a gate: value and change without them, and how much rests on few of the scored queries.
-
-    `heaviest` is the largest share of the weights, of `query`, and `effective` is (sum w)^2 / sum w^2: of how many
-    queries of equal weight the value has as much noise.
-    """
-
-    value: float
-    delta: float | None
-    heaviest: float
-    query: str
-    effective: float
 
 
 class GateResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,8 +86,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     `counted` is what the floor takes for the value, without a gain that the judge alone has seen. `unjudged` is there
     where a pooled gold set judges less of the run: the `judged` shares of both first k, the changes with the rest
     `relevant`, and left out (`condensed`); where the gold set has a judge's
-    labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant. `weighting` is
-    there where queries count by their traffic, in all other numbers but `n` and `n_pairs`.
+    labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant.
     """
 
     name: str
@@ -115,7 +99,6 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     severity: Literal["error", "warning"]
     value: float | None
     value_raw: float | None = None
-    weighting: Weighting | None = None
     counted: Counted | None = None
     ci: Interval | None
     threshold: float | None
@@ -199,7 +182,7 @@ class JudgedValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric's value for a run, `weighted` as its first gate is; `undefined` queries are left out of it.
+    """A metric's value for a run; `undefined` queries are left out of it.
 
     `distribution` goes with metrics from 0 to 1; `with_judge` where the gold has a judge's labels beside it. Where the
     metric reads what lines state, `missing` of the undefined are those whose line does not state it.
@@ -214,7 +197,6 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction
     meaning: str
     distribution: Distribution | None = None
-    weighted: bool = False
     with_judge: JudgedValue | None = None
 
 

@@ -203,8 +203,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     the relevant ones. `spans` are the passages among all these, by the ids that stand for them there. `k` is its
     own cut-off (`metadata.k`) for metrics whose name has none. `answers` are texts of which any one answers the
     question, `claims` what a right answer must say, each once. `as_of` is the day (ISO 8601) for which it is asked,
-    `source` and `entities` what a router and an entity extractor should have found. `weight` is its traffic, in any
-    unit; the tag `traffic:head`, `traffic:torso` or `traffic:tail` comes from it. A `draft` is one that nobody has
+    `source` and `entities` what a router and an entity extractor should have found. A `draft` is one that nobody has
     reviewed.
     """
 
@@ -224,7 +223,6 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     source: tuple[str, ...] = ()
     entities: tuple[str, ...] | None = None
     cluster: str | None = None
-    weight: float | None = None
     line: int | None = None
 
     def relevant(self) -> list[str]:
@@ -232,29 +230,23 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return [doc for doc, gain in self.gains.items() if gain > 0]
 
     def judgments(self) -> list[Any]:
-        """The gains and, where there are any, claims, weight, texts of spans, as JSON can hold them, in one order."""
+        """The gains and, where there are any, claims and texts of spans, as JSON can hold them, in one order."""
         claims = [sorted((claim.text, claim.vital) for claim in self.claims)] if self.claims else []
         quoted = sorted((span.id, span.text) for span in self.spans.values() if span.text is not None)
-        others = [each for each in (self.weight, quoted or None) if each is not None]
-        return [sorted(self.gains.items()), *claims, *others]
+        return [sorted(self.gains.items()), *claims, *([quoted] if quoted else [])]
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
-    `fingerprint` is a digest of the judgments, claims and weights among them, whatever the format; None until somebody
-    asks for it (`fingerprint_of`).
+    `fingerprint` is a digest of the judgments, claims among them, whatever the format; None until somebody asks for it
+    (`fingerprint_of`).
     """
 
     samples: Mapping[str, Sample]
     name: str
     format: str
     fingerprint: str | None = None
-
-    @property
-    def unweighted(self) -> list[Sample]:
-        """The queries without a weight."""
-        return [sample for sample in self.samples.values() if sample.weight is None]
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
@@ -412,8 +404,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none.
     `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the
     lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
-    could have stated it. `clusters` has the cluster of each query where the gold names any, `weights` those of all
-    queries if each has one, as parts of the largest.
+    could have stated it. `clusters` has the cluster of each query where the gold names any.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
@@ -430,7 +421,6 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     outlines: Mapping[str, Outline] = {}
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
-    weights: tuple[float, ...] = ()
     unstated: Mapping[Need, str] = {}
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}

@@ -23,7 +23,6 @@ from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.ranges import RunFile
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row
-from rankgate.readers.samples import with_traffic
 from rankgate.readers.source import Source, is_spread, open_source, shown_path
 
 
@@ -121,7 +120,7 @@ def read_gold(
             message = f"the gold set has {count} names a relevant document; nothing could be scored"
             raise bad_input(message, file=source.name)
         shown_name = source.name if file == path else shown_path(path)
-        return Gold(samples=with_traffic(samples), name=shown_name, format=name)
+        return Gold(samples=samples, name=shown_name, format=name)
 
 
 def read_run(

@@ -32,11 +32,10 @@ from rankgate.readers.mapping import (
 )
 from rankgate.readers.parquet import MAGIC, opened
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness
-from rankgate.readers.samples import check_gain, check_weight
+from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source
 
 _GAIN = ({"rating", "relevance", "rel", "gain", "grade", "judgment", "judgement", "label", "qrel"}, {"score"})
-_WEIGHT = ({"weight", "traffic"},)
 _LISTS = ({"ratings", "relevantdocs", "relevantids", "relevantdocids", "relevantdocuments", "positives", "docids"},)
 # What a tool's export lists its queries under, and a key within: OpenSearch, Elasticsearch's request and response, and
 # Quepid. A response has the ratings of hits alone.
@@ -86,22 +85,13 @@ def records_of(
 def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
     """Samples from objects with a judgment each, or a list of them; where nobody has judged (null, "") stands none."""
     samples: dict[str, Sample] = {}
-    for _, place, (query_id, question, written, pairs) in looked_up(records, _judged, Finder(fields, frozenset()), log):
+    for _, place, (query_id, question, pairs) in looked_up(records, _judged, Finder(fields, frozenset()), log):
         where = replace(place, key=".".join(filter(None, (place.key, query_id))))
-        try:
-            weight = None if written in (None, "") else check_weight(_number(written) or written)
-            sample = samples.get(query_id)
-            if sample is None:
-                sample = Sample(query_id=query_id, gains={}, question=question, weight=weight, line=place.line)
-                samples[query_id] = sample
-            elif weight != sample.weight:
-                before = "none" if sample.weight is None else f"{sample.weight:g}"
-                now = "none" if weight is None else f"{weight:g}"
-                raise ValueError(f"conflicting weight of the query: {before} above and {now} here")
-            elif question and sample.question and question != sample.question:
-                raise ValueError(f"conflicting text: {shown(sample.question)} above and {shown(question)} here")
-        except ValueError as error:
-            log.note(where, error)
+        sample = samples.get(query_id)
+        if sample is None:
+            samples[query_id] = sample = Sample(query_id=query_id, gains={}, question=question, line=place.line)
+        elif question and sample.question and question != sample.question:
+            log.note(where, f"conflicting text: {shown(sample.question)} above and {shown(question)} here")
             continue
         gains: dict[str, float] = sample.gains  # type: ignore[assignment]
         for doc, value in pairs:
@@ -129,20 +119,20 @@ def _number(value: Any) -> Any:
     return finite_number(value) if isinstance(value, str) else float(value) if is_number(value) else value
 
 
-def _judged(record: Any, finder: Finder) -> tuple[str, str | None, Any, list[tuple[Any, Any]]]:
-    """The query, its text, its weight and documents with their gains as written, of a row or an object with a list."""
+def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[Any, Any]]]:
+    """The query, its text and documents with their gains as written, of a row or an object with a list."""
     query_id = id_of(finder.required("query_id", record, "the object"), "the query", some=True)
     text, query = finder.optional("question", record), f"query {shown(query_id)}"
-    question, weight = text if isinstance(text, str) and text else None, finder.optional("weight", record)
+    question = text if isinstance(text, str) and text else None
     if finder.fields.items is None:
-        return query_id, question, weight, [_listed(record, finder, query)]
+        return query_id, question, [_listed(record, finder, query)]
     listed = unpacked(finder.required("items", record, query))
     if isinstance(listed, Mapping):  # of gains by id, or as Quepid writes it for RRE, of ids by gain
         by_gain = [(doc, gain) for gain, docs in listed.items() if isinstance(docs, list) for doc in docs]
-        return query_id, question, weight, by_gain or list(listed.items())
+        return query_id, question, by_gain or list(listed.items())
     if not isinstance(listed, list):
         raise ValueError(f"{query}: {finder.fields.items}: expected a list of documents, found {shown(listed)}")
-    return query_id, question, weight, [_listed(entry, finder, query) for entry in listed]
+    return query_id, question, [_listed(entry, finder, query) for entry in listed]
 
 
 def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
@@ -161,7 +151,7 @@ def usual_fields(names: Sequence[str], place: Problem, kind: str = "gold") -> Fi
     roles: dict[str, Sets] = {"query_id": (QUERY[0], {"id"}, TEXT) if items else QUERY}
     roles |= {} if items else {"chunk_id": DOC, "gain": _GAIN}
     known: dict[str, Any] = usual_names(names, roles, kind, place)
-    more = {"question": named((TEXT,), names), "weight": named(_WEIGHT, names), "items": items}
+    more = {"question": named((TEXT,), names), "items": items}
     known |= {role: found[0] for role, found in more.items() if found}
     return FieldMap(**known)
 

@@ -43,7 +43,6 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     abstained: str | None = None
     gain: str | None = None  # this and the next two of gold sets alone
     question: str | None = None
-    weight: str | None = None
 
     def problem(self) -> tuple[str, str] | None:
         """What the map lacks, as (key, message); None where it can be read by."""

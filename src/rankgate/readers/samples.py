@@ -19,9 +19,6 @@ from rankgate.readers.base import ProblemLog, all_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
 
-TRAFFIC = "traffic"  # the key of the tags that come from weights
-WEIGHTS = (1e-50, 1e50)  # of two of them neither the square of the quotient vanishes nor a sum of squares overflows
-_SAME = 1e-9  # of a third
 LARGEST_GAIN = 1000  # 2^gain must stay a finite number
 
 
@@ -44,7 +41,6 @@ class Metadata(msgspec.Struct):
     source: str | int | list[str | int] | None = None
     entities: list[str] | None = None
     cluster: str | int | None = None
-    weight: Any = None
 
 
 # Keys that change what is scored, and are nobody's own beside `metadata`.
@@ -166,7 +162,6 @@ def _checked(value: object, line: int | None) -> Sample:
         source=all_of(metadata.source),
         entities=None if metadata.entities is None else tuple(dict.fromkeys(metadata.entities)),
         cluster=None if metadata.cluster is None else str(metadata.cluster),
-        weight=_weight(metadata, name),
         line=line,
     )
 
@@ -204,50 +199,6 @@ def _day(written: str | None, name: str) -> str | None:
     if written is not None and day is None:
         raise _SampleError(f"{name}: as_of is {shown(written)}; write a date, as 2025-06-01", "metadata.as_of")
     return day
-
-
-def _weight(metadata: Metadata, name: str) -> float | None:
-    """The traffic, of which the tag is computed that nobody may write beside it."""
-    if metadata.weight is None:
-        return None
-    try:
-        weight = check_weight(metadata.weight)
-    except ValueError as error:
-        raise _SampleError(f"{name}: {error}", "metadata.weight") from None
-    own = next((tag for tag in metadata.tags if tag.startswith(f"{TRAFFIC}:")), None)
-    if own is not None:
-        why = f"with a weight, tags that begin with {TRAFFIC}: come from the weights; give it another name"
-        raise _SampleError(f"{name} has the tag {shown(own)}; {why}", "metadata.tags")
-    return weight
-
-
-def check_weight(weight: object) -> float:
-    """A weight as a number; a ValueError where it is none above 0, or too small or large to be summed."""
-    number = isinstance(weight, int | float) and not isinstance(weight, bool)
-    if not number or not WEIGHTS[0] <= weight <= WEIGHTS[1]:  # type: ignore[operator]
-        which = "above 0" if not number or weight <= 0 else "from {:g} to {:g}".format(*WEIGHTS)  # type: ignore[operator]
-        advice = f"write a number {which}, in any unit, such as requests a day"
-        raise ValueError(f"the weight is {shown(weight)}; {advice}")
-    return float(weight)  # type: ignore[arg-type]
-
-
-def with_traffic(samples: dict[str, Sample]) -> dict[str, Sample]:
-    """The samples with their tag `traffic:head`, `traffic:torso` or `traffic:tail`, if all of them have a weight.
-
-    By weight descending, then by id: a query belongs to the head if those before it have less than a third of all
-    traffic, to the torso if less than two thirds, else to the tail. So the query in which a third ends belongs to the
-    heavier part, and there is always a head.
-    """
-    weights = {query_id: sample.weight for query_id, sample in samples.items() if sample.weight is not None}
-    if not weights or len(weights) < len(samples):
-        return samples
-    tagged, total, before = samples.copy(), math.fsum(weights.values()), 0.0
-    for query_id in sorted(weights, key=lambda each: (-weights[each], each)):
-        thirds, own = 3 * before / total + _SAME, samples[query_id].tags  # so that rounding sends no query over
-        part = "head" if thirds < 1 else "torso" if thirds < 2 else "tail"  # noqa: PLR2004
-        tagged[query_id] = msgspec.structs.replace(samples[query_id], tags=(*own, f"{TRAFFIC}:{part}"))
-        before += weights[query_id]
-    return tagged
 
 
 def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:

@@ -341,25 +341,6 @@ def queries_line(report: Report) -> str:
     return f"{'; '.join(parts)}."
 
 
-def weights_line(report: Report) -> str:
-    """What weights make of the gates that count by traffic, and how much rests on few questions."""
-    found = [(gate, weights_texts(gate)) for gate in report.gates if gate.is_main and gate.weighting]
-    values = [f"{gate.metric} {gate_now(gate)} ({unweighted})" for gate, (unweighted, _) in found]
-    uneven = dict.fromkeys(uneven for _, (_, uneven) in found)
-    return f"By traffic: {', '.join(values)}. {' '.join(uneven)}" if found else ""
-
-
-def weights_texts(gate: GateResult) -> tuple[str, str]:
-    """`84.0% unweighted, change −0.5 pp`, and how unequal the weights are; both empty without weights."""
-    found = gate.weighting
-    if found is None:
-        return "", ""
-    change = "" if found.delta is None else f", change {delta_text(found.delta, gate.unit, _decimals(gate))}"
-    heaviest = f"The heaviest question has {found.heaviest:.1%} of the traffic"
-    uneven = f"{heaviest}; the effective number of questions is {found.effective:,.1f} of {gate.n:,}."
-    return f"{_value(found.value, gate)} unweighted{change}", uneven
-
-
 def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
     """What is suspicious in the lists, a sentence each."""
     odd = report.oddities

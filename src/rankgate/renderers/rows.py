@@ -222,9 +222,9 @@ def command_block(command: Sequence[str]) -> str:
 
 
 def segment_head(report: Report) -> str:
-    """The head of the table by tag: a column a metric, as many as fit; where queries count by traffic it says so."""
+    """The head of the table by tag: a column a metric, as many as fit."""
     columns = _columns(report)
-    names = (f"{named(name, report)}{' by traffic' if report.metrics[name].weighted else ''}" for name in columns)
+    names = (named(name, report) for name in columns)
     return f"| Tag | Questions | {' | '.join(names)} |\n|:--|--:|{'--:|' * len(columns)}"
 
 

@@ -167,7 +167,7 @@ def _trend(report: Report, room: Room) -> str:
 
 def _compared(report: Report, room: Room) -> str:
     noted = [*report.notes, *report.fine_print][_noted(report) : room["notes"]]
-    lines = [" ".join(answer_lines(report, code)), phrases.queries_line(report), phrases.weights_line(report)]
+    lines = [" ".join(answer_lines(report, code)), phrases.queries_line(report)]
     lines = [*(named(line, report) for line in [*lines, " ".join(noted)]), rows.odd_line(report)]
     return _parts(*lines[: len(lines) * bool(report.gates)], "\n".join(rows.compared(report)[: room["compared"]]))
 

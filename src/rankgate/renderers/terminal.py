@@ -48,7 +48,6 @@ def terminal_blocks(report: Report) -> list[Block]:
             differences_line(report, plain),
             *answer_lines(report, lambda text: plain(one_line(text, 80))),
             phrases.queries_line(report),
-            phrases.weights_line(report),
             phrases.segments_line(report, lambda tag: inert(one_line(tag, 40))),
             *phrases.odd_lines(report, quoted),
             *report.notes,

@@ -1,18 +1,17 @@
-"""Intervals where queries come in clusters, or with weights: turns of one conversation rise and fall together.
+"""Intervals where queries come in clusters: turns of one conversation rise and fall together.
 
-The mean over all queries is a ratio, the sum of the clusters' sums over the sum of their sizes, and the bootstrap draws
-whole clusters. With weights a query counts w times: a cluster's sum S_c is that of w x, its size n_c that of w. The
-ratio is at most r exactly if the drawn values y_c = S_c - r n_c sum to at most zero, and that is a mean again: the
-bound is the r at which the saddlepoint bound of the y_c is zero (Davison & Hinkley 1997, sections 2.4 and 9.5). With
-clusters of one query each it is the interval of ``rankgate.statistics.saddlepoint``.
+The mean over all queries is a ratio, the sum of the clusters' sums S_c over the sum of their sizes n_c, and the
+bootstrap draws whole clusters. The ratio is at most r exactly if the drawn values y_c = S_c - r n_c sum to at most
+zero, and that is a mean again: the bound is the r at which the saddlepoint bound of the y_c is zero (Davison & Hinkley
+1997, sections 2.4 and 9.5). With clusters of one query each it is the interval of ``rankgate.statistics.saddlepoint``.
 
 What is appended before each bound is one more cluster, all at the far end of what is possible and as large as the one
-in which the average query finds itself: sum n_c^2 / sum n_c; of weighted queries, as heavy as the one that the average
-user asks. With one of average size, very unequal clusters miss up to 6 % on one side, and unequal weights up to 7 %.
+in which the average query finds itself: sum n_c^2 / sum n_c. With one of average size, very unequal clusters miss up
+to 6 % on one side.
 """
 
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from operator import mul
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from rankgate.statistics.quantiles import normal_quantile
 from rankgate.statistics.saddlepoint import Side, unchanged_bound, unchanged_level
 
 MIN_CLUSTERS = 10  # clusters: under it their spread is not known, and there is no interval
-MIN_EFFECTIVE = 10.0  # equal weights: under it a few queries decide alone, and there is no interval either
 _CLOSE = 1e-9  # of the way from the mean to the end
 _STEPS = 100
 
@@ -33,18 +31,15 @@ def clustered_mean_interval(
     low: float | None,
     high: float | None,
     confidence: float = 0.95,
-    weights: Sequence[float] = (),
 ) -> tuple[float, float] | None:
     """Interval for the mean of values between ``low`` and ``high``, each in the cluster at its place.
 
     A query that belongs to none is a cluster of its own: give it a label of its own. None stands for the observed
     extreme, as in ``mean_interval``. Paired differences lie between minus and plus what the metric allows; if all are
-    zero, the bounds are what so many unchanged clusters exclude, as in ``difference_interval``. ``weights``
-    are positive, one a value, in any unit; without any all are 1. Without ``clusters`` each query is one.
+    zero, the bounds are what so many unchanged clusters exclude, as in ``difference_interval``.
 
     Returns:
-        Lower and upper bound, around the mean; None for fewer than 10 clusters, and where weights are so unequal that
-        those of the clusters tell as much as fewer than 10 equal ones.
+        Lower and upper bound, around the mean; None for fewer than 10 clusters.
 
     Raises:
         ValueError: a value or the range is not finite; ``confidence`` is not strictly between 0 and 1; not as many
@@ -52,11 +47,11 @@ def clustered_mean_interval(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
-    sums = _sums(values, clusters, weights)
-    if _too_few(sums, weights):
+    sums = _sums(values, clusters)
+    if len(sums) < MIN_CLUSTERS:
         return None
     if low is not None and high is not None and low < 0 < high and not any(values):
-        lower, upper = (unchanged_bound(_number(sums, weights), end, confidence) for end in (-low, high))
+        lower, upper = (unchanged_bound(len(sums), end, confidence) for end in (-low, high))
         return -lower, upper
     z = -normal_quantile((1 - confidence) / 2)
     lower = -_bound(_mirrored(sums), -(min(values) if low is None else min(low, *values)), z)
@@ -72,11 +67,10 @@ def clustered_mean_level(
     side: Side,
     low: float | None,
     high: float | None,
-    weights: Sequence[float] = (),
 ) -> float | None:
     """The level at which the bound of ``clustered_mean_interval`` touches ``value``; else as ``mean_level``."""
-    sums = _sums(values, clusters, weights)
-    if _too_few(sums, weights):
+    sums = _sums(values, clusters)
+    if len(sums) < MIN_CLUSTERS:
         return None
     if side == "above":
         sums, value = _mirrored(sums), -value
@@ -88,18 +82,8 @@ def clustered_mean_level(
     if value > end:
         return 0.0
     if low is not None and high is not None and low < 0 < high and not any(values):
-        return unchanged_level(_number(sums, weights), end, value)
+        return unchanged_level(len(sums), end, value)
     return upper_level(*_residuals(sums, end, value), 0.0)
-
-
-def weighted_mean(values: Sequence[float], weights: Sequence[float] = ()) -> float:
-    """The mean of values that count w times, or all the same: sum w x / sum w."""
-    return math.fsum(map(mul, values, weights)) / math.fsum(weights) if weights else math.fsum(values) / len(values)
-
-
-def effective_number(weights: Collection[float]) -> float:
-    """(sum w)^2 / sum w^2: of how many equal weights a mean has as much noise (Kish 1965)."""
-    return math.fsum(weights) ** 2 / math.fsum(map(mul, weights, weights))
 
 
 def summed(values: Sequence[float], clusters: Sequence[Hashable]) -> dict[Hashable, float]:
@@ -117,18 +101,9 @@ class _Cluster(NamedTuple):
     size: float
 
 
-def _sums(values: Sequence[float], clusters: Sequence[Hashable], weights: Sequence[float]) -> list[_Cluster]:
-    weights = weights or [1.0] * len(values)
-    totals = summed([x * w for x, w in zip(values, weights, strict=True)], clusters)
-    return list(map(_Cluster, totals.values(), summed(weights, clusters).values()))
-
-
-def _too_few(sums: Sequence[_Cluster], weights: Sequence[float]) -> bool:
-    return len(sums) < MIN_CLUSTERS or (bool(weights) and _number(sums, weights) < MIN_EFFECTIVE)
-
-
-def _number(sums: Sequence[_Cluster], weights: Sequence[float]) -> float:
-    return effective_number([n for _, n in sums]) if weights else len(sums)
+def _sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[_Cluster]:
+    totals, sizes = summed(values, clusters), summed([1.0] * len(values), clusters)
+    return list(map(_Cluster, totals.values(), sizes.values()))
 
 
 def _mirrored(sums: Sequence[_Cluster]) -> list[_Cluster]:

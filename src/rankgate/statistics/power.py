@@ -21,7 +21,6 @@ the margin, the smallest regression_max under which a change without any effect 
 import math
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
-from operator import mul
 from typing import NamedTuple
 
 from rankgate.statistics.clusters import summed
@@ -51,24 +50,20 @@ def planning_spread(
     *,
     planned: float | None,
     queries: int = 1,
-    weights: Sequence[float] = (),
 ) -> Spread | None:
     """The spread to plan with: the measured one if at least 10 clusters (queries, without any) moved.
 
     With fewer, of a metric whose differences lie between -1 and 1, the root of the largest share of clusters that may
     move (Clopper-Pearson, 95 %); with no difference at all ``planned``, the usual standard deviation of such a metric,
     and None for metrics without one. Both as if a cluster moved as a whole. ``differences`` are one a query, and
-    ``clusters`` and ``weights`` those of these queries, or of all that will be compared: ``queries``, where there are
-    neither. A weight counts as if it were that many queries of one cluster.
+    ``clusters`` those of these queries, or of all that will be compared: ``queries``, where there are none.
     """
-    known = differences or [0.0] * (len(clusters) or len(weights) or queries)
-    unit = math.fsum(weights) / len(known)
-    counts = [weight / unit for weight in weights] or [1.0] * len(known)  # of mean 1
-    moves, sizes = summed(list(map(abs, known)), clusters), summed(counts, clusters).values()
+    known = differences or [0.0] * (len(clusters) or queries)
+    moves, sizes = summed(list(map(abs, known)), clusters), summed([1.0] * len(known), clusters).values()
     size, count = math.fsum([each * each for each in sizes]) / len(known), len(sizes)
     moved = len(moves) - [*moves.values()].count(0)
     if moved >= _ENOUGH_CHANGED:
-        sums = summed(list(map(mul, known, counts)), clusters).values()
+        sums = summed(known, clusters).values()
         mean = math.fsum(sums) / len(known)
         squares = math.fsum([(total - mean * each) ** 2 for total, each in zip(sums, sizes, strict=True)])
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)

@@ -251,20 +251,6 @@ def test_numbers_of_two_judges_are_two_curves_of_a_judged_metric_and_nothing_els
     assert events_of(found.runs[2]) == ["new judge"]
 
 
-def test_numbers_that_count_by_traffic_and_those_that_do_not_are_two_curves() -> None:
-    values = {"recall@5": 0.9, "mrr": 0.8}
-    by_traffic = [UNSET, UNSET, ["recall@5"], ["recall@5"]]
-    runs = [
-        replace(record(f"2026-01-0{n}"), weighted=each, scores=values) for n, each in enumerate(by_traffic, start=1)
-    ]
-    asked = Shown(metrics=parse_metrics("recall@5,mrr"), limits={}, date=TODAY, limit=9)
-    found = gate_set("x.yaml", "x.html", "store", Remembered(history=runs, accepted=(runs[0],)), asked)
-    recall, mrr = found.curves
-    assert [(point.span, before(point.step)) for point in recall.points] == [(0, None), (0, 0.9), (1, None), (1, 0.9)]
-    assert [point.span for point in mrr.points] == [0, 0, 0, 0]
-    assert (recall.accepted, before(mrr.accepted)) == (None, 0.8), "what is accepted now counted otherwise"
-
-
 # On which days a waiver was in force, by the versions of its file
 
 

@@ -167,16 +167,3 @@ def test_noise_that_the_criteria_name_widens_the_interval(memory: Memory, gold: 
     (low, high), (lower, higher) = ((ci or (None, None)) for ci in bounds)
     assert low is not None and high is not None and lower is not None and higher is not None  # noqa: PT018
     assert lower < low < high < higher
-
-
-def test_queries_count_by_their_traffic_where_the_gates_say_so(
-    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines = GOLD.replace("]}", "], metadata: {weight: 1}}").replace("weight: 1", "weight: 91", 1)
-    (tmp_path / "weighted.yaml").write_text(lines, encoding="utf-8")
-    gold, plan = read_gold(str(tmp_path / "weighted.yaml")), Plan(metrics=parse_metrics("recall@1"))
-    one, two = memory.read("history")
-    found = [Rankings(memory, gold, plan, gates(weight=weight)) for weight in ("none", "traffic")]
-    assert [each.paired(one, two)["recall@1"].value for each in found] == pytest.approx([-0.2, -0.02])
-    assert [each.estimates[two.id]["recall@1"].value for each in found] == pytest.approx([0.6, 0.96])

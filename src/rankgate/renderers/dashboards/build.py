@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -62,7 +62,6 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     limits: Mapping[str, Sequence[float]]
     date: str
     limit: int
-    weighted: Collection[str] = ()  # metrics of which queries count by traffic today
     estimates: Mapping[str, Mapping[str, Known]] = {}  # by record, of its stored rankings; for what was not recorded
     paired: Callable[[Record, Record], Mapping[str, Known]] | None = None  # the changes between two of them
 
@@ -172,13 +171,11 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         size = known.value if known else now - before
         return Step(before=before, size=size, direction=metric.direction, unit=metric.unit, paired=known)
 
-    judged, points, turns, before_by = Need.VERDICTS in metric.needs, list[Point](), 0, None
+    judged, points = Need.VERDICTS in metric.needs, list[Point]()
     for run in runs:
         value = run.values.get(metric.name)
         if value is not None and value.value is not None:
-            by = _weighted(metric, run.record, value, shown)
-            turns, before_by = turns + (before_by not in (None, by)), by
-            span = turns + (run.judges if judged else 0)
+            span = run.judges if judged else 0
             old = points[-1] if points and points[-1].span == span else None
             came = step(old.run.record, old.value, run) if old else None
             today = shown.estimates.get(run.record.id, {}).get(metric.name)
@@ -191,8 +188,6 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
     newest = next((run.record.judge for run in reversed(runs) if run.record.judge), None)
     if judged and newest and acceptances and acceptances[-1].record.judge not in (newest, UNSET):
         accepted = None  # what another judge gave
-    if accepted and _weighted(metric, acceptances[-1].record, accepted, shown) != before_by:
-        accepted = None  # what counts queries otherwise
     sizes = sorted((abs(point.step.size), at) for at, point in enumerate(points) if point.step)
     largest = {came.way: points[at] for _, at in sizes if (came := points[at].step)}
     return Curve(
@@ -210,10 +205,6 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         better=largest.get("better"),
         missing=len(runs) - len(points),
     )
-
-
-def _weighted(metric: Metric, record: Record, value: Value, shown: Shown) -> bool:
-    return metric.name in (shown.weighted if value.rescored else record.weighted or ())
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):

@@ -86,7 +86,7 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
     try:
         stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False), criteria.gates)
         stored.read(records)
-        shown = replace(shown, estimates=stored.estimates, paired=stored.paired, weighted=stored.weighted)
+        shown = replace(shown, estimates=stored.estimates, paired=stored.paired)
         unscored, questions = stored.reasons(), stored.questions(records)
     except RankgateError as error:
         if request.metrics:
@@ -110,14 +110,12 @@ def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:
 class Rankings:
     """The stored rankings of a memory, scored with today's gold set; one that is read in order is read once.
 
-    `estimates` are the values by record and metric, by the noise and the weights of the gates. Two runs end where the
-    shorter does.
+    `estimates` are the values by record and metric, by the noise of the gates. Two runs end where the shorter does.
     """
 
     def __init__(self, memory: Memory, gold: Gold, plan: Plan, gates: Sequence[Gate] = ()) -> None:
         self.memory, self.gold, self.plan = memory, gold, plan
         self.noise = {gate.metric.name: gate.noise for gate in sorted(gates, key=lambda gate: gate.noise)}
-        self.weighted = {gate.metric.name for gate in gates if gate.weight == "traffic"}
         self.estimates: dict[str, dict[str, Known]] = {}
         self._columns: dict[str, dict[str, str]] = {}
         self._held: dict[tuple[str, int], dict[str, Scores]] = {}
@@ -185,7 +183,7 @@ class Rankings:
             for metric in (each for each in self.plan.metrics if each.name in self._held[place]):
                 scores, column = (found := self._held[place][metric.name]), found.values[metric.name]
                 ends = attainable(metric, scores, column)
-                if value := estimate(column, metric, scores.clusters, scores.weights, ends=ends):
+                if value := estimate(column, metric, scores.clusters, ends=ends):
                     values[metric.name] = Known(value.value, value.ci)
                 if metric.unit in (Unit.SHARE, Unit.SCORE) and Need.VERDICTS not in metric.needs:
                     self._columns.setdefault(record.id, {})[metric.name] = "".join(
@@ -200,8 +198,7 @@ class Rankings:
             scores = score(self.gold, run.rankings, plan)
             require_gold_queries(scores, run.name, self.gold)
             require_fields(scores, plan, run.name)
-            alike = replace(scores, weights=())
-            return {each.name: scores if each.name in self.weighted else alike for each in plan.metrics}
+            return {each.name: scores for each in plan.metrics}
         except NotKeptError:
             raise
         except RankgateError as error:

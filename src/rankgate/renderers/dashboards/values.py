@@ -136,7 +136,7 @@ class Step(_Part, frozen=True, kw_only=True):
 
 
 class Point(_Part, frozen=True, kw_only=True):
-    """A run's value on a curve, and the step from the point before it in the same span: judge and weights are the same.
+    """A run's value on a curve, and the step from the point before it in the same span: the judge is the same.
 
     `today` is the value by today's gold set, where the rankings are stored.
     """

@@ -44,7 +44,6 @@ def render_report(report: Report, *, judged: bool = True) -> str:
     notes = (
         *answer_lines(report, plain),
         phrases.queries_line(report),
-        phrases.weights_line(report),
         phrases.segments_line(report, visible),
         *phrases.odd_lines(report, plain),
         *report.notes,
