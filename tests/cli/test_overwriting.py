@@ -40,7 +40,6 @@ NO_FILES = {
     *(
         "url",
         "command",
-        "command_all",
         "method",
         "body",
         "header",

@@ -487,7 +487,6 @@ for question in questions:
     if mode == "half" and last and not os.path.exists("go"):
         print(json.dumps(line)[:9], end="", flush=True); sys.exit(1)
     if mode == "wrong" and last: line["query_id"] = "q99"
-    if mode == "twice" and last: line["query_id"] = "q1"
     if mode == "shape" and last: line = {"query_id": "q3", "hits": []}
     if mode == "chatty": sys.stderr.write("x" * 300_000)
     if mode == "bomb" and last:
@@ -510,60 +509,37 @@ def asked() -> list[str]:
     return Path("calls.txt").read_text().split() if Path("calls.txt").exists() else []
 
 
-@pytest.mark.parametrize("option", ["--command", "--command-all"])
 @pytest.mark.parametrize("mode", ["plain", "chatty", "buffered"])
-def test_a_command_is_asked(program: str, option: str, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert recorded(option, f"{program} {mode} --key hidden") == 0
+def test_a_command_is_asked(program: str, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recorded("--command", f"{program} {mode} --key hidden") == 0
     assert [[item["chunk_id"] for item in line["topk"]] for line in lines()] == [
         [f"question {n}", "a"] for n in (1, 2, 3)
     ]
     assert {line["system"] for line in lines()} == {f"{sys.executable} search.py"}
-    assert ("latency_ms" in lines()[0]) == (option == "--command")
-    assert ("(median" in capsys.readouterr().out) == (option == "--command")
+    assert "latency_ms" in lines()[0]
+    assert "(median" in capsys.readouterr().out
     assert asked() == ["q1", "q2", "q3"]
 
 
 @pytest.mark.parametrize(
-    ("option", "mode", "message", "kept"),
+    ("mode", "message", "kept"),
     [
-        pytest.param("--command", "log", "q3: the answer is no JSON", 2, id="one: a log line"),
-        pytest.param(
-            "--command", "exit", "q3: the command ended by exit code 3; its log ends in: no index", 2, id="one: 3"
-        ),
-        pytest.param("--command", "kill", "q3: the command ended by SIGKILL", 2, id="one: killed"),
-        pytest.param("--command", "half", "q3: the command ended by exit code 1", 2, id="one: half a line"),
-        pytest.param("--command", "wrong", "q3: the result is a run line of query 'q99'", 2, id="one: another query"),
-        pytest.param("--command", "shape", "q3: the answer is no list", 2, id="one: another shape"),
-        pytest.param("--command", "bomb", "q3: the command wrote more than 16 MB a question", 2, id="one: too much"),
-        pytest.param("--command", "hang", "q3: ", 2, id="one: it hangs"),
-        pytest.param("--command", "silent", "q1: the answer is empty", 0, id="one: nothing"),
-        pytest.param(
-            "--command-all", "exit", "q3: no line answers it; the command ended by exit code 3", 2, id="all: 3"
-        ),
-        pytest.param(
-            "--command-all", "kill", "q3: no line answers it; the command ended by SIGKILL", 2, id="all: killed"
-        ),
-        pytest.param(
-            "--command-all", "half", "q3: no line answers it; the command ended by exit", 2, id="all: half a line"
-        ),
-        pytest.param("--command-all", "shape", "q3: the answer is no list", 2, id="all: another shape"),
-        pytest.param(
-            "--command-all", "hang", "q3: no line answers it; the command wrote nothing more", 2, id="all: it hangs"
-        ),
-        pytest.param("--command-all", "silent", "q1: no line answers it; the command ended", 0, id="all: nothing"),
-        pytest.param("--command-all", "log", "error: line 3 of the command is no JSON", 0, id="all: a log line"),
-        pytest.param(
-            "--command-all", "wrong", "error: line 3 of the command is no JSON with", 0, id="all: another query"
-        ),
-        pytest.param("--command-all", "twice", "error: line 3 of the command is no JSON with", 0, id="all: one twice"),
-        pytest.param("--command-all", "deaf", "error: line 1 of the command is no JSON with", 0, id="all: no query_id"),
+        pytest.param("log", "q3: the answer is no JSON", 2, id="a log line"),
+        pytest.param("exit", "q3: the command ended by exit code 3; its log ends in: no index", 2, id="exit code 3"),
+        pytest.param("kill", "q3: the command ended by SIGKILL", 2, id="killed"),
+        pytest.param("half", "q3: the command ended by exit code 1", 2, id="half a line"),
+        pytest.param("wrong", "q3: the result is a run line of query 'q99'", 2, id="another query"),
+        pytest.param("shape", "q3: the answer is no list", 2, id="another shape"),
+        pytest.param("bomb", "q3: the command wrote more than 16 MB a question", 2, id="too much"),
+        pytest.param("hang", "q3: ", 2, id="it hangs"),
+        pytest.param("silent", "q1: the answer is empty", 0, id="nothing"),
     ],
 )
 def test_a_bad_command_fails_with_the_reason(
-    program: str, option: str, mode: str, message: str, kept: int, capsys: pytest.CaptureFixture[str]
+    program: str, mode: str, message: str, kept: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seconds = ["--timeout", "3"] if mode == "hang" else []
-    assert recorded(option, f"{program} {mode}", *seconds) == 2
+    assert recorded("--command", f"{program} {mode}", *seconds) == 2
     assert message in capsys.readouterr().err
     assert (len(lines()) if Path("run.jsonl").exists() else 0) == kept
     if mode == "hang":
@@ -594,27 +570,18 @@ def test_a_command_that_reads_nothing_cannot_block(program: str) -> None:
     assert len(lines()) == 2
 
 
-@pytest.mark.parametrize("option", ["--command", "--command-all"])
 @pytest.mark.parametrize("mode", ["kill", "half"])
-def test_after_it_died_only_what_is_missing_is_asked(program: str, option: str, mode: str) -> None:
-    assert recorded(option, f"{program} {mode}") == 2
+def test_after_it_died_only_what_is_missing_is_asked(program: str, mode: str) -> None:
+    assert recorded("--command", f"{program} {mode}") == 2
     Path("go").touch()
-    assert recorded(option, f"{program} {mode}") == 0
+    assert recorded("--command", f"{program} {mode}") == 0
     assert asked() == ["q1", "q2", "q3", "q3"]
     assert len(lines()) == 3
 
 
-def test_one_for_all_is_started_again_for_what_is_missing(program: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert recorded("--command-all", f"{program} kill", "--retries", "2") == 2
-    assert asked() == ["q1", "q2", "q3", "q3", "q3"]
-
-
-@pytest.mark.parametrize("option", ["--command", "--command-all"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_a_stopped_recording_ends_its_processes_and_loses_nothing(
-    program: str, option: str, number: signal.Signals
-) -> None:
-    words = ["record", "--gold", "gold.jsonl", "-o", "run.jsonl", option]
+def test_a_stopped_recording_ends_its_processes_and_loses_nothing(program: str, number: signal.Signals) -> None:
+    words = ["record", "--gold", "gold.jsonl", "-o", "run.jsonl", "--command"]
     environment = {**os.environ, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])}
     command = [sys.executable, "-W", "error", "-m", "rankgate", *words, f"{program} hang"]
     process = start(command, env=environment, stderr=subprocess.PIPE)
@@ -633,7 +600,7 @@ def test_a_stopped_recording_ends_its_processes_and_loses_nothing(
         assert err.decode().startswith("interrupted: 2 of 3 questions are recorded and kept")
     assert_ended()
     Path("search.py").write_text(PROGRAM.replace('mode == "hang"', "False"))
-    assert recorded(option, f"{program} hang") == 0
+    assert recorded("--command", f"{program} hang") == 0
     assert asked() == ["q1", "q2", "q3", "q3"]
 
 

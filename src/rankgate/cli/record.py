@@ -27,7 +27,7 @@ from rankgate.recording.retriever import StopError, code_version, load_retriever
 from rankgate.recording.services import MAX_BYTES, Command, HttpService, Send, headers_of
 
 _PATHS = {"--results": "results", "--id": "chunk_id", "--score": "score", "--text": "text", "--doc-id": "doc_id"}
-_ASKED = (*_PATHS.values(), "url", "method", "body", "header", "command", "command_all")
+_ASKED = (*_PATHS.values(), "url", "method", "body", "header", "command")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,8 +49,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate record --url 'https://host/search?q={{question}}' --results hits --id key -o run.jsonl",
         'rankgate record --url https://host/_search --body \'{"query": {"match": {"body": "{{question}}"}}}\' \\\n'
         "      --header 'Authorization: Bearer env:TOKEN' --results hits.hits --id _id --score _score -o run.jsonl",
-        "rankgate record --command 'node search.js' -o run.jsonl            # JSON on stdin, JSON on stdout",
-        "rankgate record --command-all './search --batch' -o run.jsonl.gz   # a line of JSON for each question",
+        "rankgate record --command 'node search.js' -o run.jsonl   # JSON on stdin, JSON on stdout",
         "rankgate check --gold gold.yaml --run run.jsonl      # then judge it",
     )
     add_services(options)
@@ -62,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--workers", metavar="N", type=int, default=1, help=workers)
     errors = "how many questions may fail (default: 0)"
     options.add_argument("--allow-errors", metavar="N", type=int, default=0, help=errors)
-    timeout = "of a call, which then failed (default: 60, for a function none; --command-all: 600, from line to line)"
+    timeout = "of a call, which then failed (default: 60, for a function none)"
     options.add_argument("--timeout", metavar="SECONDS", type=float, help=timeout)
     retries = (
         "how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on (default: 0); after 4xx it is not, "
@@ -87,8 +86,6 @@ def add_services(options: argparse.ArgumentParser) -> None:
     kinds.add_argument("--url", metavar="ADDRESS", help=url)
     command = "the command to run for each question, without a shell: a line of JSON (query_id, question) in, JSON out"
     kinds.add_argument("--command", metavar="WORDS", help=command)
-    for_all = "the command to run once: such a line for each question in, and a run line for each out; it is not timed"
-    kinds.add_argument("--command-all", metavar="WORDS", help=for_all)
     options.add_argument("--method", choices=["GET", "POST"], help="of --url (default: POST with a --body, else GET)")
     body = "what --url gets: JSON and nothing else; {{question}} and {{query_id}} are filled into its texts"
     options.add_argument("--body", metavar="JSON", help=body)
@@ -107,14 +104,13 @@ def service_of(arguments: argparse.Namespace) -> HttpService | Command | None:
     if arguments.url is None and (arguments.body or arguments.method or arguments.header):
         raise bad_input("--method, --body and --header belong to --url")
     if (arguments.retriever and paths) or (paths.keys() - {"results", "chunk_id"} and "chunk_id" not in paths):
-        raise bad_input(f"{', '.join(_PATHS)} belong to --url and commands, and those after --id need it")
+        raise bad_input(f"{', '.join(_PATHS)} belong to --url and --command, and those after --id need it")
     if arguments.retriever is not None:
         return None
-    for_all = arguments.command_all is not None
     if arguments.timeout is None:
-        arguments.timeout = 600.0 if for_all else 60.0
+        arguments.timeout = 60.0
     if arguments.url is None:
-        return Command(arguments.command_all or arguments.command or "", paths, arguments.timeout, for_all=for_all)
+        return Command(arguments.command, paths, arguments.timeout)
     headers, secrets = headers_of(arguments.header)
     send = _sender(headers, arguments.timeout, arguments.workers)
     return HttpService(arguments.url, arguments.method, arguments.body, paths, send, secrets)

@@ -24,14 +24,13 @@ class Line(msgspec.Struct, frozen=True):
     ms: float | None
 
 
-def run_line(query_id: str, result: Any, measured_ms: float | None, provenance: Mapping[str, Any]) -> Line:
+def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping[str, Any]) -> Line:
     """The run line of what the retriever returned, drained; a ResultError where no reader could read it.
 
     What a complete run line says itself (`latency_ms`, `system`, …) wins over what was measured and the provenance.
     """
     line = {"query_id": query_id, **provenance} | written_line(query_id, result)
-    if measured_ms is not None:
-        line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
+    line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
     try:
         return read_back(encoded(line))
     except msgspec.MsgspecError as error:

@@ -8,7 +8,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import TIMEOUT_MAX
@@ -27,8 +27,7 @@ from rankgate.readers.source import STDIN
 from rankgate.recording.lines import encoded, run_line
 from rankgate.recording.partial import SUFFIX, PartialRun
 from rankgate.recording.retriever import Retrieve, Service, StopError, failure, name_of
-from rankgate.recording.services import Command
-from rankgate.recording.workers import Calls, Outcome, Question, Returned, ask
+from rankgate.recording.workers import Calls, Outcome, Question, ask
 from rankgate.statistics.quantiles import quantile
 
 MAX_FAILURES = 20  # to show
@@ -175,7 +174,7 @@ def record(
     with partial:
         try:
             report_progress()
-            (_ask_all if isinstance(retrieve, Command) and retrieve.for_all else ask)(retrieve, left, calls, take)
+            ask(retrieve, left, calls, take)
             unasked = len(questions) - len(partial.lines) - len(failures)
             lines = [*filter(None, map(partial.lines.get, questions))]
             if lines and not unasked:
@@ -199,16 +198,6 @@ def record(
     if not lines or len(failures) > allow_errors:
         raise RecordingError(recorded, allow_errors)
     return recorded
-
-
-def _ask_all(command: Any, questions: Sequence[Question], calls: Calls, take: Callable[[Outcome], bool]) -> None:
-    """Ask one process after the other what has no answer yet, as often as there may be retries."""
-    left = {question.query_id: question.text for question in questions}
-    for retries in range(calls.retries, -1, -1):
-        for query_id, found in command.answers(dict(left)) if left else ():
-            if not isinstance(found, Problem) or not retries:
-                take(found if isinstance(found, Problem) else Returned(query_id, found, None))
-                del left[query_id]
 
 
 def _questions_of(gold: Gold) -> dict[str, str]:

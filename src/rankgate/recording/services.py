@@ -12,7 +12,7 @@ import select
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from math import inf
@@ -194,9 +194,9 @@ class HttpService(Service):
 
 
 class Command(Service):
-    """A command that gets one question a process, or all in one, and as many seconds: for all, from line to line."""
+    """A command that gets one question a process, and as many seconds."""
 
-    def __init__(self, command: str, paths: Paths, seconds: float = inf, *, for_all: bool = False) -> None:
+    def __init__(self, command: str, paths: Paths, seconds: float = inf) -> None:
         """Nothing is started yet; a RankgateError where there is no such program."""
         try:
             self._words = shlex.split(command)
@@ -206,53 +206,30 @@ class Command(Service):
             raise bad_input(f"the command has no program that can be run: {shown(' '.join(self._words[:1]))}")
         if {"|", "||", "&&", ";", "<", ">"} & {*self._words}:
             raise bad_input("no shell runs the command, for pipes and the like; put them into a script")
-        self._paths, self._seconds, self.for_all = paths, seconds, for_all
+        self._paths, self._seconds = paths, seconds
         self.files = tuple(word for word in self._words if Path(word).is_file())
         self.system = shlex.join(dict.fromkeys([self._words[0], *self.files]))  # of the other words one may be a key
         self._groups: set[int] = set()
 
     def __call__(self, question: Any, /) -> Any:
         """The results of one question, the JSON that a process writes; one that does not exit with 0 has none."""
-        return run_line_of(_answer_of(b"\n".join(self._lines({question.query_id: question.text}))), self._paths)
-
-    def answers(self, questions: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-        """Query ids with a run line each, or a Problem; last those without. A StopError for a line for none."""
-        left, why = dict(questions), "the command ended"
-        try:
-            for number, line in enumerate(self._lines(questions), start=1):
-                found: Any = None
-                with suppress(CallError):
-                    found = _answer_of(line)
-                query_id = str(found.get("query_id")) if isinstance(found, dict) else ""
-                if left.pop(query_id, None) is None:
-                    begins = shown(line.decode(errors="replace"))
-                    what = "is no JSON with the query_id of a question without an answer; logs go to standard error"
-                    raise StopError([Problem(f"line {number} of the command {what}: {begins}")])
-                try:
-                    found = run_line_of(found, self._paths)
-                except CallError as error:
-                    found = Problem(str(error), key=query_id)
-                yield query_id, found
-        except CallError as error:
-            why = str(error)
-        yield from ((query_id, Problem(f"no line answers it; {why}", key=query_id)) for query_id in left)
+        return run_line_of(_answer_of(self._output_for(question)), self._paths)
 
     def close(self) -> None:
         """End every process that still runs, with what it started."""
         for group in self._groups.copy():
             _end(group)
 
-    def _lines(self, questions: Mapping[str, str]) -> Iterator[bytes]:
-        """Lines that are not blank, as they come; a CallError where the process fails, with the end of its log."""
+    def _output_for(self, question: Any) -> bytes:
+        """What the process writes; a CallError where it fails, with the end of its log."""
         with TemporaryFile() as asked, TemporaryFile() as log:  # files, so that neither of the two waits for the other
-            for query_id, text in questions.items():
-                asked.write(json.dumps({"query_id": query_id, "question": text}).encode() + b"\n")
+            asked.write(json.dumps({"query_id": question.query_id, "question": question.text}).encode() + b"\n")
             asked.seek(0)
             how: dict[str, Any] = {"stdin": asked, "stdout": subprocess.PIPE, "stderr": log, "start_new_session": True}
             with subprocess.Popen(self._words, **how) as process:  # noqa: S603 -- what the user gave
                 self._groups.add(process.pid)
                 try:
-                    yield from self._output(process, MAX_BYTES * len(questions))
+                    return self._output(process)
                 except CallError as error:
                     log.seek(max(0, log.seek(0, os.SEEK_END) - _SHOWN))
                     text = on_one_line(" ".join(log.read().decode(errors="replace").split()))
@@ -261,24 +238,21 @@ class Command(Service):
                     _end(process.pid)
                     self._groups.discard(process.pid)
 
-    def _output(self, process: subprocess.Popen[bytes], size: int) -> Iterator[bytes]:
-        output, rest, end = process.stdout.fileno(), b"", monotonic() + self._seconds  # type: ignore[union-attr]
+    def _output(self, process: subprocess.Popen[bytes]) -> bytes:
+        output, found, end = process.stdout.fileno(), bytearray(), monotonic() + self._seconds  # type: ignore[union-attr]
         while True:
             if not select.select([output], [], [], min(86_400.0, max(0.0, end - monotonic())))[0]:
                 raise CallError(f"the command wrote nothing more within {self._seconds:g} s")
             chunk = os.read(output, 65_536)
-            size -= len(chunk)
-            if size < 0:
+            found += chunk
+            if len(found) > MAX_BYTES:
                 raise CallError("the command wrote more than 16 MB a question")
             if not chunk:
                 break
-            end = monotonic() + self._seconds if self.for_all and b"\n" in chunk else end
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from filter(bytes.strip, lines)
         with suppress(subprocess.TimeoutExpired):  # it goes on without any output
             if code := process.wait(_GRACE_SECONDS):
                 raise CallError(f"the command ended by {Signals(-code).name if code < 0 else f'exit code {code}'}")
-        yield from filter(bytes.strip, [rest])
+        return bytes(found)
 
 
 def _end(group: int) -> None:

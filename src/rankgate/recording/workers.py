@@ -44,11 +44,11 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """What a call returned, its generators run to their end, and how long that took; None where it was not timed."""
+    """What a call returned, its generators run to their end, and how long that took."""
 
     query_id: str
     result: Any
-    ms: float | None
+    ms: float
 
 
 Outcome = Returned | Problem
