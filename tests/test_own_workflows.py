@@ -135,7 +135,6 @@ def test_the_update_bot_waits_with_new_releases_of_everything_that_is_pinned() -
     assert {(each["package-ecosystem"], each["directory"]) for each in updates} == {
         ("github-actions", "/"),
         ("pip", "/"),
-        ("docker", "/"),
         ("npm", "/tests/npm"),
     }
     assert all(each["cooldown"]["default-days"] >= 7 for each in updates)

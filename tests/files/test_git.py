@@ -94,6 +94,13 @@ def test_a_repository_without_files(tmp_path: Path) -> None:
     assert message == "--base needs a working tree; this is a bare repository or a .git directory"
 
 
+def test_a_repository_of_another_user(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that is mounted into a container."""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    message = refused(lambda: repository_around("."))
+    assert message.startswith("--base: git does not trust this directory, which another user owns; run `git config")
+
+
 def test_no_git(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     message = refused(lambda: repository_around("."))
