@@ -424,7 +424,6 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     **{
         (JudgeBlock, key): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}, {key}: {value}}}\n{ONE}")
         for key, value in (
-            ("embedding_model", "e"),
             ("parameters", "{seed: 1}"),
             ("structured", "prompt"),
             ("repeats", 2),

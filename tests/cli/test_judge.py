@@ -563,11 +563,6 @@ def test_a_baseline_that_cannot_be_judged_warns(
         pytest.param(["--run", "-"], "-o: the run is read from standard input", id="standard input"),
         pytest.param(["--untrusted-run"], "--store: with --untrusted-run, name a file that the author", id="untrusted"),
         pytest.param(
-            ["--metric", "semantic_similarity"],
-            "ship-criteria.yaml: judge.embedding_model: a metric compares embeddings; name the model for them",
-            id="no model for embeddings",
-        ),
-        pytest.param(
             ["--store", "gold.jsonl"], "gold.jsonl: --store would write over what", id="the store is an input"
         ),
         pytest.param(["-o", "x", "--store", "x"], "x: ", id="both outputs"),

@@ -42,7 +42,7 @@ def answer(text: str | None = "You can return an article within 30 days.", **val
 def block(server: HashJudge | None = None, **values: Any) -> JudgeBlock:
     """The settings that name a server."""
     address = server.address if server else "http://localhost:1/v1"
-    known: dict[str, Any] = {"endpoint": address, "model": "hash-judge-2026-01-01", "embedding_model": "bag-of-letters"}
+    known: dict[str, Any] = {"endpoint": address, "model": "hash-judge-2026-01-01"}
     return JudgeBlock(**known | values)
 
 

@@ -91,8 +91,6 @@ class HashJudge(LoopbackServer):
         if task == "address":
             refused = content["answer"][0].startswith(REFUSAL) and not obeys
             return {"addresses": "no" if refused else "fully", "noncommittal": refused}
-        if task == "reverse":
-            return {"questions": [f"{content['answer'][0]} ({n})?" for n in range(3)]}
         return {"questions": self.drafts(task, passages)} if task in {"draft", "unanswerable"} else {"ok": True}
 
     def verdict(
@@ -122,9 +120,6 @@ class HashJudge(LoopbackServer):
             return None
         if fault is not None and not isinstance(fault, str):
             return _in_place(fault, handler)
-        if handler.path.endswith("/embeddings"):
-            vectors = [{"index": n, "embedding": embedding(text)} for n, text in enumerate(request["input"])]
-            return _json(200, {"data": vectors, "model": self.served, "usage": self.usage})
         task, content = content_of(request)
         found = self.judge(task, content, lying=fault == "lying")
         if fault == "numbering":
@@ -173,11 +168,6 @@ def status(code: int, message: str = "no", **headers: str) -> Answer:
     return _json(
         code, {"error": {"message": message}}, {name.replace("_", "-"): value for name, value in headers.items()}
     )
-
-
-def embedding(text: str) -> list[float]:
-    """A bag of letters: equal texts have cosine 1."""
-    return [1.0 + text.casefold().count(chr(97 + n)) for n in range(26)]
 
 
 def _json(code: int, body: object, headers: dict[str, str] | None = None) -> Answer:

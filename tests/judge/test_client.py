@@ -127,7 +127,7 @@ JSON = st.recursive(
         pytest.param(Inputs(Task.SPLIT, "q", "a"), id="split"),
         pytest.param(Inputs(Task.ENTAIL, passages=("a", "b"), statements=("c", "d")), id="entail"),
         pytest.param(Inputs(Task.RELEVANCE, "q", passages=("a", "b")), id="relevance"),
-        pytest.param(Inputs(Task.REVERSE, answer="a"), id="reverse"),
+        pytest.param(Inputs(Task.ADDRESS, "q", "a"), id="address"),
     ],
 )
 def test_any_content_ends_in_a_verdict_or_a_reason(inputs: Inputs) -> None:
@@ -207,38 +207,6 @@ def test_a_server_that_names_nothing_is_recorded_as_such() -> None:
         found = asked(server)
     assert (found.model, found.fingerprint, found.verdicts) == ("", None, FINE)
     assert found.tokens[0] > 0
-
-
-# Embeddings
-
-SIMILARITY = Inputs(Task.SIMILARITY, answer="abc", passages=("cba", "xyz"))
-
-
-def test_cosines_come_from_one_request() -> None:
-    with judging() as server:
-        found = asked(server, SIMILARITY)
-    assert server.requests[0]["input"] == ["abc", "cba", "xyz"]
-    assert found.verdicts == (pytest.approx(1.0), pytest.approx(35 / 38 * 38 / 35 * 32 / 35))
-
-
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        pytest.param([[1, 0], [1, 0]], UnjudgedKind.NUMBERING, id="too few"),
-        pytest.param([[1, 0], [1, 0], [1, 0, 0]], UnjudgedKind.SCHEMA, id="of several lengths"),
-        pytest.param([[1, 0], [0, 0], [1, 0]], UnjudgedKind.SCHEMA, id="zero"),
-        pytest.param([[1, 0], [1.7e308, 1.7e308], [1, 0]], UnjudgedKind.SCHEMA, id="too large"),
-        pytest.param([[], [], []], UnjudgedKind.SCHEMA, id="empty"),
-        pytest.param([[1, 0], ["a", 0], [1, 0]], UnjudgedKind.ENVELOPE, id="text"),
-    ],
-)
-def test_vectors_that_are_none_have_a_reason(data: list[list[Any]], kind: UnjudgedKind) -> None:
-    vectors = [{"index": n, "embedding": vector} for n, vector in enumerate(data)]
-    with judging() as server:
-        server.always = json.dumps({"data": vectors}).encode()
-        found = asked(server, SIMILARITY)
-    assert found.unjudged is not None
-    assert found.unjudged.kind is kind
 
 
 # Bounds and the key

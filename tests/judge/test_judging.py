@@ -22,7 +22,7 @@ from rankgate.judge.asking import ask
 from rankgate.judge.client import Spending
 from rankgate.judge.judging import Progress, judge_answers
 from rankgate.judge.model import MODES, Inputs, Mode, Passage, Slot, Task
-from rankgate.judge.plan import judged, next_round, plan_for
+from rankgate.judge.plan import judged, plan_for
 from rankgate.judge.store import Store
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import messages_of, schema_of
@@ -63,16 +63,12 @@ def test_an_answer_gets_all_its_verdicts(tmp_path: Path) -> None:
     assert found.gold_claims == answer().claims
     assert found.relevance == (3, 0)
     assert found.address is Addressing.FULLY
-    assert isinstance(found.question_similarity, tuple)
-    assert len(found.question_similarity) == 3
-    assert isinstance(found.answer_similarity, float)
-    assert 0 < found.answer_similarity < 1
     assert found.context == ("doc_1#p1", "doc_2#p4")
-    assert found.served == (("hash-judge-1", "fp_hash-judge-1"), ("hash-judge-1", None))
+    assert found.served == (("hash-judge-1", "fp_hash-judge-1"),)
 
 
-def test_six_calls_serve_all_but_the_embeddings(tmp_path: Path) -> None:
-    wants = ALL - {Want.QUESTION_SIMILARITY, Want.ANSWER_SIMILARITY, Want.CORRECTNESS}
+def test_six_calls_serve_all(tmp_path: Path) -> None:
+    wants = ALL - {Want.CORRECTNESS}
     with judging() as server:
         verdicts(server, answer(), tmp_path, wants)
         tasks = Counter(task for task in ("split", "entail", "relevance", "address") for _ in server.questions(task))
@@ -101,14 +97,13 @@ def test_an_abstention_counts_where_nothing_is_asserted(
 
 
 def test_an_answer_that_is_not_there_supports_nothing_without_a_call(tmp_path: Path) -> None:
-    wants = frozenset({Want.GOLD_IN_ANSWER, Want.ADDRESS, Want.ANSWER_SIMILARITY, Want.CORRECTNESS})
+    wants = frozenset({Want.GOLD_IN_ANSWER, Want.ADDRESS, Want.CORRECTNESS})
     with judging() as server:
         found = verdicts(server, answer(None), tmp_path, wants)
         assert server.requests == []
     assert kinds(found.gold_in_answer) == ["absent", "absent"]
     assert found.correctness == ()
     assert found.address is Addressing.NONCOMMITTAL
-    assert found.answer_similarity == 0.0
 
 
 def test_what_has_no_meaning_for_a_query_is_none(tmp_path: Path) -> None:
@@ -117,7 +112,6 @@ def test_what_has_no_meaning_for_a_query_is_none(tmp_path: Path) -> None:
         found = verdicts(server, bare, tmp_path)
     assert (found.gold_claims, found.gold_in_answer, found.gold_in_context) == (None, None, None)
     assert (found.correctness, found.relevance, found.address) == (None, None, None)
-    assert (found.question_similarity, found.answer_similarity) == (None, None)
     assert kinds(found.support) == ["absent"]
 
 
@@ -182,13 +176,6 @@ def test_what_the_model_cannot_hold_is_batched_and_else_never_sent(
     found = judged(answer(text), judge, CLAIMS, store).support
     missing = isinstance(found, Unjudged) and found.kind is UnjudgedKind.CONTEXT_TOO_LONG and found.limit == limit
     assert missing is (not calls)
-
-
-def test_without_an_embedding_model_similarities_have_a_reason(tmp_path: Path) -> None:
-    judge = some_judge(embedding_model=None)
-    found = judged(answer(), judge, frozenset({Want.ANSWER_SIMILARITY}), {})
-    assert found.answer_similarity == Unjudged(UnjudgedKind.NO_EMBEDDING_MODEL)
-    assert next_round([answer()], judge, frozenset({Want.ANSWER_SIMILARITY}), {}) == []
 
 
 def test_before_judging_nothing_is_a_verdict() -> None:

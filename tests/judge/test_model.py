@@ -86,7 +86,6 @@ def test_reasons_that_last_are_those_of_the_question() -> None:
     """The order of the enum says it; here it is spelled out."""
     assert {kind for kind in UnjudgedKind if not kind.lasts} == {
         UnjudgedKind.NO_VERDICT,
-        UnjudgedKind.NO_EMBEDDING_MODEL,
         UnjudgedKind.HTTP_STATUS,
         UnjudgedKind.ENVELOPE,
         UnjudgedKind.UNREACHABLE,

@@ -18,7 +18,7 @@ import pytest
 from tests.metrics.test_answers import judged, supports, verdicts
 
 from rankgate.metrics.answers import share_supported
-from rankgate.model.answers import Addressing, AnswerVerdicts, GoldClaim
+from rankgate.model.answers import AnswerVerdicts, GoldClaim
 
 pytestmark = pytest.mark.full
 HERE = Path(__file__).parent / "peers"
@@ -54,7 +54,6 @@ def drawn(random: Random) -> dict[str, Any]:
     def flags(count: int) -> list[bool]:
         return [random.random() < 0.5 for _ in range(count)]
 
-    vector = {name: [random.uniform(-1, 1) for _ in range(4)] for name in ("q", "q0", "q1", "q2", "a", "r")}
     return {
         "shown": shown,
         "support": [places() for _ in range(claims)],
@@ -62,8 +61,6 @@ def drawn(random: Random) -> dict[str, Any]:
         "relevant": flags(shown),
         "correct": flags(claims),
         "said": flags(gold),
-        "vectors": vector,
-        "noncommittal": flags(3),
         "words": random.choices(("yes", "no", "borderline"), k=claims),
     }
 
@@ -71,13 +68,8 @@ def drawn(random: Random) -> dict[str, Any]:
 CASES = [drawn(Random(seed)) for seed in range(80)]  # noqa: S311 -- data, not a secret
 
 
-def cosine(a: list[float], b: list[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
-
-
 def read(case: dict[str, Any]) -> AnswerVerdicts:
     """The same verdicts as ours."""
-    vectors = case["vectors"]
     return verdicts(
         context=tuple(f"p{n}" for n in range(case["shown"])),
         support=supports(*(tuple(each) or None for each in case["support"])),
@@ -86,14 +78,11 @@ def read(case: dict[str, Any]) -> AnswerVerdicts:
         gold_in_answer=supports(*((1,) if each else None for each in case["said"])),
         gold_in_context=supports(*(tuple(each) or None for each in case["gold_places"])),
         relevance=tuple(3 if each else 1 for each in case["relevant"]),
-        address=Addressing.NONCOMMITTAL if all(case["noncommittal"]) else Addressing.FULLY,
-        question_similarity=tuple(cosine(vectors["q"], vectors[f"q{n}"]) for n in range(3)),
-        answer_similarity=cosine(vectors["a"], vectors["r"]),
     )
 
 
 def test_ragas_computes_the_same(tmp_path: Path) -> None:
-    differs = {"factual_correctness": 0, "clipped": 0}
+    differs = 0
     for case, theirs in zip(CASES, in_peers_environment(RAGAS, "ragas_values.py", CASES, tmp_path), strict=True):
         found = read(case)
         for name, value in theirs.items():
@@ -104,20 +93,15 @@ def test_ragas_computes_the_same(tmp_path: Path) -> None:
                 assert value == pytest.approx(round(hits / (hits + wrong / 2), 2) if hits else 0.0, abs=1e-6)
                 same = len(case["said"]) and share_supported(found.correctness) is not None and hits == said
                 assert not same or own == pytest.approx(value, abs=0.0051)
-                differs[name] += not same and own is not None and abs(own - value) > 0.0051
+                differs += not same and own is not None and abs(own - value) > 0.0051
             elif isinstance(value, str):  # an error, for one without claims or without a reference's
                 assert name.startswith("noise_sensitivity")
                 assert not case["support"] or not case["gold_places"]
             elif math.isnan(value):
                 assert own is None
-            elif name.startswith("context_utilization") and not case["support"]:
-                assert (own, value) == (None, 0.0)  # they ask about passages, and not about claims
-            elif value < 0:
-                assert own == 0
-                differs["clipped"] += 1
             else:
                 assert own == pytest.approx(value, abs=1e-9), name
-    assert all(differs.values()), "each of these differences was met"
+    assert differs, "the difference was met"
 
 
 def test_deepeval_computes_the_same_but_for_what_is_empty_or_doubtful(tmp_path: Path) -> None:

@@ -72,14 +72,14 @@ def waited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float | None
 
 
 def judged(address: str, capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
-    judge = f"judge: {{endpoint: '{address}', model: some-model, embedding_model: e}}\n"
+    judge = f"judge: {{endpoint: '{address}', model: some-model}}\n"
     inputs = "inputs: {gold: gold.jsonl, run: run.jsonl}\ngates: [{name: faithfulness, threshold: 0.5}]\n"
     Path("ship-criteria.yaml").write_text(judge + inputs, encoding="utf-8")
     return as_json(capsys, *words, code=code)
 
 
 def test_stubllm(waited: list[float | None], capsys: pytest.CaptureFixture[str]) -> None:
-    """Its first answer to a task is a 429 without a time; its embeddings are all zero, which no cosine has."""
+    """Its first answer to a task is a 429 without a time."""
     fixtures = [
         {
             "name": words,
@@ -92,13 +92,10 @@ def test_stubllm(waited: list[float | None], capsys: pytest.CaptureFixture[str])
     Path("fixtures/all.json").write_text(json.dumps({"fixtures": fixtures}), encoding="utf-8")
     port = free_port()
     with at_work([*STUBLLM, "--port", str(port), "--fixture-dir", "fixtures"], port) as address:
-        found = judged(address, capsys, *METRICS)
+        judged(address, capsys, *METRICS)
         assert [each is not None and 1 <= each < 1.5 for each in waited] == [True] * 4
         kept = read_verdicts("run.verdicts.jsonl").values()
         assert {each.task.value for each in kept if each.verdicts is not None} == {"split", "entail", "address"}
-        write_lines("gold.jsonl", [{"id": "q0", "input": "?", "expected_output": ["d0"], "metadata": {"answer": FACT}}])
-        found = judged(address, capsys, "--metric", "semantic_similarity")
-    assert "schema" in json.dumps(found)
 
 
 def test_aimock(node_modules: Path, waited: list[float | None], capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,7 +100,6 @@ OF_GOLD: dict[str, Any] = {"gold_claims": GOLD_CLAIMS, "gold_in_answer": HALF, "
         pytest.param("context_precision", {"relevance": (1, 0, 1, 0)}, 0.0, id="none relevant"),
         pytest.param("context_precision", {}, None, id="no passage"),
         pytest.param("context_utilization", FULL_ANSWER, 2 / 4, id="passages 1 and 3 of four"),
-        pytest.param("context_utilization(form=ragas)", FULL_ANSWER, (1 + 2 / 3) / 2, id="their average precision"),
         pytest.param("context_utilization", {"support": ()}, None, id="nothing claimed uses nothing"),
         pytest.param("context_utilization", {"support": THREE, "context": ()}, None, id="nothing shown"),
         pytest.param(
@@ -126,21 +125,6 @@ OF_GOLD: dict[str, Any] = {"gold_claims": GOLD_CLAIMS, "gold_in_answer": HALF, "
         pytest.param("answer_relevancy", {"address": Addressing.NO}, 0.0, id="not at all"),
         pytest.param("answer_relevancy", {"address": Addressing.NONCOMMITTAL}, 0.0, id="hedges"),
         pytest.param("answer_relevancy", {"address": Addressing.FULLY, "no_answer": True}, None, id="no answer exists"),
-        pytest.param(
-            "answer_relevancy(form=ragas)",
-            {"address": Addressing.NO, "question_similarity": (0.9, 0.6, 0.3)},
-            0.6,
-            id="three cosines",
-        ),
-        pytest.param(
-            "answer_relevancy(form=ragas)",
-            {"address": Addressing.NONCOMMITTAL, "question_similarity": (0.9, 0.6, 0.3)},
-            0.0,
-            id="three cosines of a hedge",
-        ),
-        pytest.param("semantic_similarity", {"answer_similarity": 0.25}, 0.25, id="a cosine"),
-        pytest.param("semantic_similarity", {"answer_similarity": -0.25}, 0.0, id="a negative one"),
-        pytest.param("semantic_similarity", {}, None, id="no reference to be like"),
     ],
 )
 def test_worked_by_hand(name: str, known: Mapping[str, Any], value: float | None) -> None:
@@ -150,13 +134,12 @@ def test_worked_by_hand(name: str, known: Mapping[str, Any], value: float | None
 
 OF_REFERENCES = {AnswerContains, ExactMatch, TokenF1}  # theirs are in test_references.py
 FAMILIES = [family for family in families() if issubclass(family, JudgedMetric)]
-NAMES = [*(family.key for family in FAMILIES), "answer_relevancy(form=ragas)", "noise_sensitivity(mode=relevant)"]
-NAMES += ["context_utilization(form=ragas)", "factual_correctness(beta=0.5)"]
+NAMES = [*(family.key for family in FAMILIES), "noise_sensitivity(mode=relevant)", "factual_correctness(beta=0.5)"]
 
 
 def test_every_judged_family_is_here() -> None:
     assert {family for family in families() if family.kind is Kind.ANSWER} - {*FAMILIES} == OF_REFERENCES
-    assert len(FAMILIES) == 15
+    assert len(FAMILIES) == 14
 
 
 def oracle(name: str, given: AnswerVerdicts) -> float | None:
@@ -196,11 +179,6 @@ def oracle(name: str, given: AnswerVerdicts) -> float | None:
     def relevancy() -> float | None:
         return {"fully": 1.0, "partly": 0.5}.get(known["address"].value, 0.0) if known["address"] else None
 
-    def guessed() -> float | None:
-        cosines = known["question_similarity"] or (0.0,)
-        mean_of = max(0.0, min(1.0, math.fsum(cosines) / len(cosines)))
-        return known["address"] and (0.0 if known["address"] is Addressing.NONCOMMITTAL else mean_of)
-
     unanswerable, state = known["no_answer"], known["state"]
     shows = [known["context"][number - 1] for number in used]
     rows: dict[str, Callable[[], float | None]] = {
@@ -217,9 +195,6 @@ def oracle(name: str, given: AnswerVerdicts) -> float | None:
         "context_recall": lambda: None if unanswerable else mean([found.verdict is YES for _, _, found in gold]),
         "context_precision": lambda: precision([grade > 1 for grade in known["relevance"] or ()]),
         "context_utilization": lambda: len(used) / shown if own and shown else None,
-        "context_utilization(form=ragas)": lambda: (
-            precision([number in used for number in range(1, shown + 1)]) if own else None
-        ),
         "noise_sensitivity": lambda: None if unanswerable else noise(relevant=False),
         "noise_sensitivity(mode=relevant)": lambda: None if unanswerable else noise(relevant=True),
         "citation_precision": lambda: mean([each in shows for each in cited]),
@@ -227,12 +202,6 @@ def oracle(name: str, given: AnswerVerdicts) -> float | None:
             [held and any(known["context"][number - 1] in cited for number in places) for held, places in own]
         ),
         "answer_relevancy": lambda: None if unanswerable else relevancy(),
-        "answer_relevancy(form=ragas)": lambda: None if unanswerable else guessed(),
-        "semantic_similarity": lambda: (
-            None
-            if unanswerable or known["answer_similarity"] is None
-            else max(0.0, min(1.0, known["answer_similarity"]))
-        ),
     }
     return rows[name]()
 
@@ -250,7 +219,6 @@ def any_verdicts(draw: st.DrawFn) -> AnswerVerdicts:
     claims, golden = draw(st.integers(0, 4)), draw(st.integers(0, 4))
     gold = draw(st.lists(st.booleans(), min_size=golden, max_size=golden))
     truth = tuple(Support(n, draw(st.sampled_from([YES, NO]))) for n in range(1, claims + 1))
-    cosine = st.floats(-1, 1)
     return verdicts(
         context=context,
         citations=tuple(draw(st.lists(st.sampled_from("abcdz"), unique=True))),
@@ -264,8 +232,6 @@ def any_verdicts(draw: st.DrawFn) -> AnswerVerdicts:
         gold_in_context=draw(of(golden)) or None,
         relevance=tuple(draw(st.lists(st.integers(0, 3), min_size=shown, max_size=shown))) or None,
         address=draw(st.none() | st.sampled_from(Addressing)),
-        question_similarity=draw(st.none() | st.tuples(cosine, cosine, cosine)),
-        answer_similarity=draw(st.none() | cosine),
     )
 
 
@@ -291,7 +257,7 @@ def scored(name: str, *repeats: AnswerVerdicts, sample: Sample = SAMPLE, others:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_verdict_is_neither_a_value_nor_left_out(name: str) -> None:
     whole = dict(FULL_ANSWER, correctness=THREE, relevance=(1, 2), address=Addressing.FULLY, **OF_GOLD)
-    whole |= {"question_similarity": (0.5, 0.5, 0.5), "answer_similarity": 0.5, "no_answer": name == "abstained_rate"}
+    whole |= {"no_answer": name == "abstained_rate"}
     sample = msgspec.structs.replace(SAMPLE, no_answer=name == "abstained_rate")
     known = verdicts(citations=("a",), **whole)
     metric = judged(name)
@@ -301,8 +267,8 @@ def test_a_missing_verdict_is_neither_a_value_nor_left_out(name: str) -> None:
         cut = msgspec.structs.replace(known, **{want.value: CUT})
         for repeats in ([cut], [known, cut]):
             found = scored(name, *repeats, sample=sample)
-            assert (found.values[metric.name] == [None]) is (want in metric.wants)
-            assert found.givers == ({metric.name: {"q": None}} if want in metric.wants else {})
+            assert (found.values[metric.name] == [None]) is (want in metric.asks)
+            assert found.givers == ({metric.name: {"q": None}} if want in metric.asks else {})
 
 
 def test_repeats_are_averaged_as_values_and_never_by_majority() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate import metrics
-from rankgate.metrics import answers, contexts, registry, views
+from rankgate.metrics import answers, registry, views
 from rankgate.metrics.base import BaseMetric, Cutoff, Metric
 from rankgate.metrics.contents import (
     Containment,
@@ -410,8 +410,6 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     **{family: st.fixed_dictionaries({}) for family in FAMILIES if issubclass(family, answers.JudgedMetric)},
     answers.FactualCorrectness: st.fixed_dictionaries({"beta": st.floats(0.01, 100)}),
     answers.NoiseSensitivity: st.fixed_dictionaries({"mode": st.sampled_from(get_args(answers.Noise))}),
-    answers.AnswerRelevancy: st.fixed_dictionaries({"form": st.sampled_from(get_args(answers.Form))}),
-    contexts.ContextUtilization: st.fixed_dictionaries({"form": st.sampled_from(get_args(answers.Form))}),
     Latency: st.fixed_dictionaries(
         {
             "stage": st.sampled_from(("total", "rerank"))
@@ -636,6 +634,7 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
                 "retrieval_Context-Entity-Recall": "context_entity_recall",
                 "answer_accuracy@5": "answer_accuracy",
                 "hallucination": "hallucination",
+                "semantic_similarity": "semantic_similarity",
             }.items()
         ),
         pytest.param(

@@ -365,7 +365,7 @@ WORST: dict[str, float | None] = {
     **dict.fromkeys(("answer_contains", "exact_match", "token_f1"), 0.0),
     **dict.fromkeys(("latency", "latency(quantile=0.9)", "score(cost)", "source_share(kb)"), None),
     **dict.fromkeys(("answered_rate", "claim_recall", "vital_claim_recall", "factual_correctness"), 0.0),
-    **dict.fromkeys(("context_recall", "context_precision", "answer_relevancy", "semantic_similarity"), 0.0),
+    **dict.fromkeys(("context_recall", "context_precision", "answer_relevancy"), 0.0),
     **dict.fromkeys(("faithfulness", "unfaithful_rate", "abstained_rate", "context_utilization"), None),
     **dict.fromkeys(("noise_sensitivity", "citation_precision", "citation_recall"), None),
     **dict.fromkeys(("rerank_gain(recall@5)", "rewrite_gain(recall@5)", "recall(source=web)@5"), None),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from rankgate.cli import main
 from rankgate.errors import RankgateError
 from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.formats import read_gold, read_run
@@ -356,6 +357,23 @@ def test_a_column_says_who_judged() -> None:
     first, _ = run("".join(json.dumps(line) + "\n" for line in lines), SCORED)
     assert first.details is not None
     assert first.details.judges == dict.fromkeys(("faithfulness", "answer_relevancy"), "gpt-4o-2024-08-06")
+
+
+def test_its_own_columns_are_gated(capsys: pytest.CaptureFixture[str]) -> None:
+    """As it wrote them, with a further metric: a mean of 0.41 is above 0.4, and one of 0.55 is not above 0.6."""
+    lines = zip(map(json.loads, WRITTEN.read_text("utf-8").splitlines()), (0.9, 0.2), strict=True)
+    written = [each | {"semantic_similarity": value, "reference_context_ids": ["doc-9"]} for each, value in lines]
+    Path("ragas.jsonl").write_text("".join(json.dumps(each) + "\n" for each in written), "utf-8")
+    limits = {"answer_relevancy": 0.4, "semantic_similarity": 0.6}
+    gates = [{"name": f"score({field})", "direction": "higher", "threshold": limit} for field, limit in limits.items()]
+    criteria = {"inputs": {"gold": "ragas.jsonl", "run": "ragas.jsonl"}, "gates": gates}
+    Path("ship-criteria.yaml").write_text(json.dumps(criteria), "utf-8")
+    assert main(["check", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)["gates"]
+    assert [(each["metric"], each["value"], each["verdict"]) for each in found] == [
+        ("score(answer_relevancy)", 0.40625, "pass"),
+        ("score(semantic_similarity)", pytest.approx(0.55), "fail"),
+    ]
 
 
 def test_a_dataset_without_metrics_has_no_scores() -> None:

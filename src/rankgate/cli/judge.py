@@ -57,7 +57,7 @@ from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
-from rankgate.model.answers import JudgeMark, UnjudgedKind, Want
+from rankgate.model.answers import JudgeMark, UnjudgedKind
 from rankgate.model.values import Need
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.source import STDIN
@@ -212,9 +212,6 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
     if not wants:
         text = "no metric here is by a judge's verdicts, so there is nothing to ask; faithfulness is such a metric"
         raise bad_input(text, key="--metric") if arguments.metric else bad_input(text, file=criteria.name, key="gates")
-    if wants & {Want.QUESTION_SIMILARITY, Want.ANSWER_SIMILARITY} and block.embedding_model is None:
-        text = "a metric compares embeddings; name the model for them"
-        raise bad_input(text, file=criteria.name, key="judge.embedding_model")
     inputs = Inputs(
         date=today(),
         run=asked.run,

@@ -70,7 +70,6 @@ class JudgeBlock(Part):
         description=f"Address of an OpenAI-compatible API. The key is read from the environment, {KEY_VARIABLE}."
     )
     model: Text = Field(description="As the endpoint calls it, best with its date.")
-    embedding_model: Text | None = Field(default=None, description="For metrics that compare embeddings.")
     parameters: Annotated[dict[str, Any], AfterValidator(_parameters), WithJsonSchema({"type": "object"})] = Field(
         default={}, description="Sent with every request as they are, such as max_tokens. No temperature unless stated."
     )

@@ -5,14 +5,13 @@ Whatever an endpoint sends ends in verdicts or in an `Unjudged` with its reason.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import AliasPath, BaseModel, Field
 
 from rankgate.judge.client import Endpoint, Spending
-from rankgate.judge.model import MODES, Inputs, Judge, Mode, Record, Slot, Task, rough_tokens
+from rankgate.judge.model import MODES, Inputs, Judge, Mode, Record, Slot, rough_tokens
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import Reply, messages_of, parsed, rendered, schema_of
 from rankgate.model.answers import Entailment, Support, Unjudged
@@ -24,29 +23,17 @@ _NOT_TAKEN = {400, 415, 422}  # how servers refuse a `response_format`
 _MESSAGE = ("choices", 0, "message")
 
 
-class _Response(BaseModel):
-    """What both kinds of answers say; the tokens that the server counted."""
+class _Completion(BaseModel):
+    """An answer, with the tokens that the server counted."""
 
     model: str | None = None
     system_fingerprint: str | None = None
     sent: int | None = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"), ge=0, le=10**9)
     received: int | None = Field(None, validation_alias=AliasPath("usage", "completion_tokens"), ge=0, le=10**9)
-
-
-class _Completion(_Response):
     message: dict[str, Any] = Field(validation_alias=AliasPath(*_MESSAGE))
     content: str | None = Field(None, validation_alias=AliasPath(*_MESSAGE, "content"))
     refusal: str | None = Field(None, validation_alias=AliasPath(*_MESSAGE, "refusal"))
     finish_reason: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
-
-
-class _Vector(BaseModel):
-    index: int
-    embedding: list[float]
-
-
-class _Embeddings(_Response):
-    data: list[_Vector]
 
 
 class _Probe(Reply):
@@ -60,7 +47,7 @@ def ask(endpoint: Endpoint, judge: Judge, slot: Slot, inputs: Inputs, spending: 
         RankgateError: a prompt of the user does not render.
     """
     asking = _Asking(endpoint, judge, inputs, spending)
-    found = asking.cosines() if inputs.task is Task.SIMILARITY else asking.verdicts()
+    found = asking.verdicts()
     verdicts, unjudged = (None, found) if isinstance(found, Unjudged) else (found, None)
     about: dict[str, Any] = {"model": asking.model, "fingerprint": asking.fingerprint, "tokens": asking.tokens}
     return Record(**slot._asdict(), verdicts=verdicts, unjudged=unjudged, **about)
@@ -72,7 +59,7 @@ def choose_mode(endpoint: Endpoint, model: str, parameters: Mapping[str, Any], s
     refused = Unjudged(Kind.NO_JSON)
     for mode in MODES:
         body = {**parameters, "model": model, "messages": messages, **_form(mode, "probe", _Probe)}
-        found = endpoint.post("/chat/completions", body, _Completion, spending, 50)
+        found = endpoint.post(body, _Completion, spending, 50)
         if isinstance(found, Unjudged):
             if found.kind is not Kind.HTTP_STATUS or found.number not in _NOT_TAKEN:
                 return found
@@ -122,7 +109,7 @@ class _Asking:
         judge, reply = self._judge, REPLIES[self._inputs.task]
         body = {"model": judge.model, "messages": messages, **_form(judge.mode, self._inputs.task.value, reply)}
         more = sum(rough_tokens(message["content"]) for message in messages[2:])
-        found = self._post("/chat/completions", {**judge.parameters, **body}, _Completion, more)
+        found = self._post({**judge.parameters, **body}, more)
         if isinstance(found, Unjudged):
             return found, ""
         content = found.content or ""
@@ -133,27 +120,11 @@ class _Asking:
         said = parsed(content, reply)
         return (said if isinstance(said, Unjudged) else said.verdicts(self._inputs)), content
 
-    def cosines(self) -> Any:
-        """The cosine of the answer with each of the other texts, from one request for all of them."""
-        texts = [self._inputs.answer, *self._inputs.passages]
-        body = {"model": self._judge.embedding_model, "input": texts, "encoding_format": "float"}
-        found = self._post("/embeddings", body, _Embeddings)
-        if isinstance(found, Unjudged):
-            return found
-        vectors = [each.embedding for each in sorted(found.data, key=lambda each: each.index)]
-        if sorted(each.index for each in found.data) != list(range(len(texts))):
-            return Unjudged(Kind.NUMBERING, len(vectors), len(texts))
-        lengths = [math.hypot(*vector) for vector in vectors]
-        if len(set(map(len, vectors))) > 1 or not all(0 < length < math.inf for length in lengths):
-            return Unjudged(Kind.SCHEMA)
-        units = [[x / length for x in vector] for vector, length in zip(vectors, lengths, strict=True)]
-        return tuple(math.fsum(map(float.__mul__, units[0], other)) for other in units[1:])
-
-    def _post(self, path: str, body: object, shape: type[Any], more: int = 0) -> Any:
+    def _post(self, body: object, more: int) -> _Completion | Unjudged:
         """The answer or why there is none; charged with the tokens that the server counts, or else the estimate."""
         sent, received = self._inputs.tokens(self._judge.prompts)
-        found = self._endpoint.post(path, body, shape, self._spending, sent + more + received)
-        if isinstance(found, _Response):
+        found = self._endpoint.post(body, _Completion, self._spending, sent + more + received)
+        if isinstance(found, _Completion):
             used = (sent + more, received) if found.sent is None else (found.sent, found.received or 0)
             self._spending.correct(sum(used) - sent - more - received)
             self.tokens = (self.tokens[0] + used[0], self.tokens[1] + used[1])

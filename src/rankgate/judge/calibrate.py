@@ -203,7 +203,7 @@ def quality_of(
         y = metric.mean(people.values())
         if y is None or query not in values:
             continue
-        if Want.SUPPORT in metric.wants:
+        if Want.SUPPORT in metric.asks:
             own = [each.verdict is Entailment.SUPPORTED for each in support]
             each_says = [list(zip(_supported(each), own, strict=True)) for each in people.values() if each.support]
         else:

@@ -91,6 +91,7 @@ class Endpoint:
         if not re.fullmatch(r"[!-~]*", key):
             raise bad_input("has a character that no key has", key=KEY_VARIABLE)
         self.address = address.rstrip("/")
+        self._url = f"{self.address}/chat/completions"
         self.stopped = Event()
         self._key = key
         self._headers = {"User-Agent": f"rankgate/{__version__}", "Content-Type": "application/json"}
@@ -101,8 +102,8 @@ class Endpoint:
         self._own, self._lock = local(), Lock()
         self._ends, self._watched = dict[_Adapter, float](), False
 
-    def post(self, path: str, body: object, shape: type[M], spending: Spending, estimate: int) -> M | Unjudged:
-        """The answer to a request, after at most five attempts at it; one of another shape is a failed attempt.
+    def post(self, body: object, shape: type[M], spending: Spending, estimate: int) -> M | Unjudged:
+        """The answer of `/chat/completions`, after at most five attempts; one of another shape is a failed attempt.
 
         Each attempt is charged with the estimate of its tokens, which the caller corrects; of a refusal nothing is.
         """
@@ -113,7 +114,7 @@ class Endpoint:
                 return Unjudged(UnjudgedKind.INTERRUPTED)
             if not spending.begin(estimate):
                 return Unjudged(UnjudgedKind.BUDGET)
-            response = self._once(path, data)
+            response = self._once(data)
             if response is None:
                 last = Unjudged(UnjudgedKind.UNREACHABLE)
             elif response.status == _OK:
@@ -132,13 +133,11 @@ class Endpoint:
             self._wait(seconds)
         return last
 
-    def _once(self, path: str, data: bytes) -> _Response | None:
+    def _once(self, data: bytes) -> _Response | None:
         """One attempt; None where no answer came, or none within the limits. A redirect is an answer, not followed."""
         try:
             adapter = self._adapter()
-            if path not in adapter.prepared:
-                adapter.prepared[path] = requests.Request("POST", self.address + path, self._headers).prepare()
-            request = adapter.prepared[path]
+            request = adapter.request = adapter.request or requests.Request("POST", self._url, self._headers).prepare()
             request.prepare_body(data, None)
             with (
                 self._limited(adapter),
@@ -198,7 +197,7 @@ class _Adapter(HTTPAdapter):
     def __init__(self, **how: Any) -> None:
         super().__init__()
         self.how = how
-        self.prepared: dict[str, requests.PreparedRequest] = {}
+        self.request: requests.PreparedRequest | None = None
         self.socket: socket.socket | None = None
         self._pool: Any = None  # to look it up takes a look at files, and waits for other threads
 

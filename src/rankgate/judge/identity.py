@@ -18,7 +18,7 @@ def judge_of(
 ) -> Judge:
     """The judge that a block asks for, once it is known how it requests the form of answers; or who drafts questions.
 
-    Its id is the SHA-256 of the endpoint, which decides who answers under a name, of the models, the parameters, that
+    Its id is the SHA-256 of the endpoint, which decides who answers under a name, of the model, the parameters, that
     mode, the prompts, the schemas and `PROTOCOL`. Limits are not part of it.
 
     Raises:
@@ -28,7 +28,7 @@ def judge_of(
     others = {f"{task.value}.j2" for task in REPLIES if task not in tasks}
     every = read_prompts(block.prompts) if prompts is None else prompts
     shaping: dict[str, Any] = {
-        **block.model_dump(include={"model", "embedding_model", "parameters"}),
+        **block.model_dump(include={"model", "parameters"}),
         "mode": mode,
         "prompts": {name: text for name, text in every.items() if name not in others},
     }

@@ -14,7 +14,7 @@ from rankgate.errors import bad_input
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers, settle
-from rankgate.judge.model import MODES, Answer, Judge, Known, Record, Slot, Task
+from rankgate.judge.model import MODES, Answer, Judge, Known, Record, Slot
 from rankgate.judge.plan import Plan, plan_for, walk
 from rankgate.judge.runs import answer_of, judge_with_verdicts
 from rankgate.judge.store import Store
@@ -23,7 +23,6 @@ from rankgate.model.values import Gold
 from rankgate.readers.base import Run
 
 _OF_CONTEXT = frozenset({Want.SUPPORT, Want.GOLD_IN_CONTEXT, Want.RELEVANCE})
-_OF_EMBEDDINGS = frozenset({Want.QUESTION_SIMILARITY, Want.ANSWER_SIMILARITY})
 RUN = "run"
 _SPARE, _SPARE_CALLS = 1.2, 20  # of the baseline's budget, where it is planned: for answers that are asked again
 
@@ -96,9 +95,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def models(self) -> Counter[str]:
-        """How many verdicts each model gave, as the server named it; embeddings have a model of their own."""
-        given = (each for each in self.records.values() if each.unjudged is None and each.task is not Task.SIMILARITY)
-        return Counter(record.model for record in given)
+        """How many verdicts each model gave, as the server named it."""
+        return Counter(record.model for record in self.records.values() if record.unjudged is None)
 
 
 def read_answers(run: Run, gold: Gold, wants: frozenset[Want], depth: int) -> Answers:

@@ -23,16 +23,14 @@ MODES: tuple[Mode, ...] = ("json_schema", "json_object", "prompt")  # how the fo
 
 
 class Task(Enum):
-    """What a model is asked in one call. All but the last have a prompt; that one goes to `/embeddings`."""
+    """What a model is asked in one call."""
 
     SPLIT = "split"
     ENTAIL = "entail"
     RELEVANCE = "relevance"
     ADDRESS = "address"
-    REVERSE = "reverse"
     DRAFT = "draft"
     UNANSWERABLE = "unanswerable"
-    SIMILARITY = "similarity"
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -64,8 +62,7 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one call is about: texts in NFC, half of a surrogate pair replaced by `?`. A task has those that it needs.
 
     split: question, answer. entail: statements and passages, both numbered from 1. relevance: question, passages.
-    address: question, answer. reverse: answer. draft, unanswerable: passages. similarity: answer, and as passages the
-    texts to compare it with.
+    address: question, answer. draft, unanswerable: passages.
     """
 
     task: Task
@@ -89,8 +86,6 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
         """About how many tokens one request sends and receives that is answered well."""
         texts = (self.question, self.answer, *self.passages, *self.statements)
         content = sum(rough_tokens(text) + 40 for text in texts if text)  # for its label and its fence
-        if self.task is Task.SIMILARITY:
-            return content, 0
         instructions = rough_tokens(prompts.get(f"{self.task.value}.j2", "")) + rough_tokens(prompts.get("data.j2", ""))
         claims = rough_tokens(self.answer) if self.task is Task.SPLIT else 0
         grades = 14 * len(self.passages) if self.task is Task.RELEVANCE else 0
@@ -111,16 +106,14 @@ class Addressed(msgspec.Struct, frozen=True):
     noncommittal: bool
 
 
-# What a task ends in; per passage a grade from 0 to 3, three questions, up to three drafts of one, a cosine a text.
+# What a task ends in; per passage a grade from 0 to 3, up to three drafts of a question.
 VERDICTS: Mapping[Task, Any] = {
     Task.SPLIT: Split,
     Task.ENTAIL: Supports,
     Task.RELEVANCE: tuple[int, ...],
     Task.ADDRESS: Addressed,
-    Task.REVERSE: tuple[str, ...],
     Task.DRAFT: tuple[str, ...],
     Task.UNANSWERABLE: tuple[str, ...],
-    Task.SIMILARITY: tuple[float, ...],
 }
 
 
@@ -183,7 +176,6 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     parameters: Mapping[str, Any]
     mode: Mode
     prompts: Mapping[str, str]
-    embedding_model: str | None = None
     context_tokens: int | None = None
 
     @property

@@ -134,8 +134,6 @@ def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, rep
         Want.GOLD_IN_CONTEXT: lambda: look.entailed(gold_texts, context, reference),
         Want.RELEVANCE: lambda: look.at(Inputs(Task.RELEVANCE, question, passages=context)) if context else None,
         Want.ADDRESS: lambda: look.addressed(question, text) if asks else None,
-        Want.QUESTION_SIMILARITY: lambda: look.reversed(question, text) if asks and text else None,
-        Want.ANSWER_SIMILARITY: lambda: look.alike(text, reference) if reference else None,
     }
     found = {want.value: ways[want]() for want in Want if want in wants}
     verdicts = AnswerVerdicts(
@@ -192,8 +190,6 @@ class _Look:
         if record is not None:
             self.records[slot] = record
             return record.unjudged or _misfit(inputs, record.verdicts) or record.verdicts
-        if inputs.task is Task.SIMILARITY and self.judge.embedding_model is None:
-            return Unjudged(UnjudgedKind.NO_EMBEDDING_MODEL)
         if needed := self.beyond(inputs):
             return Unjudged(UnjudgedKind.CONTEXT_TOO_LONG, needed, self.judge.context_tokens)
         self.calls[Call(slot, inputs)] = None
@@ -232,16 +228,3 @@ class _Look:
         if isinstance(found, Unjudged):
             return found
         return Addressing.NONCOMMITTAL if found.noncommittal else Addressing(found.addresses)
-
-    def reversed(self, question: str, text: str) -> Any:
-        """Cosines of the question and those that the answer would answer."""
-        questions = self.at(Inputs(Task.REVERSE, answer=text))
-        if isinstance(questions, Unjudged):
-            self.later_calls += questions == NO_VERDICT
-            return questions
-        return self.at(Inputs(Task.SIMILARITY, answer=question, passages=questions))
-
-    def alike(self, text: str, reference: str) -> Any:
-        """The cosine of the answer and the reference; 0 for an answer that is not there."""
-        found = self.at(Inputs(Task.SIMILARITY, answer=text, passages=(reference,))) if text else (0.0,)
-        return found if isinstance(found, Unjudged) else found[0]

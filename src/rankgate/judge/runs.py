@@ -32,7 +32,7 @@ NEEDS = frozenset({Need.ANSWER, Need.TEXTS})  # of a run whose answers are judge
 
 def wants_of(metrics: Iterable[Metric]) -> frozenset[Want]:
     """What these metrics need of a judge."""
-    return frozenset[Want]().union(*(metric.wants for metric in metrics if isinstance(metric, JudgedMetric)))
+    return frozenset[Want]().union(*(metric.asks for metric in metrics if isinstance(metric, JudgedMetric)))
 
 
 def verdicts_beside(run: str) -> str:

@@ -28,7 +28,6 @@ SPREADS = (0.29, 0.49)
 RELEVANT = 2  # the lowest grade, of 0 to 3, with which a passage counts as relevant
 
 
-Form = Literal["ours", "ragas"]  # whose formula: that of Ragas 0.4, or ours
 Noise = Literal["irrelevant", "relevant"]  # which passages a wrong claim rests on
 
 
@@ -39,11 +38,6 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.ANSWER
     spread: ClassVar[float | None] = sum(SPREADS) / 2
     reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.VERDICTS})
-
-    @property
-    def wants(self) -> frozenset[Want]:
-        """What it needs of the judge."""
-        return self.asks
 
     @abstractmethod
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -71,7 +65,7 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
 
     def unjudged(self, found: AnswerVerdicts) -> Unjudged | None:
         """The first verdict that is missing."""
-        needed = (getattr(found, want.value) for want in sorted(self.wants, key=lambda want: want.value))
+        needed = (getattr(found, want.value) for want in sorted(self.asks, key=lambda want: want.value))
         return next((each for each in needed if isinstance(each, Unjudged)), None)
 
     def absent(self, query: MatchedQuery) -> float | None:
@@ -287,64 +281,26 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     """How far the answer addresses the question: fully 1, partly 0.5, not at all or without commitment 0.
 
     0 for an empty answer and for a query that the run lacks. Range 0 to 1; undefined for questions with
-    `no_answer: true`. `form=ragas` is the mean cosine of the question with three that the judge guesses from the
-    answer, clipped to 0 to 1, and 0 for a noncommittal answer; it needs an embedding model. Ragas does not clip.
-    deepeval's answer relevancy is a share of statements, 1 without any.
-
-    Attributes:
-        form: ours (default), or ragas.
+    `no_answer: true`. Ragas' answer relevancy compares the question with three that a model guesses from the answer;
+    deepeval's is a share of statements, 1 without any.
     """
-
-    form: Form = "ours"
 
     key: ClassVar[str] = "answer_relevancy"
     aliases: ClassVar[tuple[str, ...]] = ("answer_relevance", "response_relevancy")
     formula: ClassVar[str] = "1, 0.5 or 0 as the answer addresses the question"
     unit: ClassVar[Unit] = Unit.SCORE
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.ADDRESS})
     plain: ClassVar[str] = "how far the answers address the questions, 1 = fully"
-
-    @property
-    def wants(self) -> frozenset[Want]:
-        """The judge's word, and similarities where they are asked for."""
-        return frozenset({Want.ADDRESS, *([Want.QUESTION_SIMILARITY] if self.form == "ragas" else [])})
 
     def value(self, found: AnswerVerdicts) -> float | None:
         """The score; None for a question that nothing answers."""
         if found.no_answer or not isinstance(found.address, Addressing):
             return None
-        if self.form == "ours" or found.address is Addressing.NONCOMMITTAL:
-            return _OF_ADDRESSING.get(found.address, 0.0)
-        cosines = found.question_similarity if isinstance(found.question_similarity, tuple) else ()
-        return _clipped(sum(cosines) / len(cosines)) if cosines else 0.0
+        return _OF_ADDRESSING.get(found.address, 0.0)
 
     def counts(self, sample: Sample) -> bool:
         """Where it can be answered."""
         return not sample.no_answer
-
-
-class SemanticSimilarity(GoldClaimMetric, frozen=True, kw_only=True):
-    """Cosine of the embeddings of the answer and of the reference (`metadata.answer`), clipped to 0 to 1.
-
-    A wrong number changes it little: it cannot tell right from wrong. 0 for an empty answer and for a query that the
-    run lacks. Range 0 to 1; undefined without a reference and for questions with `no_answer: true`.
-    """
-
-    key: ClassVar[str] = "semantic_similarity"
-    aliases: ClassVar[tuple[str, ...]] = ("answer_similarity",)
-    formula: ClassVar[str] = "cosine of the embeddings of answer and reference, from 0 to 1"
-    unit: ClassVar[Unit] = Unit.SCORE
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.ANSWER_SIMILARITY})
-    gold_keys: ClassVar[tuple[str, ...]] = ("metadata.answer",)
-    plain: ClassVar[str] = "how alike answers and references are by their embeddings, 1 = the same"
-
-    def value(self, found: AnswerVerdicts) -> float | None:
-        """The cosine; None without a reference."""
-        known = found.answer_similarity
-        return _clipped(known) if isinstance(known, float) and not found.no_answer else None
-
-    def counts(self, sample: Sample) -> bool:
-        """Where there is a reference."""
-        return bool(sample.answers) and not sample.no_answer
 
 
 def supports(verdicts: Any) -> tuple[Support, ...]:
@@ -361,7 +317,3 @@ def share_supported(verdicts: Any) -> float | None:
 def rests_on(each: Support) -> tuple[int, ...]:
     """The passages that a statement rests on; none where it is not supported."""
     return each.passages if each.verdict is Entailment.SUPPORTED else ()
-
-
-def _clipped(cosine: float) -> float:
-    return min(1.0, max(0.0, cosine))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rankgate.metrics.answers import RELEVANT, Form, GoldClaimMetric, JudgedMetric, rests_on, share_supported, supports
+from rankgate.metrics.answers import RELEVANT, GoldClaimMetric, JudgedMetric, rests_on, share_supported, supports
 from rankgate.model.answers import AnswerVerdicts, Want
 from rankgate.model.values import Unit
 
@@ -54,14 +54,9 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
 class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
     """Share of the passages that some supported claim of the answer rests on.
 
-    Range 0 to 1; undefined without passages, without claims, and for a query that the run lacks. `form=ragas` is the
-    average precision of the passages by whether a claim rests on them; Ragas asks of each passage, also without claims.
-
-    Attributes:
-        form: ours (default), or ragas.
+    Range 0 to 1; undefined without passages, without claims, and for a query that the run lacks. Ragas' context
+    utilization is an average precision, and asks of each passage, also without claims.
     """
-
-    form: Form = "ours"
 
     key: ClassVar[str] = "context_utilization"
     formula: ClassVar[str] = "passages that a supported claim rests on / passages"
@@ -74,8 +69,6 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
         if not support or not shown:
             return None
         used = {passage for each in support for passage in rests_on(each)}
-        if self.form == "ragas":
-            return _average_precision([number in used for number in range(1, shown + 1)])
         return len(used) / shown
 
 

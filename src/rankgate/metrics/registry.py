@@ -60,7 +60,6 @@ ROWS = (
     "rankgate.metrics.contexts:CitationPrecision",
     "rankgate.metrics.contexts:CitationRecall",
     "rankgate.metrics.answers:AnswerRelevancy",
-    "rankgate.metrics.answers:SemanticSimilarity",
     "rankgate.metrics.lines:Score",
     "rankgate.metrics.drift:Overlap",
     "rankgate.metrics.drift:RankBiasedOverlap",
@@ -91,7 +90,7 @@ PRESETS: dict[str, Preset] = {
     **{f"latency_p{percent}": ("latency", {"quantile": f"p{percent}"}, "") for percent in (50, 90, 95, 99)},
 }
 # Further names of what a model judges.
-JUDGED = r"(context|answer|response)_\w+|hallucination"
+JUDGED = r"(context|answer|response|semantic)_\w+|hallucination"
 
 Meaning = tuple[type[BaseMetric], dict[str, str], str]
 ENTRY_POINT_GROUP = "rankgate.metrics"

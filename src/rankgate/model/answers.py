@@ -27,7 +27,6 @@ class UnjudgedKind(Enum):
     CONTEXT_TOO_LONG = "context_too_long"  # about `number` tokens, of at most `limit`, where these are known
     # Something was in the way: tried again another time.
     NO_VERDICT = "no_verdict"  # nobody has asked the judge
-    NO_EMBEDDING_MODEL = "no_embedding_model"  # the settings name none
     HTTP_STATUS = "http_status"  # `number` is the status
     ENVELOPE = "envelope"  # an answer that no such endpoint gives, as a proxy's page
     UNREACHABLE = "unreachable"
@@ -180,8 +179,6 @@ class Want(Enum):
     GOLD_IN_CONTEXT = "gold_in_context"
     RELEVANCE = "relevance"
     ADDRESS = "address"
-    QUESTION_SIMILARITY = "question_similarity"
-    ANSWER_SIMILARITY = "answer_similarity"
 
 
 class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,7 +206,5 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     gold_in_context: Supports | Unjudged | None = None
     relevance: tuple[int, ...] | Unjudged | None = None
     address: Addressing | Unjudged | None = None
-    question_similarity: tuple[float, ...] | Unjudged | None = None
-    answer_similarity: float | Unjudged | None = None
     served: tuple[tuple[str, str | None], ...] = ()
     key: str | None = None

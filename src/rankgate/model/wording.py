@@ -25,7 +25,6 @@ UNJUDGED_WORDS = {
     UnjudgedKind.EMPTY: "empty",
     UnjudgedKind.CONTEXT_TOO_LONG: "too long for the model",
     UnjudgedKind.NO_VERDICT: "not asked yet",
-    UnjudgedKind.NO_EMBEDDING_MODEL: "without an embedding model",
     UnjudgedKind.HTTP_STATUS: "refused by the endpoint",
     UnjudgedKind.ENVELOPE: "in no form of such an endpoint",
     UnjudgedKind.UNREACHABLE: "without any response",

@@ -8,17 +8,13 @@ from typing import Any
 
 warnings.simplefilter("ignore")
 
-from ragas.embeddings.base import BaseRagasEmbedding  # noqa: E402
 from ragas.llms.base import InstructorBaseRagasLLM  # noqa: E402
 from ragas.metrics.collections import (  # noqa: E402
-    AnswerRelevancy,
     ContextPrecision,
     ContextRecall,
-    ContextUtilization,
     FactualCorrectness,
     Faithfulness,
     NoiseSensitivity,
-    SemanticSimilarity,
 )
 
 
@@ -35,18 +31,6 @@ class Recorded(InstructorBaseRagasLLM):  # type: ignore[misc]  # of their own en
         return self.generate(prompt, response_model)
 
 
-class Vectors(BaseRagasEmbedding):  # type: ignore[misc]
-    def __init__(self, vectors: Any) -> None:
-        super().__init__()
-        self.vectors = vectors
-
-    def embed_text(self, text: str, **_: Any) -> Any:
-        return self.vectors[text]
-
-    async def aembed_text(self, text: str, **_: Any) -> Any:
-        return self.vectors[text]
-
-
 def supported(verdicts: Any) -> Any:
     return {"statements": [{"statement": f"s{n}", "reason": "r", "verdict": int(v)} for n, v in enumerate(verdicts)]}
 
@@ -60,12 +44,10 @@ def values(case: Any) -> dict[str, Any]:
     own, gold = [[n in places for n in range(1, case["shown"] + 1)] for places in case["support"]], case["gold_places"]
     held = [[n in places for n in range(1, case["shown"] + 1)] for places in gold]
     about = {"user_input": "q", "response": "a", "reference": "r", "retrieved_contexts": shown}
-    used = [{"reason": "r", "verdict": int(any(row[n] for row in own))} for n in range(case["shown"])]
     by_passage = [supported(row[n] for row in rows) for n in range(case["shown"]) for rows in (held, own)]
     answers: dict[str, Any] = {
         "faithfulness": (Faithfulness, [named("statements", len(own)), supported(map(any, own))]),
         "context_precision": (ContextPrecision, [{"reason": "r", "verdict": int(v)} for v in case["relevant"]]),
-        "context_utilization(form=ragas)": (ContextUtilization, used),
         "context_recall": (
             ContextRecall,
             [{"classifications": [{"statement": "s", "reason": "r", "attributed": int(any(row))} for row in held]}],
@@ -92,12 +74,6 @@ def values(case: Any) -> dict[str, Any]:
             found[name] = asyncio.run(metric.ascore(**{key: about[key] for key in taken})).value
         except ValueError as error:
             found[name] = f"{type(error).__name__}: {error}"
-    vectors = Vectors(case["vectors"])
-    flags = [{"question": f"q{n}", "noncommittal": int(flag)} for n, flag in enumerate(case["noncommittal"])]
-    relevancy = AnswerRelevancy(llm=Recorded(flags), embeddings=vectors)
-    found["answer_relevancy(form=ragas)"] = asyncio.run(relevancy.ascore("q", "a")).value
-    similarity = SemanticSimilarity(embeddings=vectors)
-    found["semantic_similarity"] = asyncio.run(similarity.ascore("r", "a")).value
     return found
 
 

@@ -1,4 +1,4 @@
-"""The tasks that have a prompt, one file and one row each."""
+"""The tasks, one file and one row each."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,6 @@ from rankgate.judge.tasks.base import Reply
 from rankgate.judge.tasks.draft import DraftReply
 from rankgate.judge.tasks.entail import EntailReply
 from rankgate.judge.tasks.relevance import RelevanceReply
-from rankgate.judge.tasks.reverse import ReverseReply
 from rankgate.judge.tasks.split import SplitReply
 
 REPLIES: Mapping[Task, type[Reply]] = {
@@ -16,7 +15,6 @@ REPLIES: Mapping[Task, type[Reply]] = {
     Task.ENTAIL: EntailReply,
     Task.RELEVANCE: RelevanceReply,
     Task.ADDRESS: AddressReply,
-    Task.REVERSE: ReverseReply,
     Task.DRAFT: DraftReply,
     Task.UNANSWERABLE: DraftReply,
 }
