@@ -88,14 +88,12 @@ class Environments:
 
 
 def rankgate_scores(made: Environments, work: Path) -> list[Program]:
-    """The four metrics from JSONL and from TREC, with one worker and with two."""
+    """The four metrics from JSONL and from TREC."""
     jsonl, trec = ("gold.jsonl", "run.jsonl"), ("qrels.txt", "run.trec")
     rankgate = made.rankgate()
     return [
-        score("jsonl-1", "rankgate, JSONL, 1 worker", rankgate, work, *jsonl, workers=1),
-        score("jsonl-2", "rankgate, JSONL, 2 workers", rankgate, work, *jsonl, workers=2),
-        score("trec-1", "rankgate, TREC, 1 worker", rankgate, work, *trec, workers=1),
-        score("trec-2", "rankgate, TREC, 2 workers", rankgate, work, *trec, workers=2),
+        score("jsonl", "rankgate, JSONL", rankgate, work, *jsonl),
+        score("trec", "rankgate, TREC", rankgate, work, *trec),
     ]
 
 
@@ -108,11 +106,9 @@ def score(
     run: str,
     *,
     metrics: str = ",".join(METRICS),
-    workers: int | None = 1,
 ) -> Program:
-    """`rankgate score`, with intervals; workers None leaves their number to it."""
+    """`rankgate score`, with intervals."""
     words = [rankgate, "score", "--gold", gold, "--run", run, "--metrics", metrics, "--format", "json"]
-    words += [] if workers is None else ["--workers", str(workers)]
     return Program(name, title, Command(tuple(words), work), rankgate_values, ALL_DECIMALS)
 
 

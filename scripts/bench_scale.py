@@ -69,7 +69,7 @@ def _written(folder: Path, queries: int) -> Path:
 
 def _score(place: Path, run: str) -> str:
     words = (sys.executable, "-m", "rankgate", "score", "--gold", "gold.parquet", "--run", run, "--metrics", METRICS)
-    used = measure(Command((*words, "--workers", "1"), place))
+    used = measure(Command(words, place))
     return f"{used.cpu:.1f}, {used.wall:.1f}, {used.peak * 1.048576:.0f}"
 
 

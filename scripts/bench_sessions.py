@@ -30,12 +30,12 @@ HUGE = LARGE._replace(queries=1_000_000)
 PAGE = Workload(queries=5_000, depth=50, tagged=True)
 
 # What --only knows of each workload.
-RANKGATE_NAMES = ("jsonl-1", "jsonl-2", "trec-1", "trec-2")
+RANKGATE_NAMES = ("jsonl", "trec")
 PEER_NAMES = ("pytrec_eval", "ir_measures", "ranx", "trec_eval")
 SMALL_NAMES = ("check", "help", "version", "ir_measures", "pytrec_eval", "python")
 LARGE_NAMES = (*RANKGATE_NAMES, "parquet", "recall-20", "recall-1-to-20", *PEER_NAMES, "decode")
 PAGE_NAMES = ("check", "page", "texts")
-HUGE_NAMES = ("jsonl-1", "jsonl-2", "trec-1", *PEER_NAMES)
+HUGE_NAMES = (*RANKGATE_NAMES, *PEER_NAMES)
 
 QUANTITIES: dict[str, Quantity] = {"CPU": "cpu", "wall": "wall", "peak": "peak"}
 
@@ -131,18 +131,14 @@ def large(wish: Wish) -> Session:
         *(Column(f"CPU / {name}", "cpu", _always(name)) for name in PEER_NAMES if name != "pytrec_eval"),
     ]
     goals = [
-        Goal("JSONL, 1 worker: at most 3.3 s CPU", 3.3, "cpu", "jsonl-1"),
-        Goal("JSONL, 2 workers: at most 0.65 of the wall time of 1", 0.65, "wall", "jsonl-2", "jsonl-1"),
-        Goal("JSONL, 1 worker: at most 120 MiB", 120, "peak", "jsonl-1"),
-        Goal("JSONL, 2 workers: at most 120 MiB a process", 120, "peak", "jsonl-2"),
-        Goal("JSONL, 1 worker: at most a third of pytrec_eval's CPU", 1 / 3, "cpu", "jsonl-1", "pytrec_eval"),
-        Goal("JSONL, 1 worker: at most a third of pytrec_eval's wall time", 1 / 3, "wall", "jsonl-1", "pytrec_eval"),
-        Goal("TREC, 1 worker: no slower than pytrec_eval, by CPU", 1, "cpu", "trec-1", "pytrec_eval"),
-        Goal("TREC, 1 worker: faster than pytrec_eval, by wall time", 1, "wall", "trec-1", "pytrec_eval"),
-        Goal("TREC, 2 workers: no slower than pytrec_eval, by CPU", 1, "cpu", "trec-2", "pytrec_eval"),
-        Goal("TREC, 2 workers: faster than pytrec_eval, by wall time", 1, "wall", "trec-2", "pytrec_eval"),
+        Goal("JSONL: at most 3.3 s CPU", 3.3, "cpu", "jsonl"),
+        Goal("JSONL: at most 120 MiB", 120, "peak", "jsonl"),
+        Goal("JSONL: at most a third of pytrec_eval's CPU", 1 / 3, "cpu", "jsonl", "pytrec_eval"),
+        Goal("JSONL: at most a third of pytrec_eval's wall time", 1 / 3, "wall", "jsonl", "pytrec_eval"),
+        Goal("TREC: no slower than pytrec_eval, by CPU", 1, "cpu", "trec", "pytrec_eval"),
+        Goal("TREC: faster than pytrec_eval, by wall time", 1, "wall", "trec", "pytrec_eval"),
         Goal("recall at five cutoffs, CPU by that of recall@20 alone", None, "cpu", "recall-1-to-20", "recall-20"),
-        Goal("JSONL, 1 worker, CPU by that of decoding alone", None, "cpu", "jsonl-1", "decode"),
+        Goal("JSONL, CPU by that of decoding alone", None, "cpu", "jsonl", "decode"),
     ]
     return Session(wish.chosen(programs), columns, goals, notes, made.packages)
 
@@ -232,7 +228,7 @@ def parquet(made: Environments, work: Path, notes: list[str]) -> list[Program]:
         notes.append(f"Left out: rankgate, Parquet ({last_line(error)})")
         return []
     files = ("gold.jsonl", "run.parquet")
-    return [score("parquet", "rankgate, Parquet", rankgate, work, *files, workers=None)._replace(optional=True)]
+    return [score("parquet", "rankgate, Parquet", rankgate, work, *files)._replace(optional=True)]
 
 
 def workload(directory: Path, wanted: Workload, *, parquet_by: str | None = None) -> Path:

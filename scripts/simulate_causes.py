@@ -432,7 +432,6 @@ def first_cause(world: World, broken: Broken, folder: Path) -> str | None:
                 run=file["run.jsonl"],
                 baseline=file["accepted.jsonl"],
             ),
-            workers=1,
         )
     except RankgateError as error:
         if any(problem.kind is ProblemKind.GOLD_STALE for problem in error.problems):

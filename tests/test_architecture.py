@@ -91,7 +91,6 @@ UNCOUNTED = {"rankgate", "__main__", "api", "spark"}  # what users name
 WITHOUT_SCORES = ("metrics.scoring", "metrics.comparison", "metrics.matching", "gates", "criteria", "readers")
 FORBIDDEN = [
     ("metrics.matching", ("metrics.base", "metrics.names", "statistics", "errors"), "gold and ranking in, hits out"),
-    ("metrics.serialization", ("readers", "errors"), "a tally in, bytes out"),
     ("metrics.scoring", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("metrics.comparison", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("labelling.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out"),
@@ -168,7 +167,7 @@ def test_model_and_errors_stand_alone() -> None:
 PURE_UNITS = {"model", "statistics", "gates", "diagnosis"}
 PURE_MODULES = {
     *(f"rankgate.metrics.{name}" for name in ("base", "names", "matching", "plan", "scoring", "estimates")),
-    *(f"rankgate.metrics.{name}" for name in ("serialization", "comparison")),
+    "rankgate.metrics.comparison",
     *(f"rankgate.labelling.{name}" for name in ("pool", "labels")),
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "stricter")),
@@ -221,14 +220,11 @@ def test_packages_are_looked_for_in_one_place() -> None:
 
 
 HOMES = [
-    pytest.param("multiprocessing", {"metrics.parallel"}, id="multiprocessing: parts of a run; no file is unpickled"),
-    pytest.param(
-        "concurrent", {"metrics.parallel", "judge.judging"}, id="concurrent.futures: as above; questions at once"
-    ),
+    pytest.param("multiprocessing", set(), id="multiprocessing: nowhere, one process scores a run"),
+    pytest.param("concurrent", {"judge.judging"}, id="concurrent.futures: questions at once"),
     pytest.param(
         "threading",
         {
-            "metrics.parallel",
             "cli.demo",
             "cli.progress",
             "recording",
@@ -477,9 +473,9 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             id="deciding",
         ),
         pytest.param(
-            "import rankgate.cli.inputs, rankgate.criteria.inputs, rankgate.metrics.parallel, rankgate.diagnosis.notes",
+            "import rankgate.cli.inputs, rankgate.metrics.scored_run, rankgate.diagnosis.notes",
             {"pydantic", "yaml", "rankgate.criteria.model"},
-            id="opening and scoring a run, in every process that helps",
+            id="opening and scoring a run",
         ),
         pytest.param(
             "import rankgate.judge.plan, rankgate.judge.store",

@@ -388,15 +388,13 @@ def test_a_stored_baseline_keeps_the_judge_and_what_was_undefined() -> None:
     assert check(baseline="stored")[1]["gates"][0]["evidence_state"] == "not_comparable"
 
 
-def test_several_processes_count_what_one_counts() -> None:
+def test_who_gave_a_score_is_counted_while_it_is_read() -> None:
     from rankgate.metrics.names import parse_metrics
-    from rankgate.metrics.parallel import score_run
     from rankgate.metrics.plan import Plan
+    from rankgate.metrics.scored_run import score_run
     from rankgate.readers.formats import read_gold, read_run
 
     run("new.jsonl", first(40, absent_key, first(80, by("m1"), lambda _: scored(float("nan")))))
     plan, gold = Plan(metrics=parse_metrics("score(f)")), read_gold("gold.jsonl")
-    one, three = (score_run(gold, read_run("new.jsonl", needs=plan.needs), plan, workers=count) for count in (1, 3))
-    assert one.givers == three.givers
-    assert one.values == three.values
-    assert sorted(map(str, one.givers["score(f)"].values())) == ["None"] * 40 + ["m1"] * 40
+    found = score_run(gold, read_run("new.jsonl", needs=plan.needs), plan)
+    assert sorted(map(str, found.givers["score(f)"].values())) == ["None"] * 40 + ["m1"] * 40

@@ -16,20 +16,19 @@ from rankgate.diagnosis.stale_gold import refuse_unfit
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import SHOWN, compose, with_details
 from rankgate.gates.judging import judge_runs, refuse_misfits, whole
-from rankgate.metrics.parallel import Watch, unwatched
-from rankgate.metrics.scored_run import listed, scored, scored_if_any
+from rankgate.metrics.scored_run import Watch, listed, scored, scored_if_any, unwatched
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Need
 
 
-def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
-    """Judge a run, and where a base is named also as that asks; see `score_run` for workers and watch.
+def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
+    """Judge a run, and where a base is named also as that asks; see `Watch`.
 
     Raises:
         RankgateError: it cannot be judged; carries every problem of the input at fault.
     """
-    judge = partial(_judge, workers=workers, watch=watch)
+    judge = partial(_judge, watch=watch)
     if inputs.base is not None:
         from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
@@ -39,7 +38,7 @@ def check(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatche
     return waive(judge(inputs, criteria, gold), waivers_of(criteria), inputs.date)
 
 
-def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | None, watch: Watch) -> Report:
+def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.details else frozenset()), None
@@ -53,10 +52,10 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, workers: int | Non
         open_run, open_baseline, open_anchor = judged_runs(inputs, criteria, gold, plan, *openers)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
-        baseline = scored(gold, accepted, plan, open_baseline, workers=workers, watch=watch)
+        baseline = scored(gold, accepted, plan, open_baseline, watch=watch)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
-    anchor = scored_if_any(gold, plan, open_anchor, workers=workers, watch=watch)
-    candidate = scored(gold, open_run(), plan, open_run, workers=workers, watch=watch)
+    anchor = scored_if_any(gold, plan, open_anchor, watch=watch)
+    candidate = scored(gold, open_run(), plan, open_run, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline, anchor)
     before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
     sides = [candidate, *([baseline] if baseline else [])]

@@ -35,7 +35,7 @@ def from_python(function: _Call, *, python: bool = True) -> _Call:
 
 
 def option(name: str, value: str = "") -> str:
-    """How the caller would write an option: `--gold FILE` and `--workers 1`, or in Python `gold=` and `workers=1`."""
+    """How the caller would write an option: `--gold FILE` and `--allow-errors 1`, or `gold=` and `allow_errors=1`."""
     if _in_python.get():
         return f"{name.replace('-', '_')}={'' if value.isupper() else value}"
     return f"--{name} {value}".rstrip()

@@ -212,15 +212,16 @@ def test_the_opened_run_says_where_it_comes_from(folder: Path) -> None:
 
 
 def test_the_opened_run_says_how_much_of_it_has_been_read(folder: Path) -> None:
-    """It is gzipped, so it is one part however many processes there are."""
     accept(folder, OLD)
     found = DirectoryStore(folder.as_posix()).open(frozenset())
     assert found is not None
-    assert found.file is not None
-    with found.file.parts(4) as [part]:
-        assert part.position() == 0
-        assert [ranking.query_id for ranking in part.rankings()] == list(OLD)
-        assert part.position() == part.end == found.file.size
+    assert found.quick is not None
+    with found.quick.opened() as reading:
+        assert reading is not None
+        rankings, share_read = reading
+        assert share_read() == 0
+        assert [ranking.query_id for ranking in rankings] == list(OLD)
+        assert share_read() == 1
 
 
 def test_what_a_run_says_of_itself_does_not_hide_the_day_of_acceptance(folder: Path) -> None:

@@ -560,6 +560,8 @@ def test_a_baseline_that_cannot_be_judged_warns(
         ),
         pytest.param(["--metric", "nope"], "--metric: unknown metric 'nope'", id="no metric"),
         pytest.param(["--workers", "0"], "--workers '0' is not a number from 1 to 256", id="no workers"),
+        pytest.param(["--workers", "9" * 5000], f"--workers '{'9' * 5000}' is not a number", id="far too many workers"),
+        pytest.param(["--workers", "²"], "--workers '²' is not a number from 1 to 256", id="no digit"),
         pytest.param(["--run", "-"], "-o: the run is read from standard input", id="standard input"),
         pytest.param(["--untrusted-run"], "--store: with --untrusted-run, name a file that the author", id="untrusted"),
         pytest.param(

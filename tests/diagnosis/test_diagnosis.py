@@ -363,10 +363,11 @@ def test_lists_whose_scores_rise_are_named(
     items = [each | {"rank": n} for n, each in enumerate(items, start=1)] if ranked else items
     path = tmp_path / "run.jsonl"
     path.write_text(json.dumps({"query_id": "q1", "topk": items, **extra}) + "\n")
-    quick = read_run(str(path)).file
+    quick = read_run(str(path)).quick
     assert quick is not None
-    with quick.parts(1) as [part]:
-        for rankings in (read_run(str(path)).rankings, part.rankings()):
+    with quick.opened() as reading:
+        assert reading is not None
+        for rankings in (read_run(str(path)).rankings, reading[0]):
             named = oddities_of(gold(), BY_CHUNK, (read(*rankings), None))
             assert (named is not None and named.rising_queries == ["q1"]) is rises
 

@@ -236,7 +236,6 @@ def test_what_is_no_run(given_run: Any, message: str) -> None:
         pytest.param({"gold": GOLD, "run": LISTS, "metrics": "recal@5"}, "did you mean 'recall@5'?", id="metric"),
         pytest.param({"gold": GOLD, "run": LISTS, "k": 0}, "k must be whole numbers from 1 up, not 0", id="k"),
         pytest.param({"gold": GOLD, "run": LISTS, "k": [1, True]}, "k must be whole numbers", id="k that is true"),
-        pytest.param({"gold": GOLD, "run": LISTS, "workers": 0}, "workers must be a whole number from 1", id="workers"),
         pytest.param({"gold": GOLD, "run": LISTS, "match": "id"}, "match is one of chunk, doc, text", id="match"),
         pytest.param({"gold": GOLD, "run": LISTS, "metrics": "overlap@5"}, "give it as baseline=", id="no baseline"),
         pytest.param({"gold": ["doc1"], "run": [["doc1"]]}, "query '0': expected a list of ids", id="gold not nested"),
@@ -275,7 +274,7 @@ def test_files_score_as_on_the_command_line(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "trec"])
-def test_files_score_alike_with_any_number_of_workers(tmp_path: Path, suffix: str) -> None:
+def test_files_score_as_values_in_memory_do(tmp_path: Path, suffix: str) -> None:
     count = 300
     lists = {f"q{n}": {f"d{(n * 7 + rank) % 50}": 10.0 - rank for rank in range(10)} for n in range(count)}
     lines = {
@@ -285,9 +284,8 @@ def test_files_score_alike_with_any_number_of_workers(tmp_path: Path, suffix: st
     (tmp_path / "run").write_text("\n".join(lines[suffix]) + "\n")
     gold = {f"q{n}": [f"d{n % 50}", "d3"] for n in range(count)}
     expected = rankgate.score(gold, lists)
-    for workers in (None, 1, 2, 3):
-        found = rankgate.score(gold, tmp_path / "run", workers=workers)
-        assert (found.columns, found.values) == (expected.columns, expected.values)
+    found = rankgate.score(gold, tmp_path / "run")
+    assert (found.columns, found.values) == (expected.columns, expected.values)
 
 
 ids = st.lists(st.sampled_from("abcdef"), max_size=6)

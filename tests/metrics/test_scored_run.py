@@ -103,7 +103,7 @@ def test_a_stored_run_is_read_again_and_held_no_longer_than_that() -> None:
     found = scored(GOLD, opened(), PLAN, opened)
     assert found.scores.values == {"recall@5": [1.0]}
     assert [list(found.lists()) for _ in range(2)] == [LISTS, LISTS] == [list(opened().rankings) for _ in range(2)]
-    assert found.run.file is None
+    assert found.run.quick is None
 
 
 def test_a_stored_run_with_a_query_twice_is_damaged_however_it_was_signed() -> None:

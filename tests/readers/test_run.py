@@ -15,8 +15,7 @@ from rankgate.model.values import Details, Need, Ranking
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.json_text import JsonError, line_json, strict_json
-from rankgate.readers.ranges import LARGE
-from rankgate.readers.run_lines import read_jsonl_quickly
+from rankgate.readers.run_lines import LARGE, read_jsonl_quickly
 from rankgate.readers.untrusted import read_untrusted_run
 
 TIMES = frozenset({Need.LATENCY})
@@ -420,10 +419,12 @@ def test_a_key_that_stands_twice_is_an_error(
         with pytest.raises(RankgateError) as caught:
             list(run.rankings)
         assert str(caught.value) == expected
-    file = read_run(str(path), needs=needs).file
-    assert file is not None
-    with file.parts(1) as parts, pytest.raises(ValueError, match=f"the key '{key}' stands twice"):
-        list(parts[0].rankings())
+    quick = read_run(str(path), needs=needs).quick
+    assert quick is not None
+    with quick.opened() as reading:
+        assert reading is not None
+        with pytest.raises(ValueError, match=f"the key '{key}' stands twice"):
+            list(reading[0])
 
 
 @pytest.mark.parametrize(
@@ -475,7 +476,7 @@ def test_a_line_is_read_quickly_exactly_where_strict_json_reads_it(value: Any) -
         assert line_json(line) == expected
 
 
-def test_of_a_large_file_some_lines_are_looked_through_whoever_reads_which_part() -> None:
+def test_of_a_large_file_some_lines_are_looked_through() -> None:
     """Which ones is a matter of how they begin; a writer that repeats keys does so in every line."""
     lines = [
         f'{{"query_id": "q{n}", "topk": [{{"rank": 1, "chunk_id": "a", "chunk_id": "b"}}]}}\n'.encode()

@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import pytest
 
 from rankgate.errors import Problem, RankgateError
-from rankgate.metrics import serialization
 from rankgate.metrics.lines import LineMetric
 from rankgate.metrics.matching import OF_THE_LINE, match
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import Tally, require_fields, score
+from rankgate.metrics.scoring import require_fields, score
 from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, MatchedQuery, Need, Ranking, Sample
 from rankgate.readers import untrusted
 from rankgate.readers.base import Run
@@ -420,17 +419,6 @@ def test_it_reaches_the_matched_query_as_it_is(tmp_path: Path) -> None:
         details = match(GOLD.samples["q"], ranking, depth=1, needs=needs).details
         assert details is not None
         assert details.generated == FOUND, "the depth does not cut it"
-
-
-def test_it_comes_back_from_another_process(tmp_path: Path) -> None:
-    ranking = read(tmp_path, LINE, WITH_TEXTS)
-    ours, theirs = Tally(GOLD, PLAN), Tally(GOLD, PLAN)
-    theirs.add([ranking])
-    serialization.add_packed(ours, serialization.packed(theirs))
-    assert ours.matched == theirs.matched == score(GOLD, [ranking], PLAN).matched
-    details = ours.matched["q"].details
-    assert details is not None
-    assert details.generated == FOUND
 
 
 class Answered(LineMetric, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,12 +23,11 @@ from rankgate.baselines.records import RESTORE, Record
 from rankgate.errors import bad_input
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Item, Need, Ranking
-from rankgate.readers.base import ProblemLog, Run
+from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.gzipped import Unzipped
-from rankgate.readers.ranges import Part, StoredRun
 from rankgate.readers.run_lines import read_jsonl, read_jsonl_quickly
 from rankgate.readers.run_shapes import ANSWER_KEYS
-from rankgate.readers.source import Source, shown_path
+from rankgate.readers.source import Source, share_of, shown_path
 
 DEFAULT_DEPTH = 100
 _LEVEL = 6  # 9 takes more than twice the time for a file that is 1 % smaller
@@ -151,7 +151,11 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
 
     def quickly(raw: io.BytesIO) -> Iterator[Ranking]:
         stream = io.BufferedReader(Unzipped(raw, shown), _BLOCK)
-        return read_jsonl_quickly(stream, stream.peek(), needs, len(data), stored=True)
+        yield from read_jsonl_quickly(stream, stream.peek(), needs, len(data), stored=True)
+
+    def opened() -> AbstractContextManager[tuple[Iterator[Ranking], Callable[[], float]]]:
+        raw = io.BytesIO(data)
+        return nullcontext((quickly(raw), partial(share_of, raw, len(data))))
 
     def rankings() -> Iterator[Ranking]:
         try:
@@ -168,7 +172,7 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
         depth=record.depth,
         cut=record.cut,
         gold=record.gold,
-        file=StoredRun(len(data), lambda _: nullcontext([Part(io.BytesIO(data), 0, len(data), quickly)])),
+        quick=Quick(opened, by_line=True),
     )
 
 

@@ -15,14 +15,14 @@ from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
 from rankgate.cli.inputs import file_of, inputs_of, refuse_two_stdins
-from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
+from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.gates.compose import internal_error, not_judged
-from rankgate.metrics.parallel import Watch, unwatched
+from rankgate.metrics.scored_run import Watch, unwatched
 from rankgate.model.report import Report, exit_code
 from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import TABLE
@@ -87,7 +87,6 @@ def parser() -> argparse.ArgumentParser:
     text = "what to print (default: terminal; github: annotations for the Actions log)"
     options.add_argument("--format", choices=forms, default="terminal", help=text)
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
-    add_workers(options)
     add_date(options)
     return options
 
@@ -103,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     renderers = _renderers(arguments, [form for _, form in formats])
     named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
     refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
-    report = judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
+    report = judge(_inputs(arguments, details), watch=bar)
     problems: list[Problem] = []
     for path, form in formats:
         try:
@@ -128,10 +127,10 @@ def _renderers(arguments: argparse.Namespace, forms: Sequence[str]) -> Mapping[s
     return {**RENDERERS, "markdown": user_renderer(template.path)}
 
 
-def judge(inputs: Inputs, *, workers: int | None = None, watch: Watch = unwatched) -> Report:
+def judge(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
     """The report of a check, also when it could not judge and when rankgate itself is at fault."""
     try:
-        return check(inputs, workers=workers, watch=watch)
+        return check(inputs, watch=watch)
     except RankgateError as error:
         return not_judged(inputs, error.problems)
     except Exception as error:  # noqa: BLE001 -- an internal error too is a report, never a pass

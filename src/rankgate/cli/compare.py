@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rankgate import __version__
 from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_workers, make_parser, processes
+from rankgate.cli.options import add_criteria, add_gold, add_metrics, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
@@ -53,7 +53,6 @@ def parser() -> argparse.ArgumentParser:
     page = "write a page with curves, segments and every question (pip install 'rankgate[html]')"
     options.add_argument("-o", "--output", metavar="FILE.html", help=page)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    add_workers(options)
     return options
 
 
@@ -64,12 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("compare writes pages alone; name a file.html, or print numbers with --format json", file=page)
     gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
     refuse_two_stdins(gold_file, a, b)
-    workers = processes(arguments)
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
     plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset())
     read = partial(named_run, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
-    scored_runs, compared = scored_pair(gold, [partial(read, a), partial(read, b)], plan, workers=workers, watch=bar)
+    scored_runs, compared = scored_pair(gold, [partial(read, a), partial(read, b)], plan, watch=bar)
     absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
     if page is not None:
         from rankgate.renderers.pages.report import render_report

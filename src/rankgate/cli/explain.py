@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rankgate.check import check
 from rankgate.cli.inputs import file_of, inputs_of, metrics_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
+from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
@@ -65,7 +65,6 @@ def parser() -> argparse.ArgumentParser:
     add_run(options)
     baseline = "a directory written by `rankgate baseline accept`, or any run file"
     options.add_argument("--baseline", metavar="SPEC", help=baseline)
-    add_workers(options)
     add_date(options)
     return options
 
@@ -91,7 +90,7 @@ def _report(arguments: argparse.Namespace) -> Report:
     depth = _depth(arguments)
     details = max(depth, _MISSES_DEPTH) if arguments.query is None else depth
     inputs = replace(inputs_of(arguments), details=details, leading=_leading(arguments))
-    return check(inputs, workers=processes(arguments), watch=bar)
+    return check(inputs, watch=bar)
 
 
 def _leading(arguments: argparse.Namespace) -> Metric | None:

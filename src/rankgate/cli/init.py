@@ -30,8 +30,8 @@ from rankgate.forges.workflows.report import report_text
 from rankgate.metrics.estimates import best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
-from rankgate.metrics.parallel import score_run
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import Want
 from rankgate.model.wording import count_text

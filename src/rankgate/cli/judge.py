@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, refuse_two_s
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
 from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
 from rankgate.cli.judge_labels import add_actions, run_action
-from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, processes, today
+from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, today
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
@@ -64,6 +65,7 @@ from rankgate.readers.source import STDIN
 from rankgate.renderers.escape import code
 
 STORE = ".rankgate/verdicts.sqlite"
+_MAX_WORKERS = 256  # more is a slip of the finger
 
 
 def parser() -> argparse.ArgumentParser:
@@ -146,7 +148,7 @@ def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
 
 
 def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | None) -> int:
-    criteria, place, workers = asked.criteria, asked.run, processes(arguments) or WORKERS
+    criteria, place, workers = asked.criteria, asked.run, _workers(arguments)
     baseline = None if arguments.base else file_of(arguments, "baseline")
     if place and place.path == STDIN and not arguments.output:
         raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
@@ -240,6 +242,16 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
     of_stores = {slot: record for each in known for slot, record in each.items()}
     job = Job(block=block, wants=wants, run=run, stored=stored, kept=of_stores, again=arguments.again)
     return names, job, known
+
+
+def _workers(arguments: argparse.Namespace) -> int:
+    """How many requests at once."""
+    written: str | None = arguments.workers
+    if written is None:
+        return WORKERS
+    if not (re.fullmatch("[0-9]{1,3}", written) and 1 <= int(written) <= _MAX_WORKERS):
+        raise bad_input(f"--workers {written!r} is not a number from 1 to {_MAX_WORKERS}")
+    return int(written)
 
 
 def ask_job(job: Job, planned: Planned, store: Store, workers: int, endpoint: Endpoint | None) -> Outcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import re
 from typing import NoReturn
 
 from rankgate.criteria import DEFAULT_PATHS
@@ -33,7 +32,6 @@ _PLACES = {
 _PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
 _PLACES |= {"values": "--per-query", "baseline_values": "--baseline-per-query"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
-MAX_WORKERS = 256  # more is a slip of the finger
 _NAMED = "one of {}; else detected from the content"
 
 
@@ -110,22 +108,3 @@ def date_of(arguments: argparse.Namespace) -> str:
 def today() -> str:
     """Today in UTC."""
     return dt.datetime.now(dt.UTC).date().isoformat()
-
-
-def add_workers(parser: argparse.ArgumentParser) -> None:
-    """`--workers`."""
-    workers = (
-        "processes that read the run, if it is an uncompressed JSONL or TREC file (default: 1 below 100 MB, else "
-        "one a CPU, at most 8); the result is the same"
-    )
-    parser.add_argument("--workers", metavar="N", help=workers)
-
-
-def processes(arguments: argparse.Namespace) -> int | None:
-    """The number given, or None."""
-    written: str | None = arguments.workers
-    if written is None:
-        return None
-    if not (re.fullmatch("[0-9]{1,3}", written) and 1 <= int(written) <= MAX_WORKERS):
-        raise bad_input(f"--workers {written!r} is not a number from 1 to {MAX_WORKERS}")
-    return int(written)

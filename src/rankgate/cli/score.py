@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, add_workers, make_parser, processes
+from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import gold_of, run_of
@@ -22,8 +22,7 @@ from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.evaluation import in_numbers
-from rankgate.metrics.parallel import score_run
-from rankgate.metrics.scored_run import Compared
+from rankgate.metrics.scored_run import Compared, score_run
 from rankgate.metrics.scoring import require_fields, require_gold_queries, valid_on
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text, interval_text, value_text
@@ -48,11 +47,10 @@ def parser() -> argparse.ArgumentParser:
     add_run(options)
     add_criteria(options)
     add_metrics(options)
-    as_of = "also without the documents whose doc_version is later than the question's metadata.as_of; in one process"
+    as_of = "also without the documents whose doc_version is later than the question's metadata.as_of"
     options.add_argument("--as-of", action="store_true", help=as_of)
     options.add_argument("--per-query", metavar="FILE", help="also write one JSON line a query")
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    add_workers(options)
     return options
 
 
@@ -60,7 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and print."""
     gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold_file, run_file)
-    workers = processes(arguments)
     criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria, compares=False)
     gold = gold_of(gold_file, criteria)
@@ -68,8 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
     plan = replace(plan, also=frozenset({Need.VERSIONS})) if arguments.as_of else plan
     opened, seen = run_of(run_file, criteria, plan.needs), Dated()
-    through, workers = (partial(_dated, gold, seen), 1) if arguments.as_of else (iter, workers)
-    scores = score_run(gold, opened, plan, workers=workers, watch=bar, through=through)
+    through = partial(_dated, gold, seen) if arguments.as_of else iter
+    scores = score_run(gold, opened, plan, watch=bar, through=through)
     require_gold_queries(scores, opened.name, gold)
     require_fields(scores, plan, opened.name)
     estimates = [

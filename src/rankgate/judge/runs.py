@@ -182,7 +182,7 @@ def judged_runs(
                 return found
             rankings = with_verdicts(found.rankings, gold, judge, known, wants, block)
             provenance = {**found.provenance, "judge": f"{judge.short} ({judge.model})"}
-            return replace(found, rankings=rankings, file=None, provenance=provenance, judge=mark)
+            return replace(found, rankings=rankings, quick=None, provenance=provenance, judge=mark)
 
         return again
 

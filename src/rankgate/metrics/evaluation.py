@@ -15,8 +15,8 @@ from rankgate.metrics.comparison import Comparison
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
-from rankgate.metrics.parallel import score_run
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
 from rankgate.model.values import Gold, Need, Ranking, Sample, Scores
 from rankgate.readers.base import Run, once
@@ -183,7 +183,6 @@ def score(
     match: str | Matching = "chunk",
     default_k: int = DEFAULT_K,
     baseline: RunLike | None = None,
-    workers: int | None = None,
 ) -> Evaluation:
     """Score a run, from files or from what a notebook has in memory.
 
@@ -209,29 +208,25 @@ def score(
             memory may have bare texts where it else has ids.
         default_k: the cut-off where neither a name, nor `k`, nor the gold's sample states one.
         baseline: the run to compare with, for metrics such as overlap and rbo.
-        workers: how many processes read a run file, if it is an uncompressed JSONL or TREC file; by default 1 below
-            100 MB, else one a CPU, at most 8. The result is the same.
 
     Raises:
         RankgateError: what cannot be scored, with file, line and query where there are any.
     """
     if (run is None) == (retrieved is None):
         raise bad_input("give the run once, as run= or retrieved=")
-    if workers is not None and workers < 1:
-        raise bad_input(f"workers must be a whole number from 1 up, not {workers!r}")
     how, named = matching_of(match), metrics_of(DEFAULT_METRICS if metrics is None else metrics, k)
     plan = Plan(metrics=named, default_k=default_k, how=how, keep_matched=baseline is not None)
     gold, baseline, run = listed(gold), listed(baseline), listed(retrieved if run is None else run)
     judged = held_gold(gold)
     if baseline is not None:
-        accepted = score_run(judged, held_run(baseline, plan.needs, how, "baseline"), plan, workers=workers)
+        accepted = score_run(judged, held_run(baseline, plan.needs, how, "baseline"), plan)
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted, plan), keep_matched=False)
     for metric in plan.metrics:
         if Need.BASELINE in metric.needs and baseline is None:
             raise bad_input(f"{metric.name} compares with a baseline; give it as baseline=")
     opened = held_run(run, plan.needs, how, "run")
     refuse_unequal(gold, run)
-    scores = score_run(judged, opened, plan, workers=workers)
+    scores = score_run(judged, opened, plan)
     require_gold_queries(scores, opened.name, judged)
     require_fields(scores, plan, opened.name)
     columns = ((metric, scores.values[metric.name]) for metric in plan.metrics)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from itertools import islice
 
@@ -13,9 +13,8 @@ from rankgate.errors import RankgateError
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, relisted, same_lists
 from rankgate.metrics.estimates import Estimate, estimate
-from rankgate.metrics.parallel import Watch, score_run, unwatched
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
+from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries, score, total
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.readers.base import Run
 
@@ -23,6 +22,10 @@ READ = frozenset({Need.RAW, Need.DOCS})  # for the diagnosis, where a run states
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
 MAX_TEXT = 1_000  # characters of an item's text that pages may show
 MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
+
+
+# What is around the reading: it is given a function that says how much of the run has been read, from 0 to 1.
+Watch = Callable[[Callable[[], float]], AbstractContextManager[object]]
 
 
 class ScoredRun(msgspec.Struct, frozen=True):
@@ -47,13 +50,65 @@ class ScoredRun(msgspec.Struct, frozen=True):
         return texts
 
 
+def unwatched(share_read: Callable[[], float]) -> AbstractContextManager[object]:
+    """Nobody looks on."""
+    return nullcontext(share_read)
+
+
+def score_run(
+    gold: Gold,
+    run: Run,
+    plan: Plan,
+    *,
+    watch: Watch = unwatched,
+    through: Callable[[Iterable[Ranking]], Iterable[Ranking]] = iter,
+) -> Scores:
+    """Score a run, reading it once; twice where something is wrong with it.
+
+    Args:
+        gold: the judgments.
+        run: an opened run of which nothing has been read.
+        plan: what to compute.
+        watch: see `Watch`.
+        through: is passed the rankings.
+
+    Raises:
+        RankgateError: the run is malformed, or changed while it was read; carries every problem.
+    """
+    if run.quick is not None:
+        with run.quick.opened() as reading:
+            tally = _quick_tally(gold, plan, *reading, watch, through) if reading else None
+        if tally is not None:
+            return total(gold, plan, tally)
+    with watch(run.share_read) if run.share_read else nullcontext():
+        return score(gold, through(run.rankings), plan)
+
+
+def _quick_tally(
+    gold: Gold,
+    plan: Plan,
+    rankings: Iterator[Ranking],
+    share_read: Callable[[], float],
+    watch: Watch,
+    through: Callable[[Iterable[Ranking]], Iterable[Ranking]],
+) -> Tally | None:
+    """What the rankings add up to; None where the run must be read carefully."""
+    tally = Tally(gold, plan)
+    with watch(share_read):
+        try:
+            tally.add(through(rankings))
+        except Exception:  # noqa: BLE001 -- the careful reading raises it again, or says it better
+            return None
+    sure = not tally.again and len(set(tally.unknown_queries)) == len(tally.unknown_queries)
+    return tally if sure else None
+
+
 def scored(
     gold: Gold,
     run: Run,
     plan: Plan,
     again: Callable[..., Run | None],
     *,
-    workers: int | None = None,
     watch: Watch = unwatched,
 ) -> ScoredRun:
     """Score a run; see `score_run`. Its lists are kept in memory where they are few or came through a pipe.
@@ -66,10 +121,10 @@ def scored(
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
     kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}))
-    scores = score_run(gold, run, plan, workers=workers, watch=watch, through=kept.each)
+    scores = score_run(gold, run, plan, watch=watch, through=kept.each)
     if piped:
         return ScoredRun(run, scores, *[lambda: kept.rankings] * 3)
-    run = msgspec.structs.replace(run, rankings=iter(()), file=None, share_read=None)  # which hold a stored run
+    run = msgspec.structs.replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
     needs = plan.needs - {Need.VERDICTS}  # which take most of the time, and no list needs
     lists = (lambda: kept.rankings) if kept.whole else partial(_rankings, partial(again, needs=needs))
     details, texts = (partial(_rankings, partial(again, needs=needs | more)) for more in (READ, {Need.TEXTS}))
@@ -79,21 +134,22 @@ def scored(
 def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
     """A run's rankings once more: quickly where every line is a query, and carefully from where that does not go."""
     run, count = opened(), 0
-    if run and run.file and run.file.by_line:
-        with suppress(ValueError, RankgateError), run.file.parts(1) as [part]:
-            for ranking in part.rankings():
-                count += 1
-                yield ranking
-            return
+    if run and run.quick and run.quick.by_line:
+        with suppress(ValueError, RankgateError), run.quick.opened() as reading:
+            if reading:
+                for ranking in reading[0]:
+                    count += 1
+                    yield ranking
+                return
     yield from islice(run.rankings, count, None) if run else ()
 
 
 def scored_if_any(
-    gold: Gold, plan: Plan, opened: Callable[..., Run | None], *, workers: int | None = None, watch: Watch = unwatched
+    gold: Gold, plan: Plan, opened: Callable[..., Run | None], *, watch: Watch = unwatched
 ) -> ScoredRun | None:
     """The same for a run that may not be there; `opened` opens it, or gives None."""
     run = opened()
-    return scored(gold, run, plan, opened, workers=workers, watch=watch) if run else None
+    return scored(gold, run, plan, opened, watch=watch) if run else None
 
 
 def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None) -> Scores | None:
@@ -111,7 +167,6 @@ def scored_pair(
     openers: Sequence[Callable[[], Run]],
     plan: Plan,
     *,
-    workers: int | None = None,
     watch: Watch = unwatched,
 ) -> tuple[list[ScoredRun], dict[Metric, Compared]]:
     """Two runs, the one before first, each scored, and each metric compared query by query; raises what these do.
@@ -124,7 +179,7 @@ def scored_pair(
     plan = msgspec.structs.replace(plan, depth=depth, keep_matched=bool({Need.BASELINE} & plan.needs or plan.also))
     found = list[ScoredRun]()
     for again, opened in zip(openers, runs, strict=True):
-        found.append(scored(gold, opened, plan, again, workers=workers, watch=watch))
+        found.append(scored(gold, opened, plan, again, watch=watch))
         scores = found[-1].scores
         require_gold_queries(scores, opened.name, gold)
         if opened.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more

@@ -46,7 +46,7 @@ def valid_on(ranking: Ranking, day: str, known: Mapping[str, str | None] | None 
 
 
 class Tally:
-    """The scores of a run, or of a part of one, as they come in: one column a metric, one row a gold query.
+    """The scores of a run as they come in: one column a metric, one row a gold query.
 
     A query that came twice is noted in `again`, since the values then are those of whichever list came last.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import msgspec
@@ -13,7 +14,6 @@ from rankgate.model.answers import JudgeMark
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import Lineage
 from rankgate.model.values import Ranking
-from rankgate.readers.ranges import RunFile, StoredRun
 
 MAX_PROBLEMS = 20
 TABLE = "per_query"  # the format of an input that has values per query in place of rankings
@@ -29,13 +29,25 @@ class Values(msgspec.Struct, frozen=True):
 Choose = Callable[[Sequence[str], str], Sequence[str]]  # of a table's columns and its name, the columns to read
 
 
+class Quick(msgspec.Struct, frozen=True):
+    """How a run is read quickly, as often as one likes. Any exception means that it must be read carefully.
+
+    Attributes:
+        opened: gives the rankings, and how much of them has been read, from 0 to 1; None where another file has taken
+            the place of the run. On leaving, a RankgateError where the file has changed its size.
+        by_line: whether every line is a whole query.
+    """
+
+    opened: Callable[[], AbstractContextManager[tuple[Iterator[Ranking], Callable[[], float]] | None]]
+    by_line: bool
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """An opened run: its rankings, to be read once, and what it says about its origin.
 
     `depth` is the rank at which the lists were cut when they were stored as a baseline, `cut` how many were longer;
     None and 0 when they are whole. `gold` is the gold set of that time, where it is known, and `lineage` says which
-    accepted run it is. `judge` is who judged its answers. `file` is there
-    where parts of it can be read quickly, and by several processes; `share_read`
+    accepted run it is. `judge` is who judged its answers. `quick` is there where it can be read quickly; `share_read`
     says how much of its `rankings` have been read, from 0 to 1, where that is known. `scored` are the queries of the
     file whose scores were joined to it. Where `values` are there, they are all that is known: there are no rankings.
     """
@@ -49,7 +61,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     gold: GoldMark | None = None
     lineage: Lineage | None = None
     judge: JudgeMark | None = None
-    file: RunFile | StoredRun | None = None
+    quick: Quick | None = None
     share_read: Callable[[], float] | None = None
     scored: frozenset[str] = frozenset()
     values: Callable[[Choose], Values] | None = None

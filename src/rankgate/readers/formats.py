@@ -6,24 +6,24 @@ Adding a format takes its module, which recognises, reads and describes it, and 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from rankgate.errors import bad_input, did_you_mean, shown
 from rankgate.model.values import Gold, Need, Ranking
-from rankgate.readers.base import ProblemLog, Run
+from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.ranges import RunFile
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row
-from rankgate.readers.source import Source, is_spread, open_source, shown_path
+from rankgate.readers.source import FileMark, Source, is_spread, open_source, reopened, share_of, shown_path
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -71,6 +71,7 @@ _NO_GOLD = (
 _MAX_NAMES = 20
 _NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape are read with `map:` under inputs.run"
 _BATCH = 1_000
+_BUFFER = 1 << 18
 
 
 def gold_format(name: str) -> GoldFormat:
@@ -151,7 +152,10 @@ def read_run(
         if map is None:
             name = _named(format, RUN_FORMATS, "run") or _recognised(source, gold=False)
             row = run_format(name)
-            read, quick, provenance = row.read, row.quick, dict(row.provenance(source))
+            read, provenance = row.read, dict(row.provenance(source))
+            if source.file and row.quick:
+                quickly = partial(_quickly, source.file, source.head, needs, row.quick)
+                quick = Quick(quickly, row.by_line)
         else:
             name = _named(format, MAPPED_FORMATS, "mapped run") or _container(source)
             read = partial(_at(MAPPED_FORMATS[name][1]), map)
@@ -166,9 +170,25 @@ def read_run(
         format=name,
         rankings=rankings(),
         provenance=provenance,
-        file=RunFile(source.file, source.head, needs, quick) if source.file and quick else None,
+        quick=quick,
         share_read=source.share_read,
     )
+
+
+@contextmanager
+def _quickly(
+    file: FileMark,
+    head: bytes,
+    needs: frozenset[Need],
+    read: Callable[[BinaryIO, bytes, frozenset[Need], int], Iterator[Ranking]],
+) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]] | None]:
+    """See `Quick.opened`."""
+    with reopened(file) as raw:
+        if raw is None:
+            yield None
+            return
+        stream = io.BufferedReader(raw, _BUFFER)  # which closes the file once nobody holds it
+        yield read(stream, head, needs, file.size), partial(share_of, raw, file.size)
 
 
 def fingerprint_of(gold: Gold) -> str:

@@ -7,13 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, whole_number
-from rankgate.readers.ranges import Quick
 from rankgate.readers.source import Source
 
 # The keys of the contract's lines: the list of results, and what else only a run's line has; and a sample's.
@@ -168,13 +167,16 @@ class RunFormat(_Format, frozen=True, kw_only=True):
         read: the rankings, with what metrics need beyond ids; what is wrong goes into the log.
         order: what orders the results, for the table of docs/formats.md.
         provenance: what the beginning says of the system behind the run.
-        quick: how to read parts of a file; see `ranges.Quick`.
+        quick: reads the rankings from a file's bytes, its beginning, what is needed beyond ids, and its size, as long
+            as nothing is wrong with it. Any exception means that the file must be read carefully.
+        by_line: whether every line is a whole query.
     """
 
     read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
     order: str
     provenance: Callable[[Source], Mapping[str, Any]] = lambda _: {}
-    quick: Quick | None = None
+    quick: Callable[[BinaryIO, bytes, frozenset[Need], int], Iterator[Ranking]] | None = None
+    by_line: bool = False
 
 
 def _is_whole(column: bytes) -> bool:

@@ -22,7 +22,6 @@ from rankgate.model.differences import KNOWN_KEYS, text_of
 from rankgate.model.values import Details, Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json, without_nan
-from rankgate.readers.ranges import LARGE, Quick
 from rankgate.readers.recognition import LINE_KEYS, LISTS, RAGAS_QUESTION, SAMPLE_KEYS, Beginning, Likeness, RunFormat
 from rankgate.readers.run_shapes import (
     ANSWER_KEYS,
@@ -43,6 +42,7 @@ PER_QUERY_KEYS = frozenset(
     | {"entities", "scores", "input", "expected_output", "rewrites", Need.VERDICTS.value, *ANSWER_KEYS}
 )
 
+LARGE = 100_000_000  # bytes
 _LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
 _FEW = 3  # values by which a run may be a mixture; of a query's own key a file has many
 _ONE_IN = 32  # lines of a large file are looked through for keys that stand twice: all would take a sixth more time
@@ -78,7 +78,7 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
 def read_jsonl_quickly(
     stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int, *, stored: bool = False
 ) -> Iterator[Ranking]:
-    """The same of a part of a file, as long as nothing is wrong, else a ValueError; see `ranges.Quick`."""
+    """The same, as long as nothing is wrong, else a ValueError; see `RunFormat`."""
     lines = _Lines(head, needs, sampled=size >= LARGE, stored=stored)
     for line in stream:
         ranking = lines.settled(line)
@@ -264,7 +264,8 @@ JSONL = RunFormat(
     order="`rank`, or else the list",
     looks_like="that looks like a run",
     provenance=provenance,
-    quick=Quick(read_jsonl_quickly),
+    quick=read_jsonl_quickly,
+    by_line=True,
 )
 JSON = RunFormat(
     recognise=lambda start: Likeness.MAYBE if start.json else Likeness.NO,

@@ -82,4 +82,4 @@ def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
             log.add(Problem(f"{none}: {ids}", shown_path(path)))
         log.raise_if_any()
 
-    return replace(run, rankings=rankings(), file=None, scored=frozenset(scores))
+    return replace(run, rankings=rankings(), quick=None, scored=frozenset(scores))

@@ -160,7 +160,7 @@ def open_source(path: str) -> Iterator[Source]:
             stream = io.BufferedReader(_Joined(begun, content), _HEAD)
             file = None if start.startswith(GZIP) else mark
             try:
-                yield Source(name, stream, begun, file, None if mark is None else partial(_share, raw, mark.size))
+                yield Source(name, stream, begun, file, None if mark is None else partial(share_of, raw, mark.size))
             except RankgateError:
                 _refuse_changed(raw, mark)  # half a line at the end of what was written so far is not the user's fault
                 raise
@@ -175,6 +175,25 @@ def open_source(path: str) -> Iterator[Source]:
         raise bad_input(f"damaged gzip data: {error}", file=name) from error
 
 
+@contextmanager
+def reopened(mark: FileMark) -> Iterator[io.FileIO | None]:
+    """The file once more, at its start; None where another has taken its place, or it has changed its size.
+
+    On leaving, a RankgateError where it has changed its size since.
+    """
+    try:
+        raw = io.FileIO(mark.path)
+    except OSError:
+        yield None
+        return
+    with raw:
+        now = os.fstat(raw.fileno())
+        same = (now.st_dev, now.st_ino, now.st_size) == (mark.device, mark.inode, mark.size)
+        raw.seek(mark.start)
+        yield raw if same else None
+        _refuse_changed(raw, mark if same else None)
+
+
 def _mark(raw: io.FileIO, name: str, path: str, skipped: bytes) -> FileMark | None:
     now = os.fstat(raw.fileno())
     if not stat.S_ISREG(now.st_mode) or path == STDIN:
@@ -187,7 +206,7 @@ def _refuse_changed(raw: io.FileIO, mark: FileMark | None) -> None:
         mark.refuse_changed(os.fstat(raw.fileno()).st_size)
 
 
-def _share(raw: io.FileIO, size: int) -> float:
+def share_of(raw: io.FileIO | io.BytesIO, size: int) -> float:
     """How much of a file has been read; all of it once it is closed."""
     try:
         return min(1.0, raw.tell() / size)

@@ -19,7 +19,6 @@ from rankgate.errors import Problem, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, finite_number, once
 from rankgate.readers.delimited import columns_of
-from rankgate.readers.ranges import Quick
 from rankgate.readers.recognition import Beginning, Likeness, RunFormat
 from rankgate.readers.source import Source
 
@@ -50,7 +49,7 @@ def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[R
 
 
 def _read_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
-    """The same of a part of a file whose queries have their rows together, one by one; see `ranges.Quick`.
+    """The same of a file whose queries have their rows together, one by one; see `RunFormat`.
 
     Where they are scattered, a query comes more than once; a RankgateError where something is wrong with a row.
     """
@@ -66,11 +65,6 @@ def _read_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: i
             scores += numbers
     if docs:
         yield _ranked(query_id, docs, scores)
-
-
-def query_of(line: bytes) -> bytes | None:
-    """The query of a row; None of a blank one."""
-    return next(iter(line.split(maxsplit=1)), None)
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
@@ -152,5 +146,5 @@ RUN = RunFormat(
     order="the score",
     looks_like="that looks like a TREC run",
     provenance=_provenance,
-    quick=Quick(_read_quickly, query_of),
+    quick=_read_quickly,
 )

@@ -51,7 +51,7 @@ def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Ru
         raise bad_input(f"{_FLAG} reads a file, not standard input; name it with --run")
     _measured(path, MAX_UNPACKED, jsonl=True)
     run = read_run(path, "jsonl", needs=needs)
-    return msgspec.structs.replace(run, rankings=_bounded(run), provenance={}, file=None)
+    return msgspec.structs.replace(run, rankings=_bounded(run), provenance={}, quick=None)
 
 
 def refuse_large_gold(path: str) -> None:
