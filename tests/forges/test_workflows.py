@@ -1,4 +1,4 @@
-"""The workflows that `rankgate init` writes, as values: triggers, rights, conditions, and what reaches a shell."""
+"""The workflows that `rankgate init` writes and the hardened ones, as values: triggers, rights, conditions, shells."""
 
 import inspect
 import os
@@ -20,12 +20,13 @@ from rankgate.forges.client import Client
 from rankgate.forges.workflows import job as pins
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.installing import Service, Setup
-from rankgate.forges.workflows.job import ENVIRONMENT, Job, action_of, is_word, value
+from rankgate.forges.workflows.job import Job, action_of, is_word, value
 from rankgate.forges.workflows.report import report_text
 from rankgate.readers.yaml_text import quoted
 
-OURS = Path(__file__).parents[2] / ".github" / "workflows"
+ROOT = Path(__file__).parents[2]
+OURS = ROOT / ".github" / "workflows"
+HARDENED = ROOT / "docs" / "hardened"
 HASH = "0123456789abcdef0123456789abcdef01234567"
 NASTY = 'a"; rm -rf $HOME #.jsonl'
 
@@ -46,6 +47,10 @@ def gate(**changes: Any) -> Any:
 
 def report(**changes: Any) -> Any:
     return yaml.safe_load(report_text(replace(JOB, **changes)))
+
+
+def hardened(name: str) -> Any:
+    return yaml.safe_load((HARDENED / name).read_text(encoding="utf-8"))
 
 
 def triggers(made: Any) -> Any:
@@ -76,16 +81,16 @@ def test_the_gate_runs_on_every_pull_request_without_path_filters() -> None:
     }
 
 
-def test_with_an_app_a_label_records_nothing_again() -> None:
+def test_hardened_a_label_records_nothing_again() -> None:
     """The second workflow judges what is recorded already."""
-    assert triggers(gate(app=7))["pull_request"] == {"types": ["opened", "synchronize", "reopened", "edited"]}
-    assert {**triggers(gate(app=7)), "pull_request": None} == {**triggers(gate()), "pull_request": None}
-    assert triggers(report(app=7)) == triggers(report())
+    made = triggers(hardened("rankgate.yml"))
+    assert made["pull_request"] == {"types": ["opened", "synchronize", "reopened", "edited"]}
+    assert {**made, "pull_request": None} == {**triggers(gate()), "pull_request": None}
+    assert triggers(hardened("rankgate-report.yml")) == triggers(report())
 
 
-@pytest.mark.parametrize("app", [pytest.param(None, id="without an App"), pytest.param(7, id="with an App")])
-def test_the_names_that_rulesets_and_the_second_workflow_refer_to(app: int | None) -> None:
-    made = gate(app=app)
+@pytest.mark.parametrize("made", [gate(), hardened("rankgate.yml")], ids=["written", "hardened"])
+def test_the_names_that_rulesets_and_the_second_workflow_refer_to(made: Any) -> None:
     assert made["name"] == "rankgate"
     assert made["jobs"]["gate"]["name"] == "retrieval gate"
     assert triggers(report())["workflow_run"] == {"workflows": [made["name"]], "types": ["completed"]}
@@ -105,14 +110,18 @@ POSTING = {
 
 
 @pytest.mark.parametrize(
-    ("app", "first"),
+    ("made", "reporting", "first"),
     [
-        pytest.param(None, POSTING, id="without an App"),
-        pytest.param(7, {"gate": {"contents": "read"}}, id="with an App"),
+        pytest.param(gate(), report(), POSTING, id="written"),
+        pytest.param(
+            hardened("rankgate.yml"),
+            hardened("rankgate-report.yml"),
+            {"gate": {"contents": "read"}},
+            id="hardened",
+        ),
     ],
 )
-def test_every_job_has_the_rights_that_it_needs_and_no_more(app: int | None, first: dict[str, Any]) -> None:
-    made, reporting = gate(app=app), report(app=app)
+def test_every_job_has_the_rights_that_it_needs_and_no_more(made: Any, reporting: Any, first: dict[str, Any]) -> None:
     assert made["permissions"] == reporting["permissions"] == {}
     assert {name: job["permissions"] for name, job in (made["jobs"] | reporting["jobs"]).items()} == {
         **first,
@@ -263,12 +272,12 @@ ACCEPT = "rankgate: accept rankings"
         pytest.param(of_pull("reopened", user="dependabot[bot]"), True, True, id="reopened, of Dependabot"),
     ],
 )
-@pytest.mark.parametrize("app", [None, 7], ids=["without an App", "with an App"])
+@pytest.mark.parametrize("app", [False, True], ids=["written", "hardened"])
 def test_the_reporting_job_starts_where_something_was_recorded_or_an_acceptance_may_have_changed(
     context: dict[str, Any],
     alone: bool,  # noqa: FBT001 -- a table's column
     with_app: bool,  # noqa: FBT001 -- a table's column
-    app: int | None,
+    app: bool,  # noqa: FBT001 -- a table's column
 ) -> None:
     def look_up(name: str) -> Value:
         found: Any = {"github": {"event_name": "pull_request_target", **context}}
@@ -276,7 +285,8 @@ def test_the_reporting_job_starts_where_something_was_recorded_or_an_acceptance_
             found = found.get(key) if isinstance(found, dict) else None
         return cast("Value", found)
 
-    starts = condition(report(app=app)["jobs"]["report"]["if"], look_up, {"success": lambda: True})
+    made = hardened("rankgate-report.yml") if app else report()
+    starts = condition(made["jobs"]["report"]["if"], look_up, {"success": lambda: True})
     assert starts is (with_app if app else alone)
 
 
@@ -307,12 +317,12 @@ def test_without_a_retriever_the_committed_run_is_judged_and_nothing_is_installe
     assert "run" not in step(gate(run_shaped=True), "gate", "Judge")["with"], "the criteria say how it is read"
 
 
-@pytest.mark.parametrize("app", [None, 7], ids=["without an App", "with an App"])
-def test_whoever_judges_makes_the_page_and_nobody_else(app: int | None) -> None:
-    """The queue has no comment that could lead to one, and an Enterprise server has no address of an artifact."""
+@pytest.mark.parametrize("app", [False, True], ids=["written", "hardened"])
+def test_whoever_judges_makes_the_page_and_nobody_else(app: bool) -> None:  # noqa: FBT001 -- a table's column
+    """The queue has no comment that could lead to one."""
     ours = {
         (name, each["name"]): each.get("with", {}).get("html")
-        for made in (gate(app=app), report(app=app))
+        for made in ([hardened("rankgate.yml"), hardened("rankgate-report.yml")] if app else [gate(), report()])
         for name, job in made["jobs"].items()
         for each in job["steps"]
         if "rankgate/rankgate@" in each.get("uses", "")
@@ -322,98 +332,18 @@ def test_whoever_judges_makes_the_page_and_nobody_else(app: int | None) -> None:
         *([] if app else [("gate", "Judge")]),
     }
     assert set(ours.values()) <= {None, "true"}
-    for text in (
-        gate_text(replace(JOB, app=app, enterprise=True)),
-        report_text(replace(JOB, app=app, enterprise=True)),
-    ):
-        assert "html" not in text
 
 
-SETUP = Setup(
-    commands=["python -m pip install 'rankgate==1.2.3' ."],
-    found="services/search/pyproject.toml",
-    python="3.13",
-    keys=["OPENAI_API_KEY", "REGION"],
-    services=[Service("qdrant", "qdrant/qdrant:v1.9.1", 6333, "A=b c.d=e=f")],
-    left=["The first.", "The second."],
-)
-
-
-def test_a_retriever_records_after_what_the_project_needs() -> None:
-    made = gate(retriever="app:search", setup=SETUP)
-    recording = step(made, "gate", "Record")
+def test_a_retriever_records_after_what_the_project_adds() -> None:
+    recording = step(gate(retriever="app:search"), "gate", "Record")
     assert recording["env"] == {"RETRIEVER": "app:search", "GOLD": "gold.yaml", "RUN": "run.jsonl"}
     assert recording["run"].splitlines() == [
         'rm -f -- "$RUN" # if recording fails, nothing older is judged in its place',
-        "python -m pip install 'rankgate==1.2.3' .",
+        "# ADD HERE what installs your project, such as: python -m pip install -r requirements.txt",
+        "python -m pip install 'rankgate==1.2.3'",
         'rankgate record --retriever="$RETRIEVER" --gold="$GOLD" --output="$RUN"',
     ]
-    python = {"python-version": "3.13", "cache": "pip", "cache-dependency-path": "services/search/pyproject.toml"}
-    assert step(made, "gate", "setup-python")["with"] == python
-    assert step(made, "queue", "setup-python")["with"] == {"python-version": "3.12"}
-
-
-def test_a_folder_and_a_path_for_modules_reach_the_shell_as_variables() -> None:
-    made = gate(command="node x.js", setup=replace(SETUP, folder=NASTY, path=f"{NASTY}/src", found=NASTY))
-    recording = step(made, "gate", "Record")
-    assert recording["env"] == {
-        "COMMAND": "node x.js",
-        "FOLDER": NASTY,
-        "MODULES": f"{NASTY}/src",
-        "GOLD": "gold.yaml",
-        "RUN": "run.jsonl",
-    }
-    assert recording["run"].splitlines()[1:] == [
-        'cd -- "$FOLDER"',
-        *SETUP.commands,
-        "cd - > /dev/null",
-        'PYTHONPATH="$PWD/$MODULES" rankgate record --command="$COMMAND" --gold="$GOLD" --output="$RUN"',
-    ]
-    assert step(made, "gate", "setup-python")["with"] == {"python-version": "3.13"}
-
-
-def without_marks(text: str, *lines: str) -> str:
-    """The text after somebody has taken the # away before each line that has one of these."""
-    taken = (
-        re.sub("^( *)# ", r"\1", line) if any(each in line for each in lines) else line for line in text.splitlines()
-    )
-    return "\n".join(taken)
-
-
-@pytest.mark.parametrize("app", [None, 7], ids=["without an App", "with an App"])
-def test_places_for_keys_and_an_index_do_nothing_until_somebody_takes_the_marks_away(app: int | None) -> None:
-    text = gate_text(replace(JOB, retriever="a:b", setup=SETUP, app=app))
-    plain = gate_text(replace(JOB, retriever="a:b", setup=replace(SETUP, keys=[], services=[]), app=app))
-    assert yaml.safe_load(text) == yaml.safe_load(plain), "all of it is commented out"
-    named = ("OPENAI", "REGION", "services:", "qdrant", "ports", "env:", "A:", "c.d:")
-    made = yaml.safe_load(without_marks(text, *named))
-    keys = {"OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}", "REGION": "${{ vars.REGION }}"}
-    environment = step(made, "gate", "Record")["env"]
-    assert {name: environment.get(name) for name in keys} == keys
-    assert [name for name, job in made["jobs"].items() if "secrets." in str(job)] == ["gate"]
-    assert [each.get("name") for each in made["jobs"]["gate"]["steps"] if "OPENAI" in str(each)] == ["Record a run"]
-    assert made["jobs"]["gate"]["services"] == {
-        "qdrant": {"image": "qdrant/qdrant:v1.9.1", "ports": ["6333:6333"], "env": {"A": "b", "c.d": "e=f"}}
-    }
-    index = (
-        "actions/cache",
-        "download-artifact",
-        "with:",
-        "path: index",
-        "key: index",
-        "name: index",
-        "run-id",
-        "github-token",
-    )
-    used_there = [each.get("uses") for each in yaml.safe_load(without_marks(text, *index))["jobs"]["gate"]["steps"]]
-    assert used(pins.CACHE) in used_there
-    assert used(pins.DOWNLOAD) in used_there
-    assert "pull_request_target" not in text, "there a fork's code would get the secrets"
-
-
-def test_what_the_project_leaves_to_do_comes_first() -> None:
-    text = to_do_on_github(replace(JOB, retriever="a:b", setup=SETUP), forks=True)
-    assert "):\n  1. The first.\n  2. The second.\n  3. Pin the action" in text
+    assert recording["run"].splitlines()[1] in step(hardened("rankgate.yml"), "gate", "Record")["run"]
 
 
 @pytest.mark.parametrize(
@@ -452,10 +382,10 @@ def test_the_step_that_has_a_token_runs_nothing_of_the_pull_request_and_may_find
     assert made["jobs"]["gate"]["permissions"]["actions"] == "read"
 
 
-def test_with_an_app_or_without_a_retriever_nothing_recorded_is_fetched() -> None:
-    for made in (gate(), gate(app=7, retriever="a:b")):
+def test_hardened_or_without_a_retriever_nothing_recorded_is_fetched() -> None:
+    for made in (gate(), hardened("rankgate.yml")):
         assert not any("id" in each for each in made["jobs"]["gate"]["steps"])
-    assert "if" not in step(gate(app=7, retriever="a:b"), "gate", "Record")
+    assert "if" not in step(hardened("rankgate.yml"), "gate", "Record")
 
 
 def test_a_gold_set_in_a_format_of_its_own_is_read_in_it() -> None:
@@ -473,19 +403,19 @@ def test_criteria_in_a_place_of_their_own_are_named_to_the_action_in_both_workfl
 
 def test_the_apps_key_is_in_the_judging_job_alone_in_an_environment_of_its_own() -> None:
     """What a pull request can rewrite never gets it; and without the token no check of another source is posted."""
-    text = gate_text(replace(JOB, app=12345, retriever="a:b", enterprise=True))
-    assert not re.search("secrets[.]|steps.app|create-github-app-token|write", text)
-    made = report(app=12345)
+    text = (HARDENED / "rankgate.yml").read_text(encoding="utf-8")
+    assert not re.search("secrets[.]|steps.app|create-github-app-token|: write", text)
+    made = hardened("rankgate-report.yml")
     assert list(made["jobs"]) == ["report"]
-    assert made["jobs"]["report"]["environment"] == ENVIRONMENT
+    assert made["jobs"]["report"]["environment"] == "rankgate"
     assert "environment" not in report()["jobs"]["report"]
     token, ours = made["jobs"]["report"]["steps"][-2:]
     assert token == {
         "name": "Token of the team's App",
         "id": "app",
-        "uses": used(pins.APP_TOKEN),
+        "uses": token["uses"],
         "with": {
-            "app-id": "12345",
+            "app-id": "123456",
             "private-key": "${{ secrets.RANKGATE_APP_KEY }}",
             "permission-actions": "read",
             "permission-checks": "write",
@@ -500,36 +430,19 @@ def test_the_apps_key_is_in_the_judging_job_alone_in_an_environment_of_its_own()
     }
 
 
-@pytest.mark.parametrize(
-    ("enterprise", "pin"),
-    [
-        pytest.param(False, pins.UPLOAD, id="GitHub"),
-        pytest.param(True, pins.UPLOAD_ENTERPRISE, id="Enterprise Server"),
-    ],
-)
-def test_with_an_app_the_gate_records_and_uploads_and_judges_only_what_has_no_base(enterprise: bool, pin: str) -> None:  # noqa: FBT001 -- a table's column
-    made = gate(app=7, run=NASTY, retriever="a:b", criteria="gates.yaml", enterprise=enterprise)
+def test_the_hardened_gate_records_and_uploads_and_judges_only_what_has_no_base() -> None:
+    made = hardened("rankgate.yml")
     names = [each.get("name") for each in made["jobs"]["gate"]["steps"]][2:]
     assert names == ["Record a run", "Put the run where it is uploaded from", "Upload the run", "Summarize"]
-    assert step(made, "gate", "Put the run")["env"] == {"RUN": NASTY, "GOLD": JOB.gold}
-    assert "rm -rf" not in step(made, "gate", "Put the run")["run"]
-    assert step(made, "gate", "Upload") == {
-        "name": "Upload the run",
-        "uses": used(pin),
-        "with": {"name": "rankgate", "path": "${{ runner.temp }}/recorded/"},
-    }
-    assert step(made, "gate", "Summarize") == {
-        "name": "Summarize",
-        "if": "${{ !github.event.pull_request && !github.event.merge_group }}",
-        "uses": JOB.action,
-        "with": {"criteria": "gates.yaml", "run": NASTY, "upload": "false"},
-    }
+    assert step(made, "gate", "Put the run")["env"] == {"RUN": "run.jsonl", "GOLD": JOB.gold}
+    assert step(made, "gate", "Upload")["with"] == {"name": "rankgate", "path": "${{ runner.temp }}/recorded/"}
+    summary = step(made, "gate", "Summarize")
+    assert summary["if"] == "${{ !github.event.pull_request && !github.event.merge_group }}"
+    assert summary["with"] == {"run": "run.jsonl", "upload": "false"}
 
 
-def test_without_an_app_no_secret_is_read() -> None:
+def test_what_is_written_reads_no_secret() -> None:
     assert "secrets." not in gate_text(JOB) + report_text(JOB)
-    assert "`--app ID`" in report_text(JOB)
-    assert "`--app ID`" not in report_text(replace(JOB, app=1))
 
 
 @pytest.mark.parametrize(
@@ -624,20 +537,20 @@ def test_what_is_no_action_is_refused(reference: str) -> None:
 
 def test_what_is_left_to_do_on_github() -> None:
     assert (
-        to_do_on_github(JOB, forks=True)
+        to_do_on_github(replace(JOB, retriever="a:b"))
         == """\
 on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
-  1. Pin the action by the hash of its commit, since a tag can be moved; with bash, in the repository's root:
+  1. Write what installs your project into rankgate.yml, where it says ADD HERE.
+  2. Pin the action by the hash of its commit, since a tag can be moved; with bash, in the repository's root:
        hash=$(git ls-remote https://github.com/rankgate/rankgate refs/tags/v1.2.3 'refs/tags/v1.2.3^{}' |
          tail -n 1 | cut -f 1) && sed -i.tag \\
          "s|rankgate/rankgate@v1.2.3$|rankgate/rankgate@${hash:?no such tag} # v1.2.3|" \\
          .github/workflows/rankgate*.yml && rm .github/workflows/rankgate*.yml.tag
-  2. In a ruleset of the default branch, require the check `rankgate/verdict` and not the job `retrieval gate`: of a
-     fork's pull request that proves nothing, and where an App posts the check it only records.
-  3. Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. Let a GitHub
-     App of your own post it (permissions: actions and contents read, checks and pull requests write), write both files
-     again with --app ID --force, and pin the required check to that App.
-  4. A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
+  3. In a ruleset of the default branch, require the check `rankgate/verdict` and not the job `retrieval gate`: of a
+     fork's pull request that proves nothing.
+  4. Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. What helps
+     is a GitHub App of your own that posts it, with the hardened workflows of that page.
+  5. A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
        gh label create 'rankgate: accept rankings' --description 'the rankings of this commit are believed'
 """
     )
@@ -665,7 +578,7 @@ def test_the_command_that_pins_does(tmp_path: Path, tag: list[str], files: list[
         (workflows / file).write_text((gate_text if file == "rankgate.yml" else report_text)(JOB), encoding="utf-8")
     before = {file.name: file.read_text(encoding="utf-8") for file in workflows.iterdir()}
 
-    command = to_do_on_github(JOB, forks=True).partition("  1. ")[2].partition("  2. ")[0].partition("\n")[2]
+    command = to_do_on_github(JOB).partition("  1. ")[2].partition("  2. ")[0].partition("\n")[2]
     local = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{tmp_path.as_uri()}/.insteadOf"}
     around = {**os.environ, **local, "GIT_CONFIG_VALUE_0": "https://github.com/"}
     ended = subprocess.run(
@@ -686,41 +599,21 @@ def test_the_command_that_pins_does(tmp_path: Path, tag: list[str], files: list[
 
 
 def test_what_is_done_already_is_not_asked_for_again() -> None:
-    pinned_with_app = replace(JOB, action=action_of(f"rankgate/rankgate@{HASH}", "1.2.3"), app=12345)
-    text = to_do_on_github(pinned_with_app, forks=True)
+    text = to_do_on_github(replace(JOB, action=action_of(f"rankgate/rankgate@{HASH}", "1.2.3")))
     assert "git ls-remote" not in text
-    assert "forgeable" not in text
-    assert "its integration_id is 12345.\n" in text
+    assert "ADD HERE" not in text, "nothing is recorded"
     assert re.findall(r"^  (\d)\. ", text, re.MULTILINE) == ["1", "2", "3"]
 
 
-def test_the_apps_key_goes_into_an_environment_and_the_one_of_the_repository_is_deleted() -> None:
-    """With that left in place, the environment would protect nothing."""
-    commands = re.findall(r"^ +(gh secret .*)$", to_do_on_github(replace(JOB, app=12345), forks=True), re.MULTILINE)
-    assert [command.partition(" #")[0] for command in commands] == [
-        f"gh secret set RANKGATE_APP_KEY --env {ENVIRONMENT} < private-key.pem",
-        "gh secret delete RANKGATE_APP_KEY",
-    ]
-
-
-def test_without_the_second_workflow_it_says_how_to_get_it() -> None:
-    text = to_do_on_github(JOB, forks=False)
-    assert "  3. Do you take pull requests of forks? The same command with --github --force" in text
-    assert "gh label" not in text
-
-
-NOT_OURS = {"APP_TOKEN", "CACHE", "UPLOAD_ENTERPRISE", "DOWNLOAD_ENTERPRISE"}
 PINS = {name: pin for name, pin in vars(pins).items() if name.isupper() and "@" in pin}
 
 
 @pytest.mark.parametrize("pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items()])
 def test_actions_are_pinned_by_a_whole_hash_with_the_version_beside_it(pin: str) -> None:
-    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+(-node20)?", pin)
+    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)
 
 
-@pytest.mark.parametrize(
-    "pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items() if name not in NOT_OURS]
-)
+@pytest.mark.parametrize("pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items()])
 def test_written_workflows_pin_what_our_own_workflows_pin(pin: str) -> None:
     name = re.escape(pin.partition("@")[0])
     texts = [file.read_text(encoding="utf-8") for file in OURS.glob("*.yml")]
@@ -729,39 +622,18 @@ def test_written_workflows_pin_what_our_own_workflows_pin(pin: str) -> None:
     assert {use for text in texts for use in re.findall(rf"uses: ({name}@\S+ # \S+)", text)} == {pin}
 
 
-def test_on_enterprise_server_artifacts_are_kept_by_the_older_protocol_and_nowhere_else() -> None:
-    """The report's place is where the action leaves it; the newer actions fail there, and GitHub refuses the older."""
-    made = gate(enterprise=True)
-    keep = step(made, "gate", "Keep the report")
-    assert (keep["uses"], keep["if"], keep["continue-on-error"]) == (used(pins.UPLOAD_ENTERPRISE), "always()", True)
-    assert keep["with"] == {
-        "name": "rankgate",
-        "path": "${{ runner.temp }}/rankgate/gate-default/upload/",
-        "if-no-files-found": "ignore",
-    }
-    assert step(made, "queue", "Fetch")["uses"] == used(pins.DOWNLOAD_ENTERPRISE)
-    for each in (made, report(enterprise=True)):
-        ours = [found for job in each["jobs"].values() for found in job["steps"] if JOB.action in found.get("uses", "")]
-        assert [found["with"]["upload"] for found in ours] == ["false"] * len(ours) != []
-    older = [used(pins.UPLOAD_ENTERPRISE), used(pins.DOWNLOAD_ENTERPRISE)]
-    usual = gate_text(JOB) + report_text(JOB) + (OURS.parents[1] / "action.yml").read_text(encoding="utf-8")
-    assert not [name for name in [*older, "-artifact@v3", "# v3."] if name in usual]
-
-
-def test_the_cache_is_the_one_that_the_action_uses() -> None:
-    name, _, rest = pins.CACHE.partition("@")
-    found = re.findall(rf"uses: {name}/\w+@(.+)", (OURS.parents[1] / "action.yml").read_text(encoding="utf-8"))
-    assert set(found) == {rest}
-
-
-def used(pin: str) -> str:
-    return pin.partition(" ")[0]
-
-
 def test_only_pinned_actions_and_our_own_are_written() -> None:
-    gates = [gate_text(replace(JOB, app=1, retriever="a:b", enterprise=enterprise)) for enterprise in (True, False)]
-    for text in (*gates, report_text(replace(JOB, app=1))):
+    for text in (gate_text(replace(JOB, retriever="a:b")), report_text(JOB)):
         assert set(re.findall(r"uses: (.+)", text)) <= {*PINS.values(), JOB.action}
+
+
+def test_the_hardened_workflows_pin_what_the_written_ones_and_the_action_pin() -> None:
+    action = (ROOT / "action.yml").read_text(encoding="utf-8")
+    known = {*PINS.values(), *re.findall(r"uses: (actions/upload-artifact@.+)", action)}
+    used = {use for file in HARDENED.iterdir() for use in re.findall(r"uses: (.+)", file.read_text(encoding="utf-8"))}
+    others = {use for use in used if not use.startswith("rankgate/rankgate@")} - known
+    assert len(others) == 1
+    assert re.fullmatch(r"actions/create-github-app-token@[0-9a-f]{40} # v\d+\.\d+\.\d+", others.pop())
 
 
 def test_the_label_is_the_one_that_the_reporting_job_knows() -> None:
@@ -771,21 +643,17 @@ def test_the_label_is_the_one_that_the_reporting_job_knows() -> None:
     assert LABEL == ACCEPT_LABEL
 
 
-@pytest.mark.parametrize("app", [None, 7], ids=["without an App", "with an App"])
-def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_a_judge(app: int | None) -> None:
+def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_a_judge() -> None:
     key = "${{ secrets.RANKGATE_JUDGE_KEY }}"
-    assert key not in gate_text(replace(JOB, app=app)) + report_text(replace(JOB, app=app))
-    text = gate_text(replace(JOB, app=app, judged=True, retriever="a:b"))
-    reporting = step(report(app=app, judged=True), "report", "Judge and publish")["with"]
-    assert (reporting["judge"], reporting["judge-key"]) == ("true", key)
-    if app:
-        assert "secrets" not in text, "what a pull request can rewrite never gets it"
-        assert report(app=app, judged=True)["jobs"]["report"]["environment"] == ENVIRONMENT
-    else:
-        given = step(gate(judged=True), "gate", "Judge")["with"]
-        assert (given["judge"], given["judge-key"]) == ("true", key)
-        assert "with" in step(gate(judged=True), "queue", "Publish the verdict")
-        assert text.count("secrets.") == 1
+    assert key not in gate_text(JOB) + report_text(JOB)
+    text = gate_text(replace(JOB, judged=True, retriever="a:b"))
+    for inputs in (
+        step(report(judged=True), "report", "Judge and publish")["with"],
+        step(gate(judged=True), "gate", "Judge")["with"],
+    ):
+        assert (inputs["judge"], inputs["judge-key"]) == ("true", key)
+    assert "with" in step(gate(judged=True), "queue", "Publish the verdict")
+    assert text.count("secrets.") == 1
 
 
 def test_a_job_that_asks_the_judge_outlives_that() -> None:
@@ -798,9 +666,5 @@ def test_a_job_that_asks_the_judge_outlives_that() -> None:
 
 
 def test_where_a_key_is_to_be_stored_is_said() -> None:
-    for app, place in (
-        (None, "gh secret set RANKGATE_JUDGE_KEY\n"),
-        (7, "gh secret set RANKGATE_JUDGE_KEY --env rankgate\n"),
-    ):
-        assert place in to_do_on_github(replace(JOB, app=app, judged=True), forks=True)
-        assert "JUDGE" not in to_do_on_github(replace(JOB, app=app), forks=True)
+    assert "gh secret set RANKGATE_JUDGE_KEY\n" in to_do_on_github(replace(JOB, judged=True))
+    assert "JUDGE" not in to_do_on_github(JOB)

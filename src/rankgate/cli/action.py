@@ -49,7 +49,7 @@ from rankgate.renderers.github import annotation
 
 NO_BASE, INTERRUPTED, _PULLS = "none", 130, "pulls.json"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
-_KEY = "whoever can push can use your App's token; write the workflows again: rankgate init --github --force --app ID"
+_KEY = "whoever can push can use your App's token; use the hardened workflows: docs/workflows.md#with-an-app"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
 _READ_ONLY_PUSH = "the token of this job can only read, as after a push of Dependabot; its exit code is the verdict"
 

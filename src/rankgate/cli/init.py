@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
 from pathlib import Path
 
@@ -18,12 +17,10 @@ from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.criteria.starter import FIRST_GATES, FirstJudge, Start, criteria_text, first_gates
 from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import bad_input, redacted
-from rankgate.files.git import run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.gate import PATH as GATE
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.installing import Files, Setup, setup_of, to_read
 from rankgate.forges.workflows.job import Job, action_of, is_word
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
@@ -41,9 +38,6 @@ CRITERIA = "ship-criteria.yaml"
 ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
 _FIRST = "`rankgate gold draft DOCS -o draft.yaml` drafts a first one from your documents"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
-_HOST = re.compile(r"(?:(?:https?|ssh|git)://(?:[^/]*@)?|(?:[^/:]*@)?(?=[^/:]{2,}:))([\w.-]+)", re.IGNORECASE)
-_GITHUB = re.compile(r"(.+\.)?(github|ghe)\.com|github\.com-.*|[^.]+")
-_MAX_FILES, _MAX_BYTES, _MAX_TOTAL = 3_000, 5_000_000, 50_000_000  # of what is read of the repository
 _REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
 
@@ -52,31 +46,26 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "init",
         "Write ship criteria for a gold set, with metrics that can move on it and floors derived from a run where\n"
-        "there is one, and a GitHub workflow that records a run with your retriever (or takes the run file) and\n"
-        "judges it. With --github a second one, which judges the pull requests of forks. Without --gold the\n"
-        "criteria stay as they are and say what is needed.",
+        "there is one. With --github two workflows as well: one records a run with your retriever (or takes the run\n"
+        "file) and judges it, the other judges the pull requests of forks. Without --gold the criteria stay as they\n"
+        "are and say what is needed.",
         "rankgate init --gold gold.yaml --run run.jsonl",
-        "rankgate init --gold gold.yaml --run run.jsonl --retriever my_app.search:retrieve",
+        "rankgate init --gold gold.yaml --run run.jsonl --github --retriever my_app.search:retrieve",
         "rankgate init --gold gold.yaml --run run.jsonl --judge         # answers are judged, too, by a model",
         "rankgate init --github --retriever my_app.search:retrieve      # criteria are there already",
     )
     add_gold(options)
     add_run(options)
     options.add_argument("--retriever", metavar="MODULE:FUNCTION", help="your retrieve function, for the workflow")
-    command = "in its place the command to run for each question, as for `rankgate record --command`"
-    options.add_argument("--command", metavar="WORDS", help=command)
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
     options.add_argument("--judge", metavar="MODEL", nargs="?", const=MODEL, help=judge)
     endpoint = f"the OpenAI-compatible API that has the model (default: {ENDPOINT})"
     options.add_argument("--judge-endpoint", metavar="URL", help=endpoint)
     to = f"where the criteria go (default: {CRITERIA}); without --gold, where they are"
     options.add_argument("--to", metavar="FILE", help=to)
-    github = "write both workflows, also the one for forks"
-    options.add_argument("--github", action="store_true", help=github)
+    options.add_argument("--github", action="store_true", help="write the two workflows")
     action = "the action as the workflows use it, best by the hash of a commit (default: this version's tag)"
     options.add_argument("--action", metavar="OWNER/NAME@REF", help=action)
-    app = "the id of your own GitHub App: it posts the check, from the second workflow alone (goes with --github)"
-    options.add_argument("--app", metavar="ID", type=int, help=app)
     options.add_argument("--force", action="store_true", help="overwrite files that exist")
     return options
 
@@ -85,25 +74,26 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files and print the next steps."""
     gold, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
     refuse_two_stdins(gold, run_file)
-    workflows = _workflows(arguments)
+    if arguments.action is not None and not arguments.github:
+        raise bad_input("--action says how workflows use the action; add --github")
     if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
         named = "name the gold set with --gold FILE (not standard input)"
         raise bad_input(f"init writes paths into the criteria; {named}; {_FIRST}")
     judge = _judge_block(arguments)
-    job = _job(arguments) if workflows else None
-    for path in (*([arguments.to or CRITERIA] if gold else []), *workflows):
+    job = _job(arguments) if arguments.github else None
+    for path in (*([arguments.to or CRITERIA] if gold else []), *(_TEXTS if job else [])):
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
     if gold:
         _write_criteria(gold, run_file, arguments.to or CRITERIA, judge)
     if job:
-        for path in workflows:
-            write_atomic(path, _TEXTS[path](job))
+        for path, text in _TEXTS.items():
+            write_atomic(path, text(job))
             print(f"wrote {path}")
     if gold:
-        print(_next_steps(arguments, job), end="")
+        print(_next_steps(arguments), end="")
     if job:
-        print(to_do_on_github(job, forks=arguments.github), end="")
+        print(to_do_on_github(job), end="")
     return 0
 
 
@@ -171,45 +161,23 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
     print("".join(f"look at: {fact}\n" for fact in draft_facts(gold)), end="")
 
 
-def _next_steps(arguments: argparse.Namespace, job: Job | None) -> str:
+def _next_steps(arguments: argparse.Namespace) -> str:
     written_to = arguments.to or CRITERIA
     names = map(redacted, (arguments.gold, arguments.run or "run.jsonl", written_to))
     gold, run_file, to = map(shlex.quote, names)
     criteria = "" if written_to in DEFAULT_PATHS else f" --criteria {to}"
+    retriever = shlex.quote(redacted(arguments.retriever or "MODULE:FUNCTION"))
     steps: list[str] = []
     if not arguments.run:
-        by = "command" if arguments.command else "retriever"
-        what = shlex.quote(redacted(arguments.command or arguments.retriever or "MODULE:FUNCTION"))
-        place = f"PYTHONPATH={shlex.quote(job.setup.path)} " if job and job.setup.path else ""
-        steps.append(f"{place}rankgate record --{by} {what} --gold {gold} -o {run_file}")
+        steps.append(f"rankgate record --retriever {retriever} --gold {gold} -o {run_file}")
     if arguments.judge:
         steps += [f"rankgate judge --dry-run{criteria}   # what it costs: no key, no request"]
         steps += [f"rankgate judge{criteria}   # with the endpoint's key in {KEY_VARIABLE}, if it wants one"]
     steps += [f"rankgate validate{criteria}", f"rankgate check{criteria}", f"rankgate baseline accept{criteria}"]
-    if job is None:
+    if not arguments.github:
         place = "" if written_to == CRITERIA else f" --to {to}"
-        steps.append(f"rankgate init --github{place} --retriever MODULE:FUNCTION   # adds the workflows")
+        steps.append(f"rankgate init --github{place} --retriever {retriever}   # adds the workflows")
     return "next:\n" + "".join(f"  $ {step}\n" for step in steps)
-
-
-def _workflows(arguments: argparse.Namespace) -> list[str]:
-    """The files to write: both with `--github`, the first where there is a run or a retriever, else none.
-
-    Flags that say how workflows are written mean nothing without them.
-    """
-    if arguments.retriever and arguments.command:
-        raise bad_input("--retriever and --command are two ways to record; give one of them")
-    if arguments.app is not None and not arguments.github:
-        raise bad_input("--app goes with --github")
-    if arguments.app is not None and arguments.app < 1:
-        raise bad_input(f"--app {arguments.app} is not the id of a GitHub App")
-    if arguments.github:
-        return [GATE, REPORT]
-    if arguments.retriever or arguments.command or arguments.run:
-        return [GATE]
-    if arguments.action is not None:
-        raise bad_input("--action says how workflows use the action; add --github")
-    return []
 
 
 def _job(arguments: argparse.Namespace) -> Job:
@@ -217,61 +185,27 @@ def _job(arguments: argparse.Namespace) -> Job:
     if arguments.gold is None:
         criteria = arguments.to or find_criteria()
         gold, run_file, judged = _inputs_of(criteria)
-        run, shaped = (
-            run_file.path,
-            not (arguments.retriever or arguments.command) and bool(run_file.format or run_file.map),
-        )
+        run, shaped = run_file.path, not arguments.retriever and bool(run_file.format or run_file.map)
     else:
         criteria = arguments.to or CRITERIA
         gold = InputFile(arguments.gold, arguments.gold_format)
         run, shaped = arguments.run or "run.jsonl", False
         judged = arguments.judge is not None
-    if not (arguments.retriever or arguments.command or arguments.run or Path(run).is_file()):
+    if not (arguments.retriever or arguments.run or Path(run).is_file()):
         advice = f"--retriever MODULE:FUNCTION records one in it, or commit {run!r}"
         raise bad_input(f"the workflow has no run to judge: {advice}")
-    remote = run_git(".", "remote", "get-url", "origin", asker="init").stdout.decode("latin-1")
     return Job(
         retriever=arguments.retriever,
-        command=arguments.command,
         gold=_inside(gold.path),
         gold_format=gold.format,
         run=_inside(run),
         criteria=_named(_inside(criteria)),
-        setup=_setup(arguments, criteria),
         branches=_default_branches(),
         version=__version__,
         action=action_of(arguments.action, __version__),
-        app=arguments.app,
         run_shaped=shaped,
-        enterprise=_is_enterprise(remote),
         judged=judged,
     )
-
-
-def _setup(arguments: argparse.Namespace, criteria: str) -> Setup:
-    """How the repository around the current directory installs itself; nothing where nothing is recorded."""
-    if not (arguments.retriever or arguments.command):
-        return Setup()
-    listed = run_git(".", "ls-files", "-z", "--cached", "--others", "--exclude-standard", asker="init")
-    names = listed.stdout.decode("utf-8", "surrogateescape").split("\0")
-    names = [path.name for path in Path().iterdir()] if listed.returncode else names[:-1]
-    texts: dict[str, str] = {}
-    left = _MAX_TOTAL
-    for name in to_read(names)[:_MAX_FILES]:
-        path = Path(name)
-        if path.is_file() and not path.is_symlink() and (size := path.stat().st_size) <= min(_MAX_BYTES, left):
-            texts[name] = path.read_text(encoding="utf-8", errors="replace")
-            left -= size
-    module = (arguments.retriever or "").partition(":")[0]
-    near = Path(criteria).parent.as_posix()
-    return setup_of(Files(names, texts), __version__, module, _words(arguments.command), "" if near == "." else near)
-
-
-def _words(command: str | None) -> list[str]:
-    try:
-        return shlex.split(command or "")
-    except ValueError as error:
-        raise bad_input(f"is not a command as a shell reads it: {error}", key="--command") from error
 
 
 def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, bool]:
@@ -295,12 +229,6 @@ def _inside(path: str) -> str:
     if inner.startswith("../"):
         raise bad_input("lies outside this directory; run init at the repository's root", file=path)
     return inner
-
-
-def _is_enterprise(remote: str) -> bool:
-    """Whether a remote's host is neither GitHub's own nor a name for it in somebody's settings of ssh."""
-    host = _HOST.match(remote)
-    return host is not None and not _GITHUB.fullmatch(host[1].lower())
 
 
 def _default_branches() -> list[str]:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rankgate.errors import bad_input
-from rankgate.forges.workflows.installing import PYTHON, Setup
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
 
@@ -19,53 +18,33 @@ HOME = "rankgate/rankgate"
 CHECK = "rankgate/verdict"
 ARTIFACT = "rankgate"
 LABEL = ACCEPT_RANKINGS
-APP_KEY, JUDGE_KEY = "RANKGATE_APP_KEY", "RANKGATE_JUDGE_KEY"
-ENVIRONMENT = "rankgate"  # holds the key, and admits jobs of the default branch alone
+JUDGE_KEY = "RANKGATE_JUDGE_KEY"
 
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
 SETUP_PYTHON = "actions/setup-python@a309ff8b426b58ec0e2a45f0f869d46889d02405 # v6.2.0"
-UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0"
-CACHE = "actions/cache@55cc8345863c7cc4c66a329aec7e433d2d1c52a9 # v6.1.0"
 DOWNLOAD = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1"
-
-# GitHub Enterprise Server keeps artifacts by an older protocol; GitHub itself refuses jobs that name these.
-UPLOAD_ENTERPRISE = "actions/upload-artifact@c6a3b2bd78b3985e4b2f15397fec357f0fd808de # v3.2.2-node20"
-DOWNLOAD_ENTERPRISE = "actions/download-artifact@ad191675b41f6a5b46da9a048cb6893812da158b # v3.1.0-node20"
-
-# This repository has no App of its own, so nothing here uses this one.
-APP_TOKEN = "actions/create-github-app-token@bcd2ba49218906704ab6c1aa796996da409d3eb1 # v3.2.0"  # noqa: S105 -- a name
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What the workflows need to know; paths are relative to the repository's root.
 
-    A run is recorded by the `retriever` or by the `command` after `setup`; else the committed one is judged.
-    `gold_format` is None where the content tells it, `criteria` where the action finds them by itself. `action` is as
-    `action_of` returns it. With `app`, the id of a GitHub App, the second workflow alone judges. Pushes to `branches`
-    are judged for the summary. With `run_shaped` the criteria say how a committed run is read, so that
-    its path alone does not. `enterprise` says that the server is GitHub Enterprise Server, and `judged` that the
-    criteria have answers judged, for which the job that decides gets the judge's key.
+    A run is recorded by the `retriever`; without one the committed run is judged. `gold_format` is None where the
+    content tells it, `criteria` where the action finds them by itself. `action` is as `action_of` returns it. Pushes to
+    `branches` are judged for the summary. With `run_shaped` the criteria say how a committed run is read, so that its
+    path alone does not. `judged` says that the criteria have answers judged, for which the job that decides gets the
+    judge's key.
     """
 
     retriever: str | None
-    command: str | None = None
     gold: str
     gold_format: str | None = None
     run: str
     criteria: str | None
-    setup: Setup = Setup()
     branches: Sequence[str]
     version: str
     action: str
-    app: int | None = None
     run_shaped: bool = False
-    enterprise: bool = False
     judged: bool = False
-
-    @property
-    def records(self) -> bool:
-        """Whether there is something to record a run with."""
-        return self.retriever is not None or self.command is not None
 
     @property
     def timeout(self) -> int:
@@ -96,49 +75,24 @@ def checkout(with_lines: Sequence[str]) -> str:
     return _step(f"- uses: {CHECKOUT}", "  with:", *(f"    {line}" for line in lines))
 
 
-def setup_python(version: str = PYTHON, found: str = "") -> str:
-    """The step that brings the Python in which the action installs itself; pip's cache is as old as a file `found`."""
-    cache = [f"cache: pip\n          cache-dependency-path: {found}"] if is_word(found) else []
-    return _step(
-        f"- uses: {SETUP_PYTHON}", "  with:", *(f"    {line}" for line in (f'python-version: "{version}"', *cache))
-    )
-
-
-def app_token(job: Job, permissions: Mapping[str, str]) -> str:
-    """The step that fetches a token of the team's App with these permissions; without an App nothing."""
-    if job.app is None:
-        return ""
-    return _step(
-        "- name: Token of the team's App",
-        "  id: app",
-        f"  uses: {APP_TOKEN}",
-        "  with:",
-        f"    app-id: {value(str(job.app))}",
-        f"    private-key: ${{{{ secrets.{APP_KEY} }}}}",
-        *(f"    permission-{name}: {level}" for name, level in permissions.items()),
-    )
+def setup_python() -> str:
+    """The step that brings the Python in which the action installs itself."""
+    return _step(f"- uses: {SETUP_PYTHON}", "  with:", '    python-version: "3.12"')
 
 
 def publish(
     job: Job, title: str, inputs: Mapping[str, str], *, condition: str | None = None, judges: bool = False
 ) -> str:
-    """The step of our own action with these inputs, and with the App's token where there is an App.
+    """The step of our own action with these inputs.
 
     Where it `judges`, a model is asked about answers, if the criteria say so.
     Without a condition it does not run where a step before it failed.
     """
     given = [f"{name}: {value(text)}" for name, text in inputs.items()]
     if judges and job.judged:
-        why = "sent to the default branch's judge alone"
-        why = why if job.app else "zizmor: ignore[secrets-outside-env] a branch's pull request is judged too"
+        why = "zizmor: ignore[secrets-outside-env] a branch's pull request is judged too"
         given += ['judge: "true"', f"judge-key: ${{{{ secrets.{JUDGE_KEY} }}}} # {why}"]
-    given += ['html: "true" # the page that the comment leads to'] if judges and not job.enterprise else []
-    given += ['upload: "false" # by the step of its own'] if job.enterprise else []
-    if job.app is not None:
-        given += [
-            "token: ${{ steps.app.outputs.token }}",
-            "bot-login: ${{ steps.app.outputs.app-slug }}[bot] # whose comments are ours",
-        ]
+    given += ['html: "true" # the page that the comment leads to'] if judges else []
     return _step(
         f"- name: {title}",
         *([f"  if: ${{{{ {condition} }}}}"] if condition else []),

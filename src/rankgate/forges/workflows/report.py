@@ -1,20 +1,15 @@
-"""`.github/workflows/rankgate-report.yml`: judges what forks and Dependabot recorded; with an App, all runs."""
+"""`.github/workflows/rankgate-report.yml`: judges what forks and Dependabot recorded."""
 
 from __future__ import annotations
 
-from rankgate.forges.workflows.job import ENVIRONMENT, LABEL, Job, app_token, checkout, publish, setup_python
+from rankgate.forges.workflows.job import LABEL, Job, checkout, publish, setup_python
 
 PATH = ".github/workflows/rankgate-report.yml"
 
 _HEAD = """\
-# Written by `rankgate init --github`: judges the runs that pull requests recorded: of forks and of Dependabot, with a
-# GitHub App all. Their own job may have been rewritten by them, so that neither its exit code nor its name proves
-# anything. This one runs on the default branch and takes the recorded run as data.
-"""
-
-_NO_APP = """\
-# The check is posted with GITHUB_TOKEN, as any workflow here could. Write both workflows again with `--app ID`, the id
-# of a GitHub App of your own: then the App posts it, and the required check can be pinned to the App.
+# Written by `rankgate init --github`: judges the runs that pull requests of forks and of Dependabot recorded. Their own
+# job may have been rewritten by them, so that neither its exit code nor its name proves anything. This one runs on the
+# default branch and takes the recorded run as data.
 """
 
 _JOB = """\
@@ -37,12 +32,16 @@ jobs:
     name: retrieval verdict of a fork
     if: >-
       (github.event_name == 'workflow_run' &&
-        {events} &&
+        github.event.workflow_run.event == 'pull_request' &&
+        (github.event.workflow_run.head_repository.id != github.event.repository.id ||
+          github.event.workflow_run.actor.login == 'dependabot[bot]') &&
         github.event.workflow_run.conclusion != 'skipped') ||
       (github.event_name == 'pull_request_target' &&
         (github.event.changes.base.ref.from ||
           (github.event.action == 'closed' && !github.event.pull_request.merged) ||
-          {pulls}({labels} || github.event.action == 'reopened')))
+          (github.event.pull_request.head.repo.id != github.event.repository.id ||
+            github.event.pull_request.user.login == 'dependabot[bot]') &&
+          (github.event.label.name == '{label}' || github.event.action == 'reopened')))
     # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
     concurrency:
       group: >-
@@ -52,7 +51,7 @@ jobs:
       cancel-in-progress: false
     runs-on: ubuntu-latest
     timeout-minutes: {timeout}
-{environment}    permissions:
+    permissions:
       actions: read # to fetch the recorded run
       checks: write # for the check rankgate/verdict
       contents: read # to read criteria, gold and baseline at the base
@@ -60,37 +59,18 @@ jobs:
     steps:
 """
 
-_FORKS = {
-    "environment": "",
-    "events": """github.event.workflow_run.event == 'pull_request' &&
-        (github.event.workflow_run.head_repository.id != github.event.repository.id ||
-          github.event.workflow_run.actor.login == 'dependabot[bot]')""",
-    "labels": f"github.event.label.name == '{LABEL}'",
-    "pulls": """(github.event.pull_request.head.repo.id != github.event.repository.id ||
-            github.event.pull_request.user.login == 'dependabot[bot]') &&
-          """,
-}
-
-# A recording that failed or was cancelled is not skipped: it is not judged, and the check fails.
-_ALL = {
-    "environment": f"    environment: {ENVIRONMENT} # holds the App's key, and admits the default branch alone\n",
-    "events": "(github.event.workflow_run.event == 'pull_request' || github.event.workflow_run.event == 'merge_group')",
-    "labels": "github.event.label.name",
-    "pulls": "",
-}
-
 _DEFAULT_BRANCH = "ref: ${{ github.event.repository.default_branch }} # never the pull request"
-_PERMISSIONS = {"actions": "read", "checks": "write", "contents": "read", "pull-requests": "write"}
+
+_BUCKET = "      # ADD HERE what a baseline in a bucket needs: its keys, as `env:` of this step, and `extras: cloud`.\n"
 
 
 def report_text(job: Job) -> str:
     """The workflow's text. It fetches the default branch and never the pull request."""
     return (
         _HEAD
-        + ("" if job.app else _NO_APP)
-        + _JOB.format(**(_ALL if job.app else _FORKS), timeout=job.timeout)
+        + _JOB.format(label=LABEL, timeout=job.timeout)
         + checkout([_DEFAULT_BRANCH, "fetch-depth: 0 # the base of every pull request"])
         + setup_python()
-        + app_token(job, _PERMISSIONS)
+        + _BUCKET
         + publish(job, "Judge and publish", {} if job.criteria is None else {"criteria": job.criteria}, judges=True)
     )
