@@ -1,20 +1,16 @@
 """What a judge checked by people may decide: the tables of docs/statistics.md on judges, from a fixed seed.
 
-    python scripts/simulate_judges.py [--quick] [--seed N] [--data DIR]
+    python scripts/simulate_judges.py [--quick] [--seed N]
 
 Draws answers whose claims people know to be supported or not, lets judges of known errors read them, labels some, and
-counts how often rankgate's intervals miss the truth and its gates block. DIR holds two public sets with people's
-labels, refchecker.jsonl and rag25_human_umbrela.tsv; without them their tables are left out. Needs numpy (in the dev
-extra). Takes some minutes, with --quick some seconds for numbers too rough to quote.
+counts how often rankgate's intervals miss the truth and its gates block. Needs numpy (in the dev extra). Takes some
+minutes, with --quick some seconds for numbers too rough to quote.
 """
 
 import argparse
-import csv
-import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,11 +38,9 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Chance = np.random.Generator
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "judged"
 LIMIT = 0.03  # the regression_max
 ANSWERS = 1100  # of a run, where floors are concerned
 LABELS = 200  # of the run that was labelled, where drops are concerned
-RELEVANT = 2  # the grade from which a document counts as relevant
 MOST_CLAIMS = 12
 LIKE_REAL, MEAN = (
     (0.9, 0.3),
@@ -65,10 +59,6 @@ class Answers(NamedTuple):
         """The share of each answer's claims that the verdicts support."""
         shares: Floats = (verdicts & self.there).sum(axis=1) / self.there.sum(axis=1)
         return shares
-
-    def taken(self, rows: npt.NDArray[np.int64]) -> "Answers":
-        """These answers only."""
-        return Answers(self.there[rows], self.claims[rows], self.language[rows])
 
 
 class Judge(NamedTuple):
@@ -255,61 +245,7 @@ def drawn_floors(chance: Chance, runs: int) -> None:
     table(["judge (Se / Sp)", "60 labels", "120 labels"], rows)
 
 
-def real_floors(chance: Chance, runs: int, data: Path) -> None:
-    """The same over real answers and people's labels, with a real judge or laid on them."""
-    if not data.is_dir():
-        print(f"(no tables of people's own labels: {data} is not there)\n")
-        return
-    pairs = umbrela(data)
-    rows = [floors(runs, "TREC RAG 2025, UMBRELA", lambda: sampled(chance, *pairs), float(pairs[0].mean()))]
-    systems = refchecker(data)
-    for name, answers in (("all", joined([each for each, _ in systems.values()])), ("gpt4", systems["gpt4"][0])):
-        for judge in (PLAIN[0], PLAIN[3], PLAIN[5], *CROOKED[::2]):
-            taken = lambda answers=answers: answers.taken(chance.integers(0, len(answers.claims), ANSWERS))  # noqa: E731
-            truth = float(answers.values(answers.claims).mean())
-            rows.append(floors(runs, f"RefChecker, {name}, {judge.name}", pool_of(chance, judge, taken), truth))
-    print("**The same with people's own labels**\n")
-    table(["set", *HEAD], rows)
-
-
-def sampled(chance: Chance, people: Floats, judge: Floats) -> tuple[Floats, Floats]:
-    """As many answers as a run has, with replacement."""
-    rows = chance.integers(0, len(people), ANSWERS)
-    return people[rows], judge[rows]
-
-
-def umbrela(data: Path) -> tuple[Floats, Floats]:
-    """Relevant or not, by people and by the judge."""
-    with (data / "rag25_human_umbrela.tsv").open(encoding="utf-8", newline="") as lines:
-        grades = [(int(row["human"]), int(row["judge"])) for row in csv.DictReader(lines, delimiter="\t")]
-    people, judge = np.array(grades).T >= RELEVANT
-    return people.astype(float), judge.astype(float)
-
-
-def refchecker(data: Path) -> dict[str, tuple[Answers, list[str]]]:
-    """Each system's answers that have claims, by people, with the ids of their questions."""
-    systems: dict[str, list[tuple[str, list[bool]]]] = {}
-    for line in (data / "refchecker.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        claims = [claim["human"] == "Entailment" for claim in row["claims"]]
-        systems.setdefault(row["system"], []).extend([(row["query_id"], claims)] if claims else [])
-    most = max(len(claims) for rows in systems.values() for _, claims in rows)
-    sets = sorted({query.split("-")[0].split("_")[0] for rows in systems.values() for query, _ in rows})
-    found = {}
-    for name, rows in systems.items():
-        there = np.array([[i < len(claims) for i in range(most)] for _, claims in rows])
-        supported = np.array([[*claims, *[False] * (most - len(claims))] for _, claims in rows])
-        kind = np.array([sets.index(query.split("-")[0].split("_")[0]) for query, _ in rows])
-        found[name] = Answers(there, supported, kind), [query for query, _ in rows]
-    return found
-
-
-def joined(parts: Sequence[Answers]) -> Answers:
-    """One after the other."""
-    return Answers(*(np.concatenate([part[i] for part in parts]) for i in range(3)))
-
-
-def anchored_floors(chance: Chance, runs: int, data: Path) -> None:
+def anchored_floors(chance: Chance, runs: int) -> None:
     """Coverage for a run of which no answer is labelled, from 100 labels of an earlier one."""
     rows = []
     for judge in (*PLAIN[2:], *CROOKED):
@@ -321,31 +257,12 @@ def anchored_floors(chance: Chance, runs: int, data: Path) -> None:
     print("**Floors of a run without labels, from 100 labels of an earlier one: intervals that hold its value (%)**\n")
     sizes = ("5 pp better", "same", "5 pp worse", "20 pp worse", "20 pp worse, old labels not anchored")
     table(["judge (Se / Sp)", *sizes], rows)
-    if not data.is_dir():
-        return
-    systems, rows = refchecker(data), []
-    judges = (PLAIN[3], PLAIN[5], CROOKED[1])
-    for old, new in (("gpt4", "chatgpt"), ("gpt4", "falcon_40B_instruct"), ("alpaca_7B", "claude2")):
-        (first, asked), (second, other) = systems[old], systems[new]
-        places = np.array([(asked.index(query), other.index(query)) for query in asked if query in set(other)])
-        here, there = first.taken(places[:, 0]), second.taken(places[:, 1])
-        truth = float(there.values(there.claims).mean())
-        cells = [anchored_cells(runs, partial(real_runs, chance, judge, here, there), truth)[0] for judge in judges]
-        rows.append([f"{old} → {new}", *cells])
-    print("**The same between real systems (RefChecker), of which every answer differs**\n")
-    table(["", *(judge.name for judge in judges)], rows)
 
 
 def two_runs(chance: Chance, judge: Judge, size: int, share: float, drop: float, least: int = 1) -> Pair:
     """A run and one in which a share of the answers was written again."""
     old = drawn(chance, size, least)
     return judged(chance, judge, old, rewritten(chance, old, share, drop))
-
-
-def real_runs(chance: Chance, judge: Judge, here: Answers, there: Answers) -> Pair:
-    """Two systems' answers to the same questions, drawn with replacement."""
-    rows = chance.integers(0, len(here.claims), ANSWERS)
-    return judged(chance, judge, here.taken(rows), there.taken(rows))
 
 
 def anchored_cells(runs: int, pairs: Callable[[], Pair], truth: float) -> list[str]:
@@ -488,20 +405,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Coverage, false alarms and power of judges, by simulation.")
     parser.add_argument("--quick", action="store_true", help="seconds instead of minutes, and rough")
     parser.add_argument("--seed", type=int, default=20_261_123)
-    parser.add_argument("--data", type=Path, default=DATA, help="the public sets with people's labels")
     options = parser.parse_args()
     runs = 20 if options.quick else 1000
     print(f"{runs} samples a cell, half as many for floors of other runs and for drops, seed {options.seed}\n")
-    parts: tuple[Callable[[Chance], None], ...] = (
-        lambda chance: drawn_floors(chance, runs),
-        lambda chance: real_floors(chance, runs, options.data),
-        lambda chance: anchored_floors(chance, runs // 2, options.data),
-        lambda chance: drops(chance, runs // 2),
-        lambda chance: power(chance, runs // 2),
-        lambda chance: pleased(chance, runs // 2),
+    parts = (
+        (0, drawn_floors, runs),
+        (2, anchored_floors, runs // 2),
+        (3, drops, runs // 2),
+        (4, power, runs // 2),
+        (5, pleased, runs // 2),
     )
-    for place, part in enumerate(parts):  # each with a chance of its own, so that one can change without the others
-        part(np.random.default_rng([options.seed, place]))
+    for place, part, size in parts:  # each with a chance of its own, so that one can change without the others
+        part(np.random.default_rng([options.seed, place]), size)
 
 
 if __name__ == "__main__":
