@@ -26,7 +26,7 @@ BEYOND_PYTHON = {"browser", "node_modules", "s3_address"}
 # Where our dependencies do the work, so that their lowest versions may show: marked `versions`, in either lane.
 VERSIONS = (
     "tests/baselines/test_objects.py",
-    *(f"tests/cli/test_{name}" for name in ("check", "explain", "judge", "render", "schema", "score.", "validate")),
+    *(f"tests/cli/test_{name}" for name in ("check", "explain", "judge", "schema", "score.", "validate")),
     "tests/criteria/",
     "tests/explaining/",
     "tests/forges/test_client",

@@ -134,7 +134,7 @@ def test_credentials_are_left_out_and_the_shell_says_which_variable_to_set(addre
     command = changed["provenance"]["command"]
     command[command.index("--baseline") + 1] = address
     Path("report.json").write_text(json.dumps(changed), encoding="utf-8")
-    assert main(["render", "report.json", "-o", "comment.md"]) == 0
+    assert main(["check", "--from", "report.json", "-o", "comment.md"]) == 1
     line = printed()
     assert "secret" not in line
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

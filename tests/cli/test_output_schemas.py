@@ -29,7 +29,7 @@ STORE = ["--baseline", "memory", "--date", "2026-01-31"]
 CALLS = [
     ("report", ["check", *HARMFUL, "--format", "json"]),
     ("report", ["check", "--run", "runs/nowhere.jsonl", "--format", "json"]),
-    ("report", ["render", "out/harmful/report.json", "--format", "json"]),
+    ("report", ["check", "--from", "out/harmful/report.json", "--format", "json"]),
     ("explain", ["explain", "q-pt-006", *HARMFUL, "--format", "json"]),
     ("explain", ["explain", *HARMFUL, "--format", "json"]),
     ("score", ["score", *HARMFUL, "--format", "json"]),
@@ -90,7 +90,7 @@ def test_every_command_with_json_has_a_schema() -> None:
 
     parsers = [(name, import_module(module).parser()) for name, (module, _) in COMMANDS.items()]
     found = {each for name, parser in parsers for each in named(parser, (name,))}
-    assert found - {"check", "render"} | {"report"} == set(OUTPUTS)
+    assert found - {"check"} | {"report"} == set(OUTPUTS)
     assert {name for names in PRINTED.values() for name in names} == set(OUTPUTS) - {"report", "baseline-record"}
 
 
@@ -136,7 +136,7 @@ def test_a_report_without_a_gate_is_valid_and_one_with_an_unknown_key_is_refused
         part["later"] = 1
         assert not validator("report").is_valid(report)
         (demo / "later.json").write_text(json.dumps(report), encoding="utf-8")
-        assert main(["render", "later.json", "--format", "json"]) == 0
+        assert main(["check", "--from", "later.json", "--format", "json"]) == 1
         validator("report").validate(json.loads(capsys.readouterr().out))
         del part["later"]
     validator("report").validate(report)

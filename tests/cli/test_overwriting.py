@@ -86,6 +86,7 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["check", "-o", "run.verdicts.jsonl"], "-o", f"{CRITERIA.format('run')} with its verdicts"),
         (["check", "-o", "people.json"], "-o", "judge.calibration of ship-criteria.yaml"),
         (["check", "--corpus", "docs.html", "-o", "docs.html"], "-o", "--corpus"),
+        (["check", "--from", "report.json", "-o", "report.json"], "-o", "--from"),
         (["check", "--template", "template.md", "-o", "template.md"], "-o", "--template"),
         (["check", "--per-query", "now.json", "-o", "now.json"], "-o", "--per-query"),
         (["check", "--baseline-per-query", "old.json", "-o", "old.json"], "-o", "--baseline-per-query"),
@@ -174,9 +175,6 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ("gold negatives", "output"): [
         (["gold", "negatives", "gold.jsonl", "--from", "x.jsonl", "-o", "x.jsonl", "--force"], "-o", "--from"),
         (["gold", "negatives", "gold.jsonl", "--run", "run.jsonl", "-o", "run.jsonl", "--force"], "-o", "--run"),
-    ],
-    ("render", "output"): [
-        (["render", "report.json", "-o", "report.json"], "-o", "REPORT"),
     ],
     ("init", "to"): [
         (["init", "--gold", "gold.jsonl", "--to", "gold.jsonl", "--force"], "--to", "--gold"),

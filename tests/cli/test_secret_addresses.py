@@ -57,7 +57,7 @@ USUAL = {"--gold": "gold.jsonl", "--run": "run.jsonl"}
 WORDS: dict[str, Sequence[str]] = {
     "init": ["--to", "new.yaml"],
     "record": ["--retriever", "app:retrieve", "-o", "new.jsonl"],
-    "check": ["-o", "report.json", "-o", "r.html"],
+    "check": ["-o", "report.json", "-o", "r.html", "-o", "c.md"],
     "judge": ["--metric", "answered_rate", "--dry-run"],
     "explain": ["q1"],
     "compare": ["run.jsonl", "run.jsonl"],
@@ -75,7 +75,6 @@ WORDS: dict[str, Sequence[str]] = {
     "gold draft": ["run.jsonl"],
     "gold review": ["gold.jsonl", "-o", "new.jsonl", "--by", "a"],
     "gold merge": ["gold.jsonl", "labels.jsonl"],
-    "render": ["good.json"],
     "comment": ["good.json", "--repository", "o/n", "--pull", "1", "--max-wait", "0"],
     "demo": ["elsewhere"],
 }
@@ -188,6 +187,10 @@ def test_no_option_shows_one(command: str, project: Path) -> None:
     addresses = SOME if command == "demo" else ADDRESSES  # each names a folder, in which the whole demo is run
     cases = (with_value(command, action, address) for action in valued for address in addresses)
     assert [leak for case in cases for leak in leaks(project, case)] == []
+
+
+def test_no_report_that_is_worded_again_shows_one(project: Path) -> None:
+    assert [leak for address in ADDRESSES for leak in leaks(project, ["check", "--from", address])] == []
 
 
 def a_folder(file: Path) -> None:

@@ -21,7 +21,7 @@ from tests.forges.proxy import Proxy
 from tests.forges.scripted import InstantClock
 from tests.scenario_calls import report_of
 
-import rankgate.cli.comment
+import rankgate.cli.inputs
 import rankgate.forges.client
 from rankgate.cli import main
 from rankgate.forges.checks import CHECK
@@ -127,9 +127,9 @@ def test_not_judged_never_leaves_an_old_green_comment_standing(job: Job) -> None
 def test_a_file_that_is_too_large_is_said_to_be(job: Job) -> None:
     """And not to be half of a report."""
     size = Path(report("pass")).stat().st_size
-    job.monkeypatch.setattr(rankgate.cli.comment, "MAX_BYTES", size)
+    job.monkeypatch.setattr(rankgate.cli.inputs, "MAX_REPORT_BYTES", size)
     assert main(["comment", "pass.json"]) == 0
-    job.monkeypatch.setattr(rankgate.cli.comment, "MAX_BYTES", size - 1)
+    job.monkeypatch.setattr(rankgate.cli.inputs, "MAX_REPORT_BYTES", size - 1)
     assert main(["comment", "pass.json"]) == 2
     assert f"error: pass.json: has more than {size - 1:,} bytes, which no report has" in job.err()
     assert job.checks()[-1]["conclusion"] == "failure"

@@ -29,7 +29,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
     "dashboard": ("rankgate.cli.dashboard", "write a site of how retrieval went, from the history of runs"),
     "gold": ("rankgate.cli.gold", "pool results for labelling, merge the labels into the gold set"),
-    "render": ("rankgate.cli.render", "render a report.json again, also through your own template"),
     "comment": ("rankgate.cli.comment", "publish a report on GitHub: one comment, and the check rankgate/verdict"),
     "metrics": ("rankgate.cli.metrics", "list the metrics with formula, direction and needs"),
     "schema": ("rankgate.cli.schema", "print the JSON Schema of the ship criteria"),

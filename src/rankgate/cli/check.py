@@ -14,8 +14,13 @@ from msgspec.structs import replace
 from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
+<<<<<<< HEAD
 from rankgate.cli.inputs import file_of, inputs_of, refuse_two_stdins
 from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, make_parser
+=======
+from rankgate.cli.inputs import file_of, inputs_of, read_report, refuse_two_stdins
+from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
+>>>>>>> 6168d19a (A report is worded again by check --from, and render goes)
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import Inputs
@@ -29,6 +34,8 @@ from rankgate.readers.base import TABLE
 from rankgate.renderers.base import RENDERERS, format_for
 
 SHOWN_ITEMS = 10  # of each ranking, on a page
+_OF_A_REPORT = {"report", "output", "template", "format", "fail_on"}
+_OTHERWISE_CALLED = {"values": "--per-query", "baseline_values": "--baseline-per-query"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -45,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate check --per-query now.parquet --baseline-per-query accepted.parquet   # values from a cluster",
         "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
         "rankgate check --template our-comment.md.j2 -o comment.md",
+        "rankgate check --from report.json -o junit.xml   # what was judged, in another form; nothing is scored",
     )
     add_criteria(options)
     add_gold(options)
@@ -73,6 +81,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--untrusted-run", action="store_true", help=untrusted)
     verdicts = "what a judge said of the answers (default: RUN.verdicts.jsonl beside a run that is trusted)"
     options.add_argument("--verdicts", metavar="FILE", help=verdicts)
+    report = (
+        "word a report.json again instead of judging (- for stdin); only -o, --template, --format and --fail-on go "
+        "with it, and a page has no rankings"
+    )
+    options.add_argument("--from", metavar="REPORT", dest="report", help=report)
     output = (
         "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
         "rankings (pip install 'rankgate[html]'), .xml JUnit, .badge.json an endpoint for a "
@@ -94,6 +107,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
     formats = [(path, format_for(path)) for path in arguments.output]
+<<<<<<< HEAD
     details = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
     if arguments.corpus is not None and details is None:
         raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
@@ -103,6 +117,16 @@ def run(arguments: argparse.Namespace) -> int:
     named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
     refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
     report = judge(_inputs(arguments, details), watch=bar)
+=======
+    forms = [form for _, form in formats]
+    renderers = _renderers(arguments, forms)
+    judged_before = file_of(arguments, "report")
+    if judged_before is None:
+        report = _judged(arguments, page="html" in forms)
+    else:
+        _refuse_others(arguments)
+        report = read_report(judged_before.path)
+>>>>>>> 6168d19a (A report is worded again by check --from, and render goes)
     problems: list[Problem] = []
     for path, form in formats:
         try:
@@ -113,6 +137,26 @@ def run(arguments: argparse.Namespace) -> int:
     if problems:
         raise RankgateError(problems)
     return exit_code(report, arguments.fail_on)
+
+
+def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
+    if arguments.corpus is not None and not page:
+        raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
+    if arguments.corpus is not None and arguments.values:
+        raise bad_input("--corpus goes with --run, whose lists the page shows; --per-query has none")
+    named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
+    refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
+    details = SHOWN_ITEMS if page else None
+    return judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
+
+
+def _refuse_others(arguments: argparse.Namespace) -> None:
+    """An option that says what or how to judge has no meaning with `--from`."""
+    defaults = vars(parser().parse_args([]))
+    for name, value in vars(arguments).items():
+        if name not in _OF_A_REPORT and value != defaults[name]:
+            flag = _OTHERWISE_CALLED.get(name, f"--{name.replace('_', '-')}")
+            raise bad_input(f"{flag} says what to judge, and --from names what was judged; give one of the two")
 
 
 def _renderers(arguments: argparse.Namespace, forms: Sequence[str]) -> Mapping[str, Callable[[Report], str]]:

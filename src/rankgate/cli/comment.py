@@ -10,6 +10,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from rankgate.cli.inputs import read_report
 from rankgate.cli.options import add_date, date_of, make_parser
 from rankgate.cli.signals import interrupted_once
 from rankgate.criteria.inputs import Inputs
@@ -23,11 +24,7 @@ from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import add_summary
 from rankgate.gates.compose import not_judged
 from rankgate.model.report import Report
-from rankgate.model.report_text import decode_report
-from rankgate.readers.source import open_source
 from rankgate.renderers.escape import code
-
-MAX_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
 
 
 def parser() -> argparse.ArgumentParser:
@@ -106,11 +103,7 @@ def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
     """The report, and 0; or one that says why there is none, and 2, each problem on standard error."""
     try:
-        with open_source(path) as source:
-            data = source.stream.read(MAX_BYTES + 1)
-            if len(data) > MAX_BYTES:
-                raise bad_input(f"has more than {MAX_BYTES:,} bytes, which no report has", file=source.name)
-            return decode_report(data, source.name), 0
+        return read_report(path), 0
     except RankgateError as error:
         for problem in error.problems:
             print(f"error: {problem}", file=sys.stderr)

@@ -16,12 +16,17 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.metrics.plan import Plan
+from rankgate.model.report import Report
+from rankgate.model.report_text import decode_report
 from rankgate.model.values import Need
-from rankgate.readers.source import STDIN
+from rankgate.readers.source import STDIN, open_source
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
     from rankgate.criteria.judge_block import JudgeBlock
+
+
+MAX_REPORT_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
 
 
 def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
@@ -40,6 +45,19 @@ def inputs_of(arguments: argparse.Namespace) -> Inputs:
     refuse_two_stdins(criteria, gold, run, baseline)
     path, date = criteria.path if criteria else None, date_of(arguments)
     return Inputs(criteria=path, date=date, gold=gold, run=run, baseline=baseline)
+
+
+def read_report(path: str) -> Report:
+    """A report.json that `rankgate check` wrote, or anybody.
+
+    Raises:
+        RankgateError: it cannot be read, or is none.
+    """
+    with open_source(path) as source:
+        data = source.stream.read(MAX_REPORT_BYTES + 1)
+        if len(data) > MAX_REPORT_BYTES:
+            raise bad_input(f"has more than {MAX_REPORT_BYTES:,} bytes, which no report has", file=source.name)
+        return decode_report(data, source.name)
 
 
 def refuse_two_stdins(*files: InputFile | None) -> None:

@@ -16,7 +16,7 @@ OUTPUTS |= {"export": "--export"}
 _FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "verdicts", "template", "bm25", "retriever")
 _PLACES = {
     "place": "--baseline",
-    "report": "REPORT",
+    "report": "--from",
     "runs": "RUN",
     "mined": "--from",
     "labelled": "LABELLED",

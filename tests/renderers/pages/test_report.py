@@ -86,7 +86,7 @@ def test_a_page_from_report_json_alone_says_who_shows_the_rest(tmp_path: Path) -
     source = tmp_path / "report.json"
     source.write_bytes(report_of("fail"))
     written = tmp_path / "report.html"
-    assert main(["render", str(source), "-o", str(written)]) == 0
+    assert main(["check", "--from", str(source), "-o", str(written)]) == 1
     read = Read(written.read_text(encoding="utf-8"))
     assert "are shown by rankgate check -o report.html" in read.words
     assert "2 questions got worse, 0 got better; the 2 that moved most" in read.words
