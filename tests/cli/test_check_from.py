@@ -97,8 +97,8 @@ def test_it_never_scores(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError
 
     monkeypatch.setattr("rankgate.metrics.scoring.score", forbidden)
-    monkeypatch.setattr("rankgate.metrics.parallel.score_run", forbidden)
-    monkeypatch.setattr(sys.modules["rankgate.check"], "check", forbidden)
+    monkeypatch.setattr("rankgate.metrics.scored_run.score_run", forbidden)
+    monkeypatch.setattr(check, "check", forbidden)
     for name in ("gold.jsonl", "before.jsonl", "after.jsonl", "ship-criteria.yaml"):
         Path(name).unlink()
     assert main(["check", "--from", "report.json"]) == 1

@@ -14,13 +14,8 @@ from msgspec.structs import replace
 from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
-<<<<<<< HEAD
-from rankgate.cli.inputs import file_of, inputs_of, refuse_two_stdins
-from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, make_parser
-=======
 from rankgate.cli.inputs import file_of, inputs_of, read_report, refuse_two_stdins
-from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, add_workers, make_parser, processes
->>>>>>> 6168d19a (A report is worded again by check --from, and render goes)
+from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import Inputs
@@ -107,17 +102,6 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Check, write, print, and return 0, 1 or 2."""
     formats = [(path, format_for(path)) for path in arguments.output]
-<<<<<<< HEAD
-    details = SHOWN_ITEMS if any(form == "html" for _, form in formats) else None
-    if arguments.corpus is not None and details is None:
-        raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
-    if arguments.corpus is not None and arguments.values:
-        raise bad_input("--corpus goes with --run, whose lists the page shows; --per-query has none")
-    renderers = _renderers(arguments, [form for _, form in formats])
-    named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
-    refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
-    report = judge(_inputs(arguments, details), watch=bar)
-=======
     forms = [form for _, form in formats]
     renderers = _renderers(arguments, forms)
     judged_before = file_of(arguments, "report")
@@ -126,7 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _refuse_others(arguments)
         report = read_report(judged_before.path)
->>>>>>> 6168d19a (A report is worded again by check --from, and render goes)
     problems: list[Problem] = []
     for path, form in formats:
         try:
@@ -147,7 +130,7 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
     named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
     refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
     details = SHOWN_ITEMS if page else None
-    return judge(_inputs(arguments, details), workers=processes(arguments), watch=bar)
+    return judge(_inputs(arguments, details), watch=bar)
 
 
 def _refuse_others(arguments: argparse.Namespace) -> None:
