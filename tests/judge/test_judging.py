@@ -64,7 +64,6 @@ def test_an_answer_gets_all_its_verdicts(tmp_path: Path) -> None:
     assert found.relevance == (3, 0)
     assert found.address is Addressing.FULLY
     assert found.context == ("doc_1#p1", "doc_2#p4")
-    assert found.served == (("hash-judge-1", "fp_hash-judge-1"),)
 
 
 def test_six_calls_serve_all(tmp_path: Path) -> None:
@@ -324,14 +323,14 @@ def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: Unjudged
     assert (outcome.stopped, outcome.verdicts) == (None, {"hash-judge-1": 1})
 
 
-def test_a_judge_that_moved_is_seen_in_every_verdict(tmp_path: Path) -> None:
+def test_a_judge_that_moved_is_seen_in_every_record(tmp_path: Path) -> None:
     store, wants = Store(tmp_path / "s"), frozenset({Want.ADDRESS, Want.RELEVANCE})
     with judging() as server:
         run(server, [answer()], store, wants=frozenset({Want.ADDRESS}))
         server.served = "hash-judge-2"
         run(server, [answer()], store, wants=wants)
-    found = judged(answer(), some_judge(), wants, store)
-    assert found.served == (("hash-judge-1", "fp_hash-judge-1"), ("hash-judge-2", "fp_hash-judge-2"))
+    served = {(record.model, record.fingerprint) for record in store.records()}
+    assert served == {("hash-judge-1", "fp_hash-judge-1"), ("hash-judge-2", "fp_hash-judge-2")}
 
 
 def test_an_instruction_in_an_answer_stays_between_its_fences(tmp_path: Path) -> None:

@@ -143,7 +143,6 @@ def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, rep
         no_answer=answer.no_answer,
         claims=claims if wants & _OF_CLAIMS else None,
         gold_claims=gold,
-        served=tuple(sorted({(record.model, record.fingerprint) for record in look.records.values()}, key=str)),
         **found,
     )
     return Walk(verdicts, tuple(look.records.values()), tuple(look.calls), look.later_calls, look.later_tokens)

@@ -189,8 +189,8 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     the gold claims where there is no reference. `gold_in_answer` and `gold_in_context` are the gold claims, which are
     those of the gold or else those of its reference. Of these four each has one verdict a claim, in order; passages are
     numbers, from 1, of `context`, of the reference or the gold claims, of the answer (always 1), and of `context`.
-    `relevance` has a grade a passage of the context. `served` are the models that gave these verdicts. `key` is the
-    SHA-256 of question, answer and passages, where the run has an answer.
+    `relevance` has a grade a passage of the context. `key` is the SHA-256 of question, answer and passages, where the
+    run has an answer.
     """
 
     query_id: str
@@ -206,5 +206,4 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     gold_in_context: Supports | Unjudged | None = None
     relevance: tuple[int, ...] | Unjudged | None = None
     address: Addressing | Unjudged | None = None
-    served: tuple[tuple[str, str | None], ...] = ()
     key: str | None = None
