@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
 def test_the_sample_has_every_key(tmp_path: Path) -> None:
     (sample,) = read_gold(files(tmp_path)[0]).samples.values()
     unset = {name for name in sample.__struct_fields__ if not getattr(sample, name)}
-    assert unset == {"no_answer", "draft", "spans"}, "a sample has ids or spans"
+    assert unset == {"no_answer", "spans"}, "a sample has ids or spans"
 
 
 def test_the_line_states_all_that_is_needed(tmp_path: Path) -> None:

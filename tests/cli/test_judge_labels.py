@@ -131,15 +131,13 @@ def test_what_cannot_be_sampled(capsys: Capture) -> None:
 
 
 class Terminal:
-    """`judge label` or another command in a terminal of its own."""
+    """`judge label` in a terminal of its own."""
 
-    def __init__(
-        self, *words: str, width: int = 40, height: int = 100, command: tuple[str, ...] = ("judge", "label", "s.jsonl")
-    ) -> None:
+    def __init__(self, *words: str, width: int = 40, height: int = 100) -> None:
         self.ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         self.process = start(
-            [sys.executable, "-m", "rankgate", *command, *words],
+            [sys.executable, "-m", "rankgate", "judge", "label", "s.jsonl", *words],
             env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb", "PYTHONUTF8": "1"},
             stdin=theirs,
             stdout=theirs,

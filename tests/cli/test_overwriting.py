@@ -147,15 +147,6 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["judge", "label", "s.jsonl", "--by", "a", "--export", "s.jsonl"], "--export", "SAMPLE"),
         (["judge", "label", "s.jsonl", "--by", "a", "--import", "x.csv", "-o", "x.csv"], "-o", "--import"),
     ],
-    ("gold draft", "output"): [
-        (["gold", "draft", "gold.jsonl", "-o", "gold.jsonl", "--force"], "-o", "CORPUS"),
-        (["gold", "draft", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
-    ],
-    ("gold review", "output"): [(["gold", "review", "g.jsonl", "--by", "a", "-o", "g.jsonl"], "-o", "DRAFT")],
-    ("gold review", "export"): [
-        (["gold", "review", "g.jsonl", "--by", "a", "-o", "h.jsonl", "--export", "g.jsonl"], "--export", "DRAFT"),
-        (["gold", "review", "g.jsonl", "--by", "a", "-o", "x.csv", "--import", "x.csv"], "-o", "--import"),
-    ],
     ("gold pool", "output"): [
         (["gold", "pool", "run.jsonl", "-o", "gold.jsonl", "--force"], "-o", CRITERIA.format("gold")),
         (["gold", "pool", "run.jsonl", "-o", "run.jsonl", "--force"], "-o", "RUN"),

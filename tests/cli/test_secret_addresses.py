@@ -72,8 +72,6 @@ WORDS: dict[str, Sequence[str]] = {
     "baseline verify": ["--baseline", "kept"],
     "dashboard": ["site", "--baseline", "kept"],
     "gold pool": ["run.jsonl"],
-    "gold draft": ["run.jsonl"],
-    "gold review": ["gold.jsonl", "-o", "new.jsonl", "--by", "a"],
     "gold merge": ["gold.jsonl", "labels.jsonl"],
     "comment": ["good.json", "--repository", "o/n", "--pull", "1", "--max-wait", "0"],
     "demo": ["elsewhere"],

@@ -46,9 +46,6 @@ class HashJudge(LoopbackServer):
         self.truth, self.se, self.sp = truth, se, sp
         self.obedient = False  # does what INJECTED says, wherever in the content of a task it stands
         self.served: str | None = "hash-judge-1"
-        self.drafts: Callable[[str, list[str]], list[str]] = lambda task, passages: [
-            f"Is it {task} {share(*passages):.9f} ({n})?" for n in range(3)
-        ]
         self.forms = {"json_schema", "json_object", None}
         self.faults: list[Fault] = []
         self.always: Fault | None = None
@@ -91,7 +88,7 @@ class HashJudge(LoopbackServer):
         if task == "address":
             refused = content["answer"][0].startswith(REFUSAL) and not obeys
             return {"addresses": "no" if refused else "fully", "noncommittal": refused}
-        return {"questions": self.drafts(task, passages)} if task in {"draft", "unanswerable"} else {"ok": True}
+        return {"ok": True}
 
     def verdict(
         self, n: int, statement: str, passages: list[str], *, lying: bool, obeys: bool = False

@@ -26,7 +26,6 @@ from rankgate.errors import RankgateError
 from rankgate.judge.model import Addressed, Record, Split, Task
 from rankgate.judge.plan import judged
 from rankgate.judge.store import Store, line_of, read_verdicts, record_of, written
-from rankgate.judge.tasks import DRAFTING
 from rankgate.model.answers import Entailment, Support, Unjudged, UnjudgedKind, Want
 
 LINE = (
@@ -66,7 +65,6 @@ VERDICTS = st.one_of(
     st.tuples(st.just(Task.ENTAIL), st.lists(SUPPORT, max_size=3).map(tuple)),
     st.tuples(st.just(Task.RELEVANCE), st.lists(st.integers(0, 3), max_size=4).map(tuple)),
     st.tuples(st.just(Task.ADDRESS), st.builds(Addressed, st.sampled_from(["fully", "partly", "no"]), st.booleans())),
-    st.tuples(st.just(Task.DRAFT), st.lists(TEXT, max_size=3).map(tuple)),
 )
 
 
@@ -235,7 +233,7 @@ def test_kill_9_at_any_call_loses_at_most_that_one(kill_at: int, tmp_path: Path)
         assert len(server.requests) == EVERYTHING + 1
     records = Store(tmp_path / "s").records()
     assert len(records) == EVERYTHING
-    assert {record.task for record in records} == set(Task) - DRAFTING
+    assert {record.task for record in records} == set(Task)
 
 
 def test_the_key_is_in_no_file(tmp_path: Path) -> None:

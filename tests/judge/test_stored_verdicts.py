@@ -31,7 +31,6 @@ from rankgate.judge.model import Answer, Record, Split, Task
 from rankgate.judge.plan import BATCH, walk
 from rankgate.judge.runs import NEEDS, with_records
 from rankgate.judge.store import Store, by_slot, line_of, listed, read_verdicts, record_of, stored_verdicts, written
-from rankgate.judge.tasks import DRAFTING
 from rankgate.model.answers import Entailment, GoldClaim, Support, Unjudged, UnjudgedKind
 from rankgate.model.values import Details, Generated, Gold, Need, Ranking, Sample
 from rankgate.readers.formats import read_run
@@ -156,7 +155,7 @@ def test_each_answer_is_stored_with_its_verdicts_as_they_stand_in_the_file(serve
     assert by_slot(each for every in found.values() for each in every) == by_slot(records), (
         "each metric's, not only the gate's"
     )
-    assert {each.task for each in found["q1"]} == {*Task} - DRAFTING
+    assert {each.task for each in found["q1"]} == {*Task}
     lines = {line_of(each).rstrip() for each in records}
     assert all(each in stored_run() for each in lines), "byte for byte"
     assert [len(every) for every in found.values()] == [len(set(map(line_of, every))) for every in found.values()]

@@ -16,6 +16,7 @@ from rankgate.model.values import Sample, Span
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold
 from rankgate.readers.samples import to_sample
+from rankgate.readers.yaml_text import load_yaml
 
 FIRST = '{"mine" : {"é": [1.50, null]}, "id": 1, "expected_output": ["a"]}'
 SECOND = '{"id":"q2","expected_output":{"b":2},"input":"why?"}'
@@ -101,7 +102,6 @@ FIELDS = {
     "question": st.none() | WORDS,
     "tags": st.lists(WORDS, unique=True, max_size=2).map(tuple),
     "k": st.none() | st.integers(1, 9),
-    "draft": st.booleans(),
     "answers": st.lists(WORDS, max_size=2).map(tuple),
     "claims": st.lists(st.sampled_from("abc"), unique=True).map(
         lambda texts: tuple(GoldClaim(t, t < "b") for t in texts)
@@ -130,3 +130,21 @@ def test_a_sample_of_another_format_reads_back_the_same(sample: Sample, unanswer
 
 def test_the_samples_of_the_property_have_every_field() -> None:
     assert {*FIELDS, "negatives", "no_answer", "line"} == {*Sample.__struct_fields__}
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
+    ["1e5", "no", "-0", ".5", "~", "1_0"]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=9,
+)
+
+
+@given(
+    st.lists(st.dictionaries(st.text("aé: #no1\n", min_size=1, max_size=9), JSON, min_size=1, max_size=4), max_size=3)
+)
+def test_yaml_reads_back_as_it_was(samples: list[dict[str, Any]]) -> None:
+    text = GoldDocuments(samples=dict(enumerate(samples)), beside={"no": [1.5]}).as_text(".yaml")  # type: ignore[arg-type]
+    assert load_yaml(text, "gold.yaml").value == {"no": [1.5], "samples": samples}

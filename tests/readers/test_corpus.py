@@ -129,8 +129,8 @@ def test_the_documents_of_a_folder(tmp_path: Path) -> None:
         "x.pdf": b"x",
     }
     assert [*source_texts(folder_of(tmp_path, files))] == [
-        Document("a.md", "## Rye\n\n# Bread #\n", title="Bread"),
-        Document("b/p.HTML", READ, title="The page"),
+        Document("a.md", "## Rye\n\n# Bread #\n"),
+        Document("b/p.HTML", READ),
         Document("c.txt", "日本"),
         Document("j", "a\r\n", title="T"),
     ]

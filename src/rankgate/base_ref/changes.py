@@ -242,7 +242,7 @@ def values_move(before: Gold, after: Gold) -> bool:
 
 
 def _scored(sample: Sample) -> Sample:
-    return replace(sample, question=None, tags=(), cluster=None, line=None, draft=False, judge_gains={})
+    return replace(sample, question=None, tags=(), cluster=None, line=None, judge_gains={})
 
 
 def common(before: Gold, after: Gold) -> Gold | None:

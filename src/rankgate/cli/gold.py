@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from rankgate.cli import gold_draft
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, plan_of, refuse_two_stdins
@@ -21,7 +20,7 @@ from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.labelling.anchor import anchor
-from rankgate.labelling.gold_documents import GOLD_SUFFIXES, GoldDocuments, read_documents
+from rankgate.labelling.gold_documents import GoldDocuments, read_documents
 from rankgate.labelling.labels import Merge, compare_labels
 from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
 from rankgate.labelling.pool_files import POOL_FORMS, as_jsonl, read_labels
@@ -70,11 +69,8 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command and its sub-commands."""
     options = make_parser(
         "gold",
-        "Draft a first gold set from documents and review it. Grow it: pool what several systems find, let people\n"
-        "or a judge label it, merge the labels.\n"
+        "Grow a gold set: pool what several systems find, let people or a judge label it, merge the labels.\n"
         "What no one has judged counts as not relevant, which is unfair to the system that finds something new.",
-        "rankgate gold draft docs/ -o draft.yaml",
-        "rankgate gold review draft.yaml -o gold.yaml --by ana",
         "rankgate gold pool run.jsonl baseline/ --gold gold.yaml -o to_label.jsonl",
         "rankgate gold pool run.jsonl other.jsonl --gold gold.yaml --unjudged --depth 10 -o to_label.csv",
         "rankgate gold pool run.jsonl baseline/ --judge --dry-run    # what a model as labeller would cost",
@@ -87,11 +83,6 @@ def parser() -> argparse.ArgumentParser:
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    drafting = add("draft", help="draft questions from documents", description=gold_draft.DESCRIPTION)
-    reviewing = add("review", help="accept, edit or reject drafts", description=gold_draft.REVIEW)
-    gold_draft.add_options(drafting, reviewing)
-    add_criteria(drafting)
-    _add_output(drafting, "the drafts: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
     _add_pool(add("pool", help="write what is to be labelled", description=_POOL))
     _add_merge(add("merge", help="add labels to the gold set", description=_MERGE))
     _add_anchor(add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR))
@@ -146,8 +137,8 @@ def _add_anchor(options: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action, and write the file and say what is in it, or print the text and say that on standard error."""
-    growing = {"pool": _pool, "merge": _merge, "anchor": _anchor, "negatives": _negatives}
-    done = {"draft": _draft, "review": gold_draft.review, **growing}[arguments.action](arguments)
+    actions = {"pool": _pool, "merge": _merge, "anchor": _anchor, "negatives": _negatives}
+    done = actions[arguments.action](arguments)
     if isinstance(done, int):
         return done
     text, summary, problems = done
@@ -180,18 +171,6 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
     if path.is_file() and not arguments.force:
         raise bad_input("exists already, maybe with labels in it; --force overwrites it", file=arguments.output)
     return suffix
-
-
-def _draft(arguments: argparse.Namespace) -> Done | int:
-    """The drafts as text, and what is in them."""
-    suffix = _output_suffix(arguments, dict.fromkeys(GOLD_SUFFIXES), "a gold set")
-    found = gold_draft.draft(arguments)
-    if isinstance(found, int):
-        return found
-    documents, summary = found
-    file = shlex.quote(arguments.output)
-    advice = "" if arguments.output == STDOUT else f"next:\n  $ rankgate gold review {file} -o gold.yaml --by YOU\n"
-    return *_written(documents, suffix, summary + advice), []
 
 
 def _pool(arguments: argparse.Namespace) -> Done | int:

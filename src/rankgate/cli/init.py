@@ -15,7 +15,6 @@ from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_crit
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.criteria.starter import FIRST_GATES, FirstJudge, Start, criteria_text, first_gates
-from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
@@ -36,7 +35,6 @@ from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
 ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
-_FIRST = "`rankgate gold draft DOCS -o draft.yaml` drafts a first one from your documents"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
 _REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
@@ -78,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("--action says how workflows use the action; add --github")
     if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
         named = "name the gold set with --gold FILE (not standard input)"
-        raise bad_input(f"init writes paths into the criteria; {named}; {_FIRST}")
+        raise bad_input(f"init writes paths into the criteria; {named}")
     judge = _judge_block(arguments)
     job = _job(arguments) if arguments.github else None
     for path in (*([arguments.to or CRITERIA] if gold else []), *(_TEXTS if job else [])):
@@ -115,7 +113,7 @@ def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None) -> None:
     if not Path(gold_file.path).exists():
-        raise bad_input(f"no such file; {_FIRST}", file=gold_file.path)
+        raise bad_input("no such file", file=gold_file.path)
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
@@ -158,7 +156,6 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
     text = criteria_text(start)
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
-    print("".join(f"look at: {fact}\n" for fact in draft_facts(gold)), end="")
 
 
 def _next_steps(arguments: argparse.Namespace) -> str:

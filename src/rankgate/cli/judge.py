@@ -278,8 +278,7 @@ def end_of(outcome: Outcome, criteria: Criteria, budget: str) -> int:
         return 130
     if outcome.stopped:
         own = budget if outcome.at == RUN else ".baseline_calls"
-        kept = "What was answered is kept; the same command goes on"
-        raise stopped_by(outcome.stopped, outcome.judge.model, outcome.spent, criteria, kept, own)
+        raise stopped_by(outcome.stopped, outcome.judge.model, outcome.spent, criteria, own)
     if outcome.failed:
         reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in outcome.failed.items())
         text = f"{count_text(sum(outcome.failed.values()), 'call')} failed ({reasons}); the same command asks again"

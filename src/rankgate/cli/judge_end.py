@@ -29,10 +29,8 @@ _ADVICE: dict[int | UnjudgedKind, tuple[str, str]] = {
 _NO_USE = ("judge.model", "{model!r} gave no answer of use to a first question: one {word}.")
 
 
-def stopped_by(
-    stopped: Unjudged, model: str, spent: Spent, criteria: Criteria, kept: str, budget: str = ""
-) -> RankgateError:
-    """Why judging ended early, with the setting to correct; `kept` says what became of the answers until then."""
+def stopped_by(stopped: Unjudged, model: str, spent: Spent, criteria: Criteria, budget: str) -> RankgateError:
+    """Why judging ended early, with the setting to correct."""
     status = stopped.number if stopped.kind is UnjudgedKind.HTTP_STATUS else None
     reasons = (status, status // 100) if status else (stopped.kind,)
     key, text = next((_ADVICE[each] for each in reasons if each in _ADVICE), _NO_USE)
@@ -41,7 +39,7 @@ def stopped_by(
     where = f"{key}{budget}" if stopped.kind is UnjudgedKind.BUDGET else key
     word, cost = UNJUDGED_WORDS[stopped.kind], cost_text(spent)
     advice = text.format(status=status, model=model, word=word, cost=cost)
-    return bad_input(f"{advice} {kept}", file=criteria.name, key=where)
+    return bad_input(f"{advice} What was answered is kept; the same command goes on", file=criteria.name, key=where)
 
 
 def cost_text(spent: Spent) -> str:

@@ -8,15 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from rankgate.cli.options import today
 from rankgate.cli.screen import show_pages
 from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
 from rankgate.judge.label_files import Label, Labels, Place
-from rankgate.judge.sample import Item, Question
+from rankgate.judge.sample import Item
 from rankgate.renderers.blocks import Pairs
 
 _KEYS = {
@@ -30,8 +27,6 @@ _KEYS = {
     "p": "print all of it again",
     "q": "quit; all labels are kept",
 }
-_OF_DRAFT = {**_KEYS, "a": "accept: the question is good, and the passages answer it", "r": "reject it"}
-_OF_DRAFT |= {"e": "edit the question, and accept it", "q": "quit; all that was said is kept"}
 
 
 def add_label_options(options: argparse.ArgumentParser) -> None:
@@ -42,20 +37,13 @@ def add_label_options(options: argparse.ArgumentParser) -> None:
 
 
 def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str) -> Labels | None:
-    """All labels after what this person says now, at the terminal or in a sheet; None where a sheet was written.
-
-    Of drafts, what anybody said of one counts, and the last word on it is this person's to change.
-    """
+    """All labels after what this person says now, at the terminal or in a sheet; None where a sheet was written."""
     labels, by = label_files.read_labels(path, items), arguments.by.strip()
     names, key = {label.by for label in labels.values()}, label_files.name_key
     like = next((name for name in names - {by} if key(name) == key(by) and by not in names), None)
     if like or not by:
         known = f"{path} has labels by {like!r}" if like else "it is empty"
         raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
-    on = today() if any(isinstance(item, Question) for item in items) else None
-    if on:
-        last = {(label.key, label.n): label for label in labels.values()}
-        labels = {(by, *each): label for label in labels.values() if last[each := (label.key, label.n)] is label}
     if arguments.export:
         if not arguments.export.casefold().endswith((".csv", "/stdout")):
             raise bad_input("a sheet is .csv, which spreadsheets read", file=arguments.export)
@@ -64,14 +52,13 @@ def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str)
         write_atomic(arguments.export, label_files.label_sheet(items, labels, by))
         return None
     if arguments.sheet:
-        for label in label_files.read_sheet(arguments.sheet, items, by, on):
-            old = labels.get(label.place)
-            if old is None or replace(old, by=by, on=on) != label:
+        for label in label_files.read_sheet(arguments.sheet, items, by):
+            if labels.get(label.place) != label:
                 label_files.add_labels(path, [label])
                 labels[label.place] = label
     elif sys.stdin.isatty() and sys.stdout.isatty():
         with suppress(EOFError):
-            _ask(items, labels, path, by, on)
+            _ask(items, labels, path, by)
     else:
         raise bad_input("labels are typed at a terminal, and this is none; --export FILE.csv writes a sheet to label")
     return labels
@@ -83,7 +70,7 @@ def due(item: Item, labels: Labels, by: str) -> Sequence[int]:
     return range(1 + len(item.claims) if said and said.verdict == "asserts" else 1)
 
 
-def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str, on: str | None) -> None:
+def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) -> None:
     """Ask until all is labelled or skipped, or the person quits; only what this person said or skipped is undone."""
     places = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(1 + len(item.claims))]
     index = {(item.key, n): at for at, (_, item, n) in enumerate(places)}
@@ -95,20 +82,18 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str, 
         if at in skipped or (by, item.key, n) in labels or n not in due(item, labels, by):
             at += 1
             continue
-        words, keys = label_files.words_of(item, n), "ekupq" if on else "kupq"
-        head = ["", f"{'Draft' if on else 'Answer'} {number:,} of {len(items):,}"] if printed[0] != number else []
-        legend = Pairs([(key, (_OF_DRAFT if on else _KEYS)[key]) for key in (*words, *keys)])
-        context = _context(item, first=bool(head), passages=bool(head if on else n and printed != (number, True)))
+        words, keys = label_files.words_of(n), "kupq"
+        head = ["", f"Answer {number:,} of {len(items):,}"] if printed[0] != number else []
+        legend = Pairs([(key, _KEYS[key]) for key in (*words, *keys)])
+        context = _context(item, first=bool(head), passages=n > 0 and printed != (number, True))
         asked = _lines(f"Claim {n} of {len(item.claims)}", item.claims[n - 1]) if n else ()
         question = "What do the passages say of it?" if n else "Does the answer state anything?"
-        question = "Does the question belong in the gold set?" if on else question
         show_pages([*head, *context, "", *asked, question, *([] if bool(n) in explained else [legend])])
         printed = (number, n > 0)
         explained.add(n > 0)
         key = input(f"{'/'.join((*words, *keys))} > ").strip().casefold()
-        edited = " ".join(input("the question, or nothing to leave it > ").split()) if key == "e" and on else None
-        if key in words or edited:
-            label = label_files.label_of(item, n, words["a" if edited else key], by, on, edited)
+        if key in words:
+            label = label_files.label_of(item, n, words[key], by)
             label_files.add_labels(path, [label])
             labels[label.place] = label
             back, at = [*back, at], 0  # what was undone may stand below others that are due
@@ -118,7 +103,7 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str, 
         elif key == "u" and back:
             at = back.pop()
             skipped.discard(at)
-            undone = label_files.label_of(places[at][1], places[at][2], None, by, on)
+            undone = label_files.label_of(places[at][1], places[at][2], None, by)
             if labels.pop(undone.place, None):
                 label_files.add_labels(path, [undone])
         elif key == "p":
@@ -131,8 +116,7 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str, 
 
 def _context(item: Item, *, first: bool, passages: bool) -> Iterator[str]:
     if first:
-        answer = _lines("Answer", item.answer) if item.answer or not isinstance(item, Question) else ()
-        yield from (*_lines("Question", item.question), *answer)
+        yield from (*_lines("Question", item.question), *_lines("Answer", item.answer))
     if passages and not item.passages:
         yield "There is no passage."
     for rank, text in enumerate(item.passages if passages else (), start=1):

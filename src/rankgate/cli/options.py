@@ -21,8 +21,6 @@ _PLACES = {
     "mined": "--from",
     "labelled": "LABELLED",
     "labels": "LABELS",
-    "documents": "CORPUS",
-    "draft": "DRAFT",
     "a": "A",
     "b": "B",
     "sample": "SAMPLE",

@@ -9,21 +9,13 @@ from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import JudgedValue
-from rankgate.model.values import Gold, Scores
+from rankgate.model.values import Scores
 from rankgate.model.wording import count_text, value_text
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
 
 OTHER_LENGTH = 2  # times: below, lists are about as long
-
-
-def draft_facts(gold: Gold) -> list[str]:
-    """How many samples are drafts. A gate may fail on them all the same: how far to trust them is not ours to know."""
-    drafts = sum(sample.draft for sample in gold.samples.values())
-    some = f"{drafts:,} of {count_text(len(gold.samples), 'question')} of the gold set"
-    text = "drafts that nobody has reviewed; `rankgate gold review` goes through them"
-    return [f"{some} {'is' if drafts == 1 else 'are'} {text}"] if drafts else []
 
 
 def notes_of(

@@ -15,7 +15,6 @@ from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import most_telling
 from rankgate.diagnosis.notes import (
-    draft_facts,
     judged_value,
     notes_of,
     stray_scores,
@@ -96,7 +95,6 @@ def compose(
     unplaced = [_unplaced(side, gold) for side in sides if side]
     warnings += [warning for warning, _ in unplaced if warning]
     warnings += [_EMPTY] if lists_now and all(outline.retrieved == 0 for outline in lists_now) else []
-    warnings += draft_facts(gold)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate
-from rankgate.diagnosis.notes import draft_facts
 from rankgate.errors import shown
 from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open, rounded
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
@@ -39,7 +38,7 @@ NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of s
 
 def gold_facts(gold: Gold) -> list[str]:
     """Facts of the gold set alone."""
-    facts = draft_facts(gold)
+    facts: list[str] = []
     samples = gold.samples.values()
     empty = [sample.query_id for sample in samples if not sample.relevant() and not sample.no_answer]
     if empty:

@@ -7,16 +7,14 @@ from typing import Any
 
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.model import MODES, Judge, Mode, digest
-from rankgate.judge.tasks import DRAFTING, REPLIES
+from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of
 
 PROTOCOL = "judge protocol 1"  # another number where what is done with prompts and answers changes
 
 
-def judge_of(
-    block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = None, *, drafting: bool = False
-) -> Judge:
-    """The judge that a block asks for, once it is known how it requests the form of answers; or who drafts questions.
+def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = None) -> Judge:
+    """The judge that a block asks for, once it is known how it requests the form of answers.
 
     Its id is the SHA-256 of the endpoint, which decides who answers under a name, of the model, the parameters, that
     mode, the prompts, the schemas and `PROTOCOL`. Limits are not part of it.
@@ -24,15 +22,12 @@ def judge_of(
     Raises:
         RankgateError: the block's own prompts cannot be used.
     """
-    tasks = [task for task in REPLIES if (task in DRAFTING) == drafting]
-    others = {f"{task.value}.j2" for task in REPLIES if task not in tasks}
-    every = read_prompts(block.prompts) if prompts is None else prompts
     shaping: dict[str, Any] = {
         **block.model_dump(include={"model", "parameters"}),
         "mode": mode,
-        "prompts": {name: text for name, text in every.items() if name not in others},
+        "prompts": read_prompts(block.prompts) if prompts is None else prompts,
     }
-    schemas = {task.value: schema_of(REPLIES[task]) for task in tasks}
+    schemas = {task.value: schema_of(reply) for task, reply in REPLIES.items()}
     identity = digest({**shaping, "endpoint": block.endpoint, "schemas": schemas, "protocol": PROTOCOL})
     return Judge(id=identity, **shaping, context_tokens=block.context_tokens)
 

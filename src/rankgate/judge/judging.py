@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +14,7 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.asking import ask, choose_mode
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
-from rankgate.judge.model import Answer, Judge, Keeper, Known, Mode, Record, Slot
+from rankgate.judge.model import Answer, Judge, Keeper, Mode, Record, Slot
 from rankgate.judge.plan import Call, next_round
 from rankgate.judge.store import Store
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
@@ -79,26 +79,6 @@ def judge_answers(
         KeyboardInterrupt: as it came; no further call was begun, and what was answered is kept.
         RankgateError: the store or a prompt of the user cannot be used.
     """
-
-    def due(known: Known) -> list[Call]:
-        return next_round(answers, judge, wants, known, repeats)
-
-    how: dict[str, Any] = {"spending": spending, "workers": workers, "again": again, "watch": watch}
-    return ask_rounds(due, judge, endpoint=endpoint, store=store, **how)
-
-
-def ask_rounds(
-    due: Callable[[Known], list[Call]],
-    judge: Judge,
-    *,
-    endpoint: Endpoint,
-    store: Keeper,
-    spending: Spending,
-    workers: int,
-    again: bool = False,
-    watch: Callable[[Progress], None] = lambda _: None,
-) -> Progress:
-    """As `judge_answers`, for the calls that are `due` by what is known, until there are none."""
     session = _Session(store, again=again)
 
     def work(call: Call) -> None:
@@ -110,7 +90,7 @@ def ask_rounds(
     with ThreadPoolExecutor(workers) as threads:
         try:
             progress = session.progress(0, spending)
-            while session.stopped is None and (calls := due(session)):
+            while session.stopped is None and (calls := next_round(answers, judge, wants, session, repeats)):
                 total = progress.done + len(calls)
                 for done in as_completed([threads.submit(work, call) for call in calls]):
                     done.result()

@@ -1,8 +1,7 @@
 """Samples and people's labels as files, and labels in a sheet.
 
-A label, also one on a drafted question, is a line of its own, appended and on the disk before the next one, so that
-nothing is lost and several people may write to one file. It belongs to the content of an item, so that it counts in
-every sample that has the item.
+A label is a line of its own, appended and on the disk before the next one, so that nothing is lost and several people
+may write to one file. It belongs to the content of an item, so that it counts in every sample that has the item.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.judge.model import canonical, digest
-from rankgate.judge.sample import Design, Item, Question
+from rankgate.judge.sample import Design, Item
 from rankgate.labelling.sheets import as_sheet, exact, sheet_rows
 from rankgate.readers.base import ProblemLog, whole_number
 from rankgate.readers.json_text import explain, line_json, source_json, spoken
@@ -27,10 +26,8 @@ T = TypeVar("T")
 Place = tuple[str, str, int]  # who, the item's key, n
 # What people say, by the key that they press: of an answer as a whole, which is number 0, and of each of its claims.
 OF_ANSWER = {"y": "asserts", "n": "abstained"}
-OF_DRAFT = {"a": "accepted", "r": "rejected"}
 OF_CLAIM = {"s": "supported", "c": "contradicted", "a": "absent"}
 _WHOLE = "Does the answer state anything? asserts, or abstained (a refusal, a question back)"
-_ANSWERED = "Does the question belong in the gold set? accepted, or rejected; a better one goes into its cell"
 _COLUMNS = ("query_id", "n", "question", "answer", "passages", "claim", "verdict", "key")
 _NEEDED = ("n", "claim", "verdict", "key")
 _SHEET = f"a sheet of labels is CSV whose header names {', '.join(_NEEDED)} once each"
@@ -38,10 +35,7 @@ _LONGEST = 32_000  # characters of a cell; Excel holds 32,767
 
 
 class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a person says of claim `n`, or with n = 0 and no claim of the answer; `verdict` None takes it back.
-
-    Of a draft it is known `on` which day, and the question as it is `edited`.
-    """
+    """What a person says of claim `n`, or with n = 0 and no claim of the answer; `verdict` None takes it back."""
 
     query_id: str
     key: str
@@ -49,11 +43,9 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     claim: str
     verdict: str | None
     by: str
-    edited: str | None = None
-    on: str | None = None
 
     def __post_init__(self) -> None:
-        words = (OF_CLAIM if self.n else OF_DRAFT if self.on else OF_ANSWER).values()
+        words = words_of(self.n).values()
         if self.n < 0 or not self.by.strip():
             raise ValueError("n is below 0, or by names nobody")
         if self.verdict is not None and self.verdict not in words:
@@ -68,16 +60,14 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 Labels = Mapping[Place, Label]
 
 
-def words_of(item: Item, n: int) -> Mapping[str, str]:
-    """What can be said of claim `n` of an item, or with 0 of its answer or of a draft."""
-    return OF_CLAIM if n else OF_DRAFT if isinstance(item, Question) else OF_ANSWER
+def words_of(n: int) -> Mapping[str, str]:
+    """What can be said of claim `n` of an item, or with 0 of its answer."""
+    return OF_CLAIM if n else OF_ANSWER
 
 
-def label_of(
-    item: Item, n: int, verdict: str | None, by: str, on: str | None = None, edited: str | None = None
-) -> Label:
-    """A label on claim `n` of an item, or with 0 on its answer; `on` which day on a draft."""
-    return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by, edited, on)
+def label_of(item: Item, n: int, verdict: str | None, by: str) -> Label:
+    """A label on claim `n` of an item, or with 0 on its answer."""
+    return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by)
 
 
 def name_key(by: str) -> str:
@@ -169,17 +159,15 @@ def label_sheet(items: Iterable[Item], labels: Labels, by: str) -> str:
     """
     rows: list[list[str | int | None]] = []
     for (key, n), (item, claim) in _places(items).items():
-        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(_shown(item, n), start=1))
+        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(item.passages if n else (), start=1))
         label = labels.get((by, key, n))
         texts = (_cut(text) for text in (item.question, item.answer, passages, claim))
         rows.append([item.query_id, n, *texts, label.verdict if label else None, key])
     return as_sheet(_COLUMNS, rows)
 
 
-def read_sheet(path: str, items: Iterable[Item], by: str, on: str | None = None) -> list[Label]:
+def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
     """The labels of a person from a sheet, whatever its order and its further columns; empty cells are none.
-
-    A draft's question may be another one than it was: then it is accepted as edited.
 
     Raises:
         RankgateError: names line and column of each verdict that is none, and of each row that is not of these items,
@@ -199,33 +187,23 @@ def read_sheet(path: str, items: Iterable[Item], by: str, on: str | None = None)
                 note("key and n", "the sample has no such row")
                 continue
             item, known = places[key, n]
-            words, asked = words_of(item, n), " ".join(exact(cells.get("question", _cut(item.question))).split())
-            edited = asked if on and asked != " ".join(_cut(item.question).split()) else None
+            words = words_of(n)
             if row != (first := done.setdefault((key, n), row)):
                 note("key and n", f"these stand in row {first} already; remove one")
             elif exact(claim).split() != _cut(known).split():
                 note("claim", "is not that of this key and n; was a column sorted alone?")
             elif word and word not in (*words, *words.values()):
                 note("verdict", f"expected {', '.join(words.values())} or nothing, found {shown(word)}")
-            elif edited == "" and words.get(word, word) == "accepted":
-                note("question", "is empty, and the row accepted; write a question, or reject it")
-            elif edited is not None and words.get(word, word) != "accepted":
-                note("question", "is changed, and the row not accepted; write accepted, or the question as it was")
             elif word:
-                labels.append(label_of(item, n, words.get(word, word), by, on, edited))
+                labels.append(label_of(item, n, words.get(word, word), by))
     log.raise_if_any()
     return labels
 
 
 def _places(items: Iterable[Item]) -> dict[tuple[str, int], tuple[Item, str]]:
     """What there is to label by key and number, each with its item and the words for it in a sheet."""
-    of_item = ((item, _ANSWERED if isinstance(item, Question) else _WHOLE) for item in items)
-    every = [(n, item, claim) for item, first in of_item for n, claim in enumerate((first, *item.claims))]
+    every = [(n, item, claim) for item in items for n, claim in enumerate((_WHOLE, *item.claims))]
     return {(item.key, n): (item, claim) for n, item, claim in sorted(every, key=lambda each: each[0] > 0)}
-
-
-def _shown(item: Item, n: int) -> tuple[str, ...]:
-    return item.passages if n or isinstance(item, Question) else ()
 
 
 def _cut(text: str) -> str:

@@ -29,8 +29,6 @@ class Task(Enum):
     ENTAIL = "entail"
     RELEVANCE = "relevance"
     ADDRESS = "address"
-    DRAFT = "draft"
-    UNANSWERABLE = "unanswerable"
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -62,7 +60,7 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one call is about: texts in NFC, half of a surrogate pair replaced by `?`. A task has those that it needs.
 
     split: question, answer. entail: statements and passages, both numbered from 1. relevance: question, passages.
-    address: question, answer. draft, unanswerable: passages.
+    address: question, answer.
     """
 
     task: Task
@@ -106,14 +104,12 @@ class Addressed(msgspec.Struct, frozen=True):
     noncommittal: bool
 
 
-# What a task ends in; per passage a grade from 0 to 3, up to three drafts of a question.
+# What a task ends in; of relevance a grade from 0 to 3 a passage.
 VERDICTS: Mapping[Task, Any] = {
     Task.SPLIT: Split,
     Task.ENTAIL: Supports,
     Task.RELEVANCE: tuple[int, ...],
     Task.ADDRESS: Addressed,
-    Task.DRAFT: tuple[str, ...],
-    Task.UNANSWERABLE: tuple[str, ...],
 }
 
 

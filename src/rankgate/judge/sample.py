@@ -55,10 +55,6 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return digest(msgspec.structs.asdict(self))
 
 
-class Question(Item, frozen=True):
-    """A drafted question to review, with the passages that are to answer it."""
-
-
 class Unit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An answer: the key of its item."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,6 @@ from rankgate.readers.json_text import strict_json
 from rankgate.readers.source import Source, open_source
 
 Written = dict[str, Any]
-GOLD_SUFFIXES = (".jsonl", ".yaml", ".yml", ".json")
 
 
 class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,33 +40,6 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
         unchanged = {query_id: line for query_id, line in self.lines.items() if query_id not in changed}
         return msgspec.structs.replace(self, samples={**self.samples, **changed}, lines=unchanged)
 
-    def with_reviewed(
-        self, drafts: Mapping[str, Written], accepted: Mapping[str, tuple[str, Written]], new: Collection[str]
-    ) -> GoldDocuments:
-        """The same with what is accepted of drafts, each as a question and its mark, and no more with what was before.
-
-        What stands here and has no mark stays, and so does what was changed since it got the same mark, unless it is
-        among the `new` ones.
-        """
-        samples: dict[str, Written] = {}
-        for query_id in {**self.samples, **drafts}:
-            own, draft, found = self.samples.get(query_id), drafts.get(query_id, {}), accepted.get(query_id)
-            was_draft, is_draft = (about(each).get("draft") is True for each in (own, draft))
-            mark = about(own).get("reviewed")
-            stays = not (found and was_draft) if mark is None else found and found[1] == mark and query_id not in new
-            if own and (stays or not is_draft):
-                samples[query_id] = own
-            elif found and is_draft:
-                asked, kept = draft.get("input"), {key: each for key, each in about(draft).items() if key != "draft"}
-                asked = {**(asked if isinstance(asked, dict) else {}), "question": found[0]}
-                samples[query_id] = {**draft, "input": asked, "metadata": {**kept, "reviewed": found[1]}}
-            elif not is_draft:
-                samples[query_id] = draft
-        lines = {
-            query_id: line for query_id, line in self.lines.items() if samples.get(query_id) is self.samples[query_id]
-        }
-        return msgspec.structs.replace(self, samples=samples, lines=lines)
-
     def as_jsonl(self) -> str:
         """One sample a line; a line of JSONL that took no label stays as it was."""
         written = (self.lines.get(query_id) or _json(sample) for query_id, sample in self.samples.items())
@@ -80,8 +52,8 @@ class GoldDocuments(msgspec.Struct, frozen=True, kw_only=True):
         return f"{_json(value, indent=2)}\n"
 
     def as_text(self, suffix: str) -> str:
-        """In the form of a file that ends in one of `GOLD_SUFFIXES`."""
-        if suffix in {".yaml", ".yml"}:
+        """In the form of a file that ends so."""
+        if suffix == ".yaml":
             from rankgate.readers.yaml_text import dump_yaml  # noqa: PLC0415 -- paid only for YAML
 
             return dump_yaml(json.loads(self.as_json()))
@@ -107,7 +79,6 @@ def written(sample: Sample) -> Written:
         "k": sample.k,
         "tags": list(sample.tags) or None,
         "no_answer": sample.no_answer or None,
-        "draft": sample.draft or None,
         "answer": list(sample.answers) or None,
         "claims": [{"text": claim.text, "vital": claim.vital} for claim in sample.claims] or None,
         "as_of": sample.as_of,
@@ -126,12 +97,6 @@ def written(sample: Sample) -> Written:
         "metadata": {key: value for key, value in metadata.items() if value is not None} or None,
     }
     return {key: each for key, each in value.items() if each is not None}
-
-
-def about(sample: Written | None) -> Mapping[str, Any]:
-    """The metadata of a written sample."""
-    found = sample and sample.get("metadata")
-    return found if isinstance(found, dict) else {}
 
 
 def written_span(span: Span, gain: float = 1) -> Written:

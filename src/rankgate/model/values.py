@@ -203,8 +203,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     the relevant ones. `spans` are the passages among all these, by the ids that stand for them there. `k` is its
     own cut-off (`metadata.k`) for metrics whose name has none. `answers` are texts of which any one answers the
     question, `claims` what a right answer must say, each once. `as_of` is the day (ISO 8601) for which it is asked,
-    `source` and `entities` what a router and an entity extractor should have found. A `draft` is one that nobody has
-    reviewed.
+    `source` and `entities` what a router and an entity extractor should have found.
     """
 
     query_id: str
@@ -216,7 +215,6 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     k: int | None = None
     no_answer: bool = False
-    draft: bool = False
     answers: tuple[str, ...] = ()
     claims: tuple[GoldClaim, ...] = ()
     as_of: str | None = None

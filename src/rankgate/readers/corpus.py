@@ -20,8 +20,8 @@ from rankgate.readers.source import Source, open_source
 
 _IDS = ("chunk_id", "id", "_id", "doc_id")
 _TEXTS = ("text", "contents")
-_MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")
-SUFFIXES = (*_MARKDOWN, ".txt", ".rst", *_HTML, ".jsonl")
+_HTML = (".html", ".htm")
+SUFFIXES = (".md", ".markdown", ".txt", ".rst", *_HTML, ".jsonl")
 _SKIPPED = frozenset({"script", "style", "template", "noscript", "svg", "title"})  # no text of the page
 _INLINE = re.compile(
     "a|abbr|b|bdi|bdo|cite|code|data|del|dfn|em|font|i|img|ins|kbd|mark|q|s|samp|small|span|strong|su[bp]|time|tt|u|var|wbr"
@@ -81,10 +81,8 @@ def _of_file(text: str, name: str) -> Document:
         page = _Page()
         page.feed(f"{text}<p>")
         page.close()
-        title = " ".join("".join(page.title).split())
-        return Document(name, "\n\n".join(page.blocks) + "\n", title=title or None)
-    heading = re.search(r"^# +(.*)", text, re.MULTILINE) if name.lower().endswith(_MARKDOWN) else None
-    return Document(name, text, title=(heading and heading[1].rstrip(" #")) or None)
+        return Document(name, "\n\n".join(page.blocks) + "\n")
+    return Document(name, text)
 
 
 class _Page(HTMLParser):
@@ -92,7 +90,6 @@ class _Page(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.title: list[str] = []
         self.blocks: list[str] = []
         self._words: list[str] = []
         self._within = ""  # the element whose content is no text, or is kept as it is
@@ -112,9 +109,7 @@ class _Page(HTMLParser):
             self._mark, self._within = "", "" if tag == self._within else self._within
 
     def handle_data(self, data: str) -> None:
-        if self._within in _SKIPPED:
-            self.title += [data] * (self._within == "title")
-        else:
+        if self._within not in _SKIPPED:
             self._words.append(data if self._within else re.sub(r"\s+", " ", data))
 
     def _end_block(self) -> None:

@@ -34,7 +34,6 @@ class Metadata(msgspec.Struct):
     k: int | None = None
     tags: list[str] = []
     no_answer: bool = False
-    draft: Any = None
     answer: str | list[str] | None = None
     claims: Any = None
     as_of: str | None = None
@@ -155,7 +154,6 @@ def _checked(value: object, line: int | None) -> Sample:
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
-        draft=metadata.draft is True,
         answers=_answers(written.expected_output, metadata.answer, name),
         claims=_claims(metadata.claims, name),
         as_of=_day(metadata.as_of, name),

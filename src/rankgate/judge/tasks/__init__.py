@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from rankgate.judge.model import Task
 from rankgate.judge.tasks.address import AddressReply
 from rankgate.judge.tasks.base import Reply
-from rankgate.judge.tasks.draft import DraftReply
 from rankgate.judge.tasks.entail import EntailReply
 from rankgate.judge.tasks.relevance import RelevanceReply
 from rankgate.judge.tasks.split import SplitReply
@@ -15,8 +14,4 @@ REPLIES: Mapping[Task, type[Reply]] = {
     Task.ENTAIL: EntailReply,
     Task.RELEVANCE: RelevanceReply,
     Task.ADDRESS: AddressReply,
-    Task.DRAFT: DraftReply,
-    Task.UNANSWERABLE: DraftReply,
 }
-# Those that say nothing of answers: a judge of answers is the same one whatever their prompts are.
-DRAFTING = frozenset({Task.DRAFT, Task.UNANSWERABLE})

@@ -111,7 +111,7 @@ def read_prompts(folder: str | None) -> dict[str, str]:
         for name in theirs.keys() - prompts.keys():
             raise bad_input(f"{name!r} is no prompt; known: {', '.join(prompts)}", file=folder)
         prompts |= theirs
-        for task in (task for task in Task if f"{task.value}.j2" in prompts):
+        for task in Task:
             messages_of(prompts, Inputs(task, question="?"), {})
         for kind in UnjudgedKind:
             rendered(prompts, "again.j2", problem=kind.value, number=0, limit=0, statements=[])

@@ -1,0 +1,104 @@
+"""docs/gold.md: its first gold sets go through the commands that it shows, and its table is what the code says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rankgate.cli import main
+from rankgate.criteria import Criteria, load_criteria
+from rankgate.gates.power import SIZES, by_size, detectable
+from rankgate.model.values import Evidence
+
+TESTS = Path(__file__).parent
+PAGE = (TESTS.parent / "docs" / "gold.md").read_text(encoding="utf-8")
+Capture = pytest.CaptureFixture[str]
+# A search by words over passages as a retriever returns them: some whole, one a sentence of a longer one.
+RETRIEVER = """\
+TEXTS = {
+    "returns#1": "You can return any article within 30 days of delivery.",
+    "versand#1": "Bestellungen innerhalb Europas kommen in drei bis fünf Tagen an.",
+    "gift-cards#2": "What was paid with a gift card is refunded to the card.",
+    "jobs#1": "We are hiring: if you have a heart for shops, send us your application.",
+}
+
+
+def retrieve(question):
+    words = set(question.lower().replace("?", "").split())
+    shared = {name: len(words & set(text.lower().rstrip(".").split())) for name, text in TEXTS.items()}
+    ranked = sorted(TEXTS, key=lambda name: -shared[name])
+    return [{"chunk_id": name, "text": TEXTS[name]} for name in ranked if shared[name]]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("my_app").mkdir()
+    Path("my_app/search.py").write_text(RETRIEVER, encoding="utf-8")
+    return tmp_path
+
+
+def commands(file: str) -> list[list[str]]:
+    """What the page tells to type about a gold set."""
+    lines = [line for line in PAGE.splitlines() if line.startswith("rankgate ") and f"--gold {file}" in line]
+    return [shlex.split(line)[1:] for line in lines]
+
+
+def test_thirty_questions_from_logs(capsys: Capture) -> None:
+    [table] = re.findall(r"```csv\n(query,doc_id.*?)```", PAGE, re.DOTALL)
+    Path("gold.csv").write_text(table, encoding="utf-8")
+    recording, starting = commands("gold.csv")
+    assert main(recording) == 0
+    assert main(starting) == 0
+    assert "gates over 3 questions" in capsys.readouterr().out
+    assert main(["check"]) == 0
+
+
+def test_a_test_set_of_ragas(capsys: Capture) -> None:
+    """As its generator writes it, with a question that takes two passages, which it marks."""
+    shutil.copy(TESTS / "readers" / "written" / "ragas-0.4.3.testset.jsonl", "testset.jsonl")
+    recording, scoring = commands("testset.jsonl")
+    assert main(recording) == 0
+    capsys.readouterr()
+    assert main([*scoring, "--metrics", "hit@1,recall@1,recall@3", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["metrics"]
+    assert {name: each["value"] for name, each in found.items()} == {
+        "hit@1": pytest.approx(2 / 3),
+        "recall@1": pytest.approx((0 + 1 + 1 / 2) / 3),
+        "recall@3": 1.0,
+    }
+
+
+def criteria_of(text: str) -> Criteria:
+    Path("ship-criteria.yaml").write_text(text, encoding="utf-8")
+    return load_criteria("ship-criteria.yaml")
+
+
+def test_the_page_and_validate_say_what_so_many_questions_see(capsys: Capture) -> None:
+    gate = criteria_of("gates: [{name: recall@5, regression_max: 0.03}]").gates[0]
+    seen = detectable(gate, queries=100)
+    assert seen is not None
+    rows = [[n, *(f"{100 * drop:.1f}" for drop in drops)] for n, *drops in by_size(gate, seen.spread)]
+    table = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert table == [[str(cell) for cell in row] for row in rows]
+    for evidence, place in (("estimate", 2), ("proven_harm", 3)):
+        own = detectable(gate.model_copy(update={"evidence": Evidence(evidence)}), queries=300)
+        assert own is not None
+        assert f"{100 * own.detectable:.1f}" == rows[SIZES.index(300)][place - 1]
+    Path("gold.jsonl").write_text('{"id": "q", "expected_output": ["a"]}\n', encoding="utf-8")
+    main(["validate", "--gold", "gold.jsonl"])
+    out = capsys.readouterr().out
+    assert (
+        "note: what other gold sets would see of recall@5 80 % of the time (3.0 pp allowed, spread of 0.43 assumed):\n"
+        in out
+    )
+    for n, one, two, safe in rows:
+        assert f"note:   {n} questions: a drop of {one} pp by estimate, {two} pp by proven_harm; " in out
+        assert f"proven_safe has to allow {safe} pp\n" in out
