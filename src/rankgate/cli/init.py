@@ -112,8 +112,6 @@ def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
 
 
 def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None) -> None:
-    if not Path(gold_file.path).exists():
-        raise bad_input("no such file", file=gold_file.path)
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
