@@ -283,7 +283,6 @@ WRONG = {
     "no gates": {"inputs": {"gold": "g"}},
     "a gate twice": {"gates": [{"name": "mrr", "threshold": 0.5}, {"name": "mrr", "threshold": 0.6}]},
     "a tuple of gates, one twice": {"gates": ({"name": "mrr", "threshold": 0.5}, {"name": "mrr", "threshold": 0.6})},
-    "drift without an anchor": {"gates": [{"name": "mrr", "drift_max": 0.1}]},
     "no judge": {"gates": [{"name": "faithfulness", "threshold": 0.5}]},
     "many": {"gates": [{"name": "mrr", "threshold": True, "severity": "fatal"}], "inputs": {"gold": 7}, "x": 1},
     "nothing": {},

@@ -16,7 +16,7 @@ from rankgate.diagnosis.stale_gold import refuse_unfit
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import SHOWN, compose, with_details
 from rankgate.gates.judging import judge_runs, refuse_misfits, whole
-from rankgate.metrics.scored_run import Watch, listed, scored, scored_if_any, unwatched
+from rankgate.metrics.scored_run import Watch, listed, scored, unwatched
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Need
@@ -44,22 +44,20 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
     plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.details else frozenset()), None
     if inputs.leading and inputs.leading not in plan.metrics:
         plan = replace(plan, metrics=[*plan.metrics, inputs.leading])
-    open_run, open_baseline, open_anchor, trend = runs_of(inputs, criteria, plan, gold)
+    open_run, open_baseline, trend = runs_of(inputs, criteria, plan, gold)
     if Need.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
-        openers = (open_run, open_baseline, open_anchor)
-        open_run, open_baseline, open_anchor = judged_runs(inputs, criteria, gold, plan, *openers)
+        open_run, open_baseline = judged_runs(inputs, criteria, gold, plan, open_run, open_baseline)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, watch=watch)
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
-    anchor = scored_if_any(gold, plan, open_anchor, watch=watch)
     candidate = scored(gold, open_run(), plan, open_run, watch=watch)
-    refuse_unfit(gold, plan, candidate, baseline, anchor)
-    before, since = (listed(gold, plan, candidate, side) for side in (baseline, anchor))
+    refuse_unfit(gold, plan, candidate, baseline)
+    before = listed(gold, plan, candidate, baseline)
     sides = [candidate, *([baseline] if baseline else [])]
-    results = judge_runs(criteria, gold, plan, sides, before, since, awaits=inputs.awaits, today=inputs.date)
+    results = judge_runs(criteria, gold, plan, sides, before, awaits=inputs.awaits, today=inputs.date)
     leading = inputs.leading or leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []

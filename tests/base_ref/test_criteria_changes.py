@@ -228,7 +228,6 @@ def test_another_tools_other_number_is_another_metric_whichever_way_round(of: st
 
 
 ONE = "gates: [{name: mrr, threshold: 0.5}]\n"
-ANCHORED = "baseline: {anchor: launch}\n"
 
 
 @pytest.mark.parametrize(
@@ -325,12 +324,6 @@ ANCHORED = "baseline: {anchor: launch}\n"
             id="the baseline moves by itself",
         ),
         pytest.param(
-            ANCHORED,
-            ANCHORED.replace("launch", "later"),
-            [(WEAKER, "changes 'baseline.anchor' from 'launch' to 'later'")],
-            id="drift from a later run",
-        ),
-        pytest.param(
             "baseline: {max_age: {days: 3, commits: 5, severity: error}}\n",
             "baseline: {max_age: {days: 30, commits: 50}}\n",
             [
@@ -379,16 +372,6 @@ def test_one_new_gate_is_the_new_name_of_one_old_one() -> None:
     old = criteria("gates: [{name: a, metric: mrr, threshold: 0.5}, {name: b, metric: mrr, threshold: 0.5}]\n")
     new = criteria("gates: [{name: z, metric: mrr, threshold: 0.5}]\n")
     assert [change.change for change in gate_changes(old, new)] == ["renamed", "removed"]
-
-
-def test_an_allowed_drift() -> None:
-    """In the metric's unit, as an allowed drop is."""
-    old, new = (
-        criteria(f"{ANCHORED}gates: [{{name: recall@5, threshold: 0.5, drift_max: {drift}}}]\n")
-        for drift in (0.05, 0.125)
-    )
-    assert told(old, new) == [(WEAKER, "raises drift_max of gate 'recall@5' from 5.0 pp to 12.5 pp")]
-    assert told(new, old) == [(STRONGER, "lowers drift_max of gate 'recall@5' from 12.5 pp to 5.0 pp")]
 
 
 @pytest.mark.parametrize(
@@ -461,7 +444,6 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
         f"inputs: {{gold: {{path: x, map: {{query_id: q, items: i}}}}}}\n{ONE}",
     ),
     (BaselinePolicy, "accept"): (ONE, f"baseline: {{accept: green}}\n{ONE}"),
-    (BaselinePolicy, "anchor"): (ONE, f"{ANCHORED}{ONE}"),
     (BaselinePolicy, "max_age"): (ONE, f"baseline: {{max_age: {{days: 1}}}}\n{ONE}"),
     (Age, "days"): (f"baseline: {{max_age: {{days: 1}}}}\n{ONE}", f"baseline: {{max_age: {{days: 2}}}}\n{ONE}"),
     (Age, "commits"): (ONE, f"baseline: {{max_age: {{commits: 2}}}}\n{ONE}"),
@@ -470,11 +452,10 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
         f"baseline: {{max_age: {{days: 1, severity: error}}}}\n{ONE}",
     ),
     **{
-        (Gate, key): (f"{ANCHORED}gates: [{{{GATE}}}]\n", f"{ANCHORED}gates: [{{{GATE}, {key}: {value}}}]\n")
+        (Gate, key): (f"gates: [{{{GATE}}}]\n", f"gates: [{{{GATE}, {key}: {value}}}]\n")
         for key, value in (
             ("metric", "map"),
             ("regression_max", 0.1),
-            ("drift_max", 0.1),
             ("severity", "warning"),
             ("evidence", "proven_safe"),
             ("confidence", 0.9),
@@ -571,7 +552,7 @@ VALUES = st.none() | LIVE_TEXT | st.sampled_from(LIVE) | st.lists(LIVE_TEXT, max
 KEYS = (
     st.builds("segments.{}.{}".format, LIVE_TEXT, st.sampled_from(("severity", "evidence", "threshold")))
     | st.builds("segments.{}".format, LIVE_TEXT)
-    | st.sampled_from(("metric", "must_pass", "waiver_label", "match", "baseline.anchor", "inputs.run.map"))
+    | st.sampled_from(("metric", "must_pass", "waiver_label", "match", "baseline.accept", "inputs.run.map"))
 )
 KEY_CHANGES = st.builds(KeyChange, key=KEYS, before=VALUES, after=VALUES, weakens=st.booleans())
 

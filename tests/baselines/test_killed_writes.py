@@ -24,8 +24,6 @@ EACH = 4  # operations
 # What a process does to a directory: `moment` is the file operation before which it dies; 0 for never.
 DRIVER = """
 import os, signal, sys
-from msgspec.structs import replace
-
 what, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.packing import pack, recorded
@@ -33,16 +31,15 @@ from rankgate.model.values import Ranking
 
 memory = DirectoryStore(place).memory
 
-def add(log, found, name=None):
+def add(log, found):
     packed = pack([Ranking("q1", [found])], source=found)
     record = recorded(packed, source=found, provenance={}, gold=None, date="2026-01-31")
-    memory.add(log, replace(record, name=name), packed.data)
+    memory.add(log, record, packed.data)
 
 if what == "before":
     add("accepted", "one")
     add("accepted", "two")
     add("history", "one")
-    add("anchors", "one", "launch")
     sys.exit()
 
 step = 0
@@ -59,7 +56,7 @@ sys.addaudithook(audit)
 if what == "prune":
     memory.prune("accepted", [record.id for record in memory.read("accepted")[:-1]])
 else:
-    add(what, "new", "other" if what == "anchors" else None)
+    add(what, "new")
 """
 
 
@@ -72,11 +69,11 @@ def drive(what: str, moment: int, folder: Path, driver: Path) -> int:
 
 def logs(folder: Path) -> dict[Log, list[str]]:
     memory = DirectoryStore(folder.as_posix()).memory
-    names: tuple[Log, ...] = ("history", "accepted", "anchors")
+    names: tuple[Log, ...] = ("history", "accepted")
     return {log: [record.source for record in memory.read(log)] for log in names}
 
 
-BEFORE: dict[Log, list[str]] = {"history": ["one"], "accepted": ["one", "two"], "anchors": ["one"]}
+BEFORE: dict[Log, list[str]] = {"history": ["one"], "accepted": ["one", "two"]}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +81,6 @@ BEFORE: dict[Log, list[str]] = {"history": ["one"], "accepted": ["one", "two"], 
     [
         pytest.param("accepted", {**BEFORE, "accepted": ["one", "two", "new"]}, id="accepting"),
         pytest.param("history", {**BEFORE, "history": ["one", "new"]}, id="recording"),
-        pytest.param("anchors", {**BEFORE, "anchors": ["one", "new"]}, id="naming an anchor"),
         pytest.param("prune", {**BEFORE, "accepted": ["two"]}, id="pruning"),
     ],
 )

@@ -30,10 +30,10 @@ def small(tmp_path: Path) -> TreeMemory:
     return TreeMemory(DirectoryTree((tmp_path / "small").as_posix()), every_run=False)
 
 
-def made(found: str, *, commit: str | None = None, day: int = 1, name: str | None = None) -> tuple[Record, Packed]:
+def made(found: str, *, commit: str | None = None, day: int = 1) -> tuple[Record, Packed]:
     packed = pack([Ranking("q1", [found])], source=found)
     record = recorded(packed, source=found, provenance={}, gold=None, date=f"2026-01-{day:02}")
-    return replace(record, commit=commit, name=name), packed
+    return replace(record, commit=commit), packed
 
 
 def add(memory: TreeMemory, log: Log, found: str, **about: object) -> Record:
@@ -51,7 +51,6 @@ def test_logs_grow_apart_and_in_order(everything: TreeMemory) -> None:
     three = add(everything, "accepted", "three")
     assert everything.read("history") == [one, two]
     assert everything.read("accepted") == [three]
-    assert everything.read("anchors") == []
     assert everything.accepted() == three
 
 
@@ -84,14 +83,12 @@ def test_where_all_is_kept_every_run_can_be_fetched(everything: TreeMemory) -> N
     assert [everything.fetch(record) for record in records] == [made(f)[1].data for f in ("one", "two", "three")]
 
 
-def test_a_directory_keeps_the_runs_of_what_is_accepted_now_and_of_anchors(small: TreeMemory) -> None:
+def test_a_directory_keeps_the_run_of_what_is_accepted_now(small: TreeMemory) -> None:
     history = add(small, "history", "zero")
     first = add(small, "accepted", "one")
-    anchor = add(small, "anchors", "one", name="launch")
     second, third = (add(small, "accepted", found) for found in ("two", "three"))
     assert small.fetch(third) == made("three")[1].data
-    assert small.fetch(first) == small.fetch(anchor) == made("one")[1].data
-    for record in (history, second):
+    for record in (history, first, second):
         with pytest.raises(NotKeptError, match="is remembered by its numbers alone"):
             small.fetch(record)
     assert verify(small).problems == []
@@ -249,12 +246,9 @@ def test_a_manifest_that_is_gone_is_damage_and_not_the_state_before_the_first(
     assert verify(memory).problems == []
 
 
-def test_a_history_or_an_anchor_alone_says_nothing_of_what_is_accepted(
-    small: TreeMemory, everything: TreeMemory
-) -> None:
+def test_a_history_alone_says_nothing_of_what_is_accepted(small: TreeMemory, everything: TreeMemory) -> None:
     for memory in (small, everything):
         add(memory, "history", "one")
-        add(memory, "anchors", "one", name="launch")
         assert memory.accepted() is None
         assert verify(memory).problems == []
 
@@ -299,12 +293,11 @@ def test_without_a_commit_another_day_is_another_acceptance(everything: TreeMemo
     assert [record.date for record in everything.read("accepted")] == ["2026-01-02"]
 
 
-def test_verify_names_the_run_of_an_anchor_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:
-    anchor = add(small, "anchors", "one", name="launch")
-    add(small, "accepted", "two")
-    (tmp_path / "small" / anchor.run).unlink()
+def test_verify_names_the_accepted_run_that_is_not_there(small: TreeMemory, tmp_path: Path) -> None:
+    now = add(small, "accepted", "two")
+    (tmp_path / "small" / now.run).unlink()
     assert [problem.message for problem in verify(small).problems] == [
-        f"damaged baseline: the run {anchor.run!r} is not there; restore it from version control or accept a run again"
+        f"damaged baseline: the run {now.run!r} is not there; restore it from version control or accept a run again"
     ]
 
 
@@ -314,11 +307,9 @@ def test_verify_names_the_run_of_an_anchor_that_is_not_there(small: TreeMemory, 
 def test_a_run_is_found_by_what_people_call_it(everything: TreeMemory) -> None:
     first = add(everything, "history", "one", commit="1a2b3c4d")
     again = add(everything, "history", "two", commit="1a2b3c4d")
-    anchor = add(everything, "anchors", "one", name="launch", commit="1a2b3c4d")
     now = add(everything, "accepted", "three", commit="ffff0000")
     for word, record in (
         ("accepted", now),
-        ("launch", anchor),
         (first.id, first),
         (again.id[:6], again),
         ("ffff", now),
@@ -345,7 +336,7 @@ def test_of_several_runs_of_one_commit_the_newest_is_meant(
 
 
 def test_first_digits_of_several_are_refused_with_their_names(everything: TreeMemory) -> None:
-    """Whoever compares with a run or anchors one has to know which."""
+    """Whoever compares with a run has to know which."""
     first = add(everything, "history", "one", commit="1a2b3c4d5e6f708192a3")
     second = add(everything, "accepted", "two", commit="1a2bffff00001111222", day=2)
     with pytest.raises(RankgateError) as caught:
@@ -362,13 +353,6 @@ def test_a_whole_commit_is_that_commit_also_where_another_begins_so(everything: 
     short = add(everything, "history", "one", commit="1a2b")
     add(everything, "history", "two", commit="1a2b3c4d")
     assert lookup(everything, "1a2b") == short
-
-
-def test_of_two_that_took_one_name_at_once_the_first_is_the_anchor(everything: TreeMemory) -> None:
-    """Otherwise a race would move what never moves."""
-    first = add(everything, "anchors", "one", name="launch")
-    add(everything, "anchors", "two", name="launch")
-    assert lookup(everything, "launch") == first
 
 
 @pytest.mark.parametrize("word", ["accepted", "launch", "1a2", "", "0123456789ab"])

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from rankgate.baselines.directory import DirectoryTree
 from rankgate.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -20,7 +19,6 @@ gates:
   - {name: recall@1, threshold: 0.2, regression_max: 0.15}
 inputs: {gold: gold.yaml, run: run-10.jsonl, baseline: baseline}
 """
-DRIFT = CRITERIA.replace("0.15}", "0.15, drift_max: 0.25}") + "baseline: {anchor: launch}\n"
 
 
 def git(*words: str) -> str:
@@ -329,121 +327,23 @@ def test_a_baseline_from_the_future_is_named() -> None:
     assert warning.startswith("the baseline is dated 2026-01-02, after the day of this check (2026-01-01)")
 
 
-# Drift from an anchor
-
-
-def test_many_small_accepted_drops_do_not_add_up_unseen(capsys: Capture) -> None:
-    Path("ship-criteria.yaml").write_text(DRIFT, encoding="utf-8")
-    assert accepted(10) == 0
-    assert baseline("anchor", "launch") == 0
-    for right, day in ((9, 2), (8, 3)):
-        assert accepted(right, day=day) == 0
-    report = check(7, day=4)
-    own, drift = report["gates"]
-    assert (own["verdict"], own["baseline"], own["since"]) == ("pass", 0.8, None)
-    assert (drift["name"], drift["since"], drift["verdict"]) == ("recall@1 since launch", "launch", "fail")
-    assert (drift["baseline"], drift["value"], round(drift["delta"], 9), drift["n_pairs"]) == (1.0, 0.7, -0.3, 10)
-    assert drift["reasons"][0]["text"].startswith("since the anchor, recall@1 dropped from 100.0% to 70.0%")
-    capsys.readouterr()
-    assert accepted(7, day=4) == 2
-    assert "recall@1 since launch    100.0%     70.0%  FAIL" in capsys.readouterr().err
-
-
-def test_without_a_limit_the_drift_is_reported_and_blocks_nothing() -> None:
-    Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{anchor: launch}}\n", encoding="utf-8")
-    assert accepted(10) == 0
-    assert baseline("anchor", "launch") == 0
-    assert accepted(9, day=2) == 0
-    drift = check(8, day=3)["gates"][1]
-    assert (drift["since"], drift["verdict"], round(drift["delta"], 9)) == ("launch", "pass", -0.2)
-
-
-def test_an_anchor_that_is_not_there_warns_where_drift_is_limited() -> None:
-    Path("ship-criteria.yaml").write_text(DRIFT, encoding="utf-8")
-    assert accepted(10) == 0
-    report = check(10)
-    drift, lacking = report["gates"][1], "the anchor does not exist: drift of recall@1 could not be checked"
-    assert (drift["verdict"], drift["evidence_state"]) == ("warn", "no_baseline")
-    assert drift["reasons"] == [{"kind": "no_anchor", "text": lacking}]
-    assert report["summary"] == f"May be merged, with a warning: {lacking}.", "and not that there is no baseline"
-
-
-def test_an_anchor_does_not_move(capsys: Capture) -> None:
-    assert accepted(10) == 0
-    assert baseline("anchor", "launch") == 0
-    assert baseline("anchor", "launch") == 0
-    assert accepted(9, day=2) == 0
-    capsys.readouterr()
-    assert baseline("anchor", "launch") == 2
-    assert "an anchor that moves hides the drift, choose another name" in capsys.readouterr().err
-    assert baseline("anchor", "../launch") == 2
-    assert [each["name"] for each in shown(capsys, "show")["anchors"]] == ["launch"]
-
-
-def test_an_anchor_can_be_named_for_programs(capsys: Capture) -> None:
-    assert accepted(10) == 0
-    first, again = (shown(capsys, "anchor", "launch", "--reason", "as promised") for _ in range(2))
-    assert (first["added"], again["added"], first["record"]) == (True, False, again["record"])
-    assert {key: first["record"][key] for key in ("name", "reason", "source")} == {
-        "name": "launch",
-        "reason": "as promised",
-        "source": "run-10.jsonl",
-    }
-
-
-def test_of_two_that_take_a_name_at_once_the_second_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    assert accepted(10) == 0
-    assert accepted(9, day=2) == 0
-    ids = [record["id"] for record in shown(capsys, "history", "--accepted")]
-    write = DirectoryTree.commit
-
-    def after_another(tree: DirectoryTree, *change: Any) -> bool:
-        monkeypatch.setattr(DirectoryTree, "commit", write)
-        run = Path("run-10.jsonl")
-        assert baseline("accept", "--run", str(run), "--reason", "again", day=2) == 0
-        assert baseline("anchor", "launch") == 0
-        return tree.commit(*change)
-
-    monkeypatch.setattr(DirectoryTree, "commit", after_another)
-    assert baseline("anchor", "launch", "--record", ids[1]) == 2
-    assert "launch names the run of 2026-01-02 already" in capsys.readouterr().err
-    assert [each["source"] for each in shown(capsys, "show")["anchors"]] == ["run-10.jsonl"]
-
-
-@pytest.mark.parametrize("evidence", ["estimate", "proven_harm", "proven_safe"])
-def test_the_estimate_decides_of_drift_whatever_the_gates_evidence(capsys: Capture, evidence: str) -> None:
-    """Three lost of ten are never proven harm, and two are never proven safe."""
-    Path("ship-criteria.yaml").write_text(f"evidence: {evidence}\n{DRIFT}", encoding="utf-8")
-    assert accepted(10) == 0
-    assert baseline("anchor", "launch") == 0
-    for right, verdict in ((8, "pass"), (7, "fail")):
-        drift = check(right)["gates"][1]
-        assert (drift["since"], drift["verdict"], drift["evidence"]) == ("launch", verdict, "estimate")
-
-
-def test_drift_needs_the_anchors_name(capsys: Capture) -> None:
-    Path("ship-criteria.yaml").write_text(DRIFT.replace("baseline: {anchor: launch}\n", ""), encoding="utf-8")
-    assert main(["check"]) == 2
-    assert "gates[0].drift_max: drift is measured from an anchor" in capsys.readouterr().out
-
-
 # Looking and tending
 
 
-def test_diff_lists_the_queries_that_moved(capsys: Capture) -> None:
-    assert accepted(10) == 0
-    assert baseline("anchor", "launch") == 0
-    assert accepted(9, day=2) == 0
-    capsys.readouterr()
-    assert baseline("diff", "launch", "accepted") == 0
-    assert capsys.readouterr().out == (
-        "recall@1: 1 worse, 0 better, of 10 queries\n"
-        "\n"
-        "  query       A     B  documents\n"
-        "  q9     100.0%  0.0%  d9 rank 1 → gone\n"
-    )
-    moved = shown(capsys, "diff", "accepted", "run-8.jsonl")["moved"]
-    assert [move["query_id"] for move in moved] == ["q8"]
+def test_compare_reads_stored_runs_by_their_ids_and_the_accepted_one_by_its_word(capsys: Capture) -> None:
+    kept = ["--baseline", (Path.cwd() / "kept").as_uri()]
+    for right, day in ((10, 1), (9, 2)):
+        assert accepted(right, *kept, "--reason", "agreed", day=day) == 0
+    first, second = (each["id"] for each in shown(capsys, "history", "--accepted", *kept))
+    how = ["--criteria", "ship-criteria.yaml", "--metrics", "recall@1", "--format", "json"]
+    for a, b, worse in ((first, second, 1), (first[:4], "accepted", 1), ("accepted", "run-7.jsonl", 2)):
+        assert main(["compare", a, b, *kept, *how]) == 0
+        assert json.loads(capsys.readouterr().out)["metrics"]["recall@1"]["worse"] == worse
+    assert main(["compare", "accepted", "run-7.jsonl", *how]) == 2
+    assert capsys.readouterr().err == "error: baseline: nothing has been accepted yet\n"
+    Path("accepted").write_bytes(Path("run-8.jsonl").read_bytes())
+    assert main(["compare", "accepted", "run-7.jsonl", *kept, *how]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["recall@1"]["worse"] == 1, "a file of that name comes first"
 
 
 def test_prune_keeps_the_newest_also_where_one_of_them_was_accepted_before(capsys: Capture) -> None:

@@ -109,7 +109,7 @@ def test_what_the_stored_rankings_prove_is_a_change_and_the_rest_is_folded() -> 
         r"Largest step for the better: \+8\.0 pp better 95%: .* was 72\.0% , with the run of 2026-01-30", page
     )
     assert "2 further runs without a change, an event or another verdict" in page
-    assert "rankgate baseline diff" in page
+    assert "rankgate compare" in page
 
 
 def test_a_gold_set_that_cannot_be_read_costs_the_comparisons_alone() -> None:
@@ -194,8 +194,8 @@ def test_what_cannot_be_scored_is_said() -> None:
     memory.add("accepted", *made("2026-01-20", 8))
     page = text(written("--baseline", "baseline", "--metrics", "recall@5,recall@500")["ship-criteria.html"])
     assert (
-        "1 run could not be rescored or compared: this store keeps the rankings of what is accepted now and of "
-        "anchors, and of all others the numbers alone."
+        "1 run could not be rescored or compared: this store keeps the rankings of what is accepted now, "
+        "and of all others the numbers alone."
     ) in page
     assert "1 value could not be rescored: baseline: the gates read ranks down to 500" in page
 

@@ -269,22 +269,6 @@ def test_what_was_accepted_with_the_baseline_costs_nothing(words: list[str], mor
     assert main(["check", "--baseline", "accepted"]) == 0
 
 
-def test_an_anchor_is_judged_like_a_baseline(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
-    write_run("base.jsonl", 4, q3="It was blue.")
-    accept()
-    assert main(["baseline", "anchor", "v1", "--baseline", "accepted"]) == 0
-    write_run("base.jsonl", 4, q2="It is blue.")
-    accept()
-    criteria = Path("ship-criteria.yaml").read_text("utf-8")
-    Path("ship-criteria.yaml").write_text(f"{criteria}baseline: {{anchor: v1}}\n", "utf-8")
-    out, err = printed(capsys, "--baseline", "accepted")
-    assert "the anchor: 4 answers: 2 judged already or with these, 2 to judge: 4 calls, about 3,500 tokens\n" in out
-    assert "\n4 answers: 4 judged already or with these, none to judge\n" in out, "each is as in one of the two"
-    assert err == ""
-    assert len(server.requests) == 8 + 4
-    assert list(as_json(capsys, "--baseline", "accepted")["plan"]) == ["baseline", "anchor", "run"]
-
-
 def test_another_judge_judges_both_runs(server: HashJudge) -> None:
     judge(*BASELINE)
     write_criteria(server, model="hash-2026-02-02")

@@ -293,9 +293,9 @@ REFUSALS = [
     pytest.param(["baseline", "history", "--baseline", LONG], "File name too long", id="baseline history"),
     pytest.param(["baseline", "accept", *GIVEN, "--to", f"{LONG}/a"], "File name too long", id="baseline accept"),
     pytest.param(
-        ["baseline", "diff", LONG, "accepted", "--baseline", "stored", "--gold", "gold.jsonl"],
+        ["compare", LONG, "accepted", "--baseline", "stored", "--gold", "gold.jsonl"],
         "File name too long",
-        id="diff",
+        id="compare with a stored run",
     ),
     pytest.param(["check", *GIVEN, "-o", f"{LONG}.json"], "File name too long", id="an output's name"),
     pytest.param(["check", *GIVEN, "-o", "directory"], "names no output", id="a directory as output"),

@@ -115,8 +115,6 @@ def test_what_the_commands_of_a_store_print_is_valid_from_empty_to_pruned(
         ["history"],
         ["accept", "--run", RUNS[0], *STORE[2:]],
         ["show"],
-        ["anchor", "may"],
-        ["diff", "accepted", RUNS[2], "--metric", "recall@5"],
         ["verify"],
         ["prune", "--keep", "0"],
         ["prune", "--keep", "0", "--yes"],

@@ -64,8 +64,6 @@ WORDS: dict[str, Sequence[str]] = {
     "noise": ["run.jsonl", "other.jsonl"],
     "baseline accept": ["--to", "kept"],
     "baseline record": ["--baseline", "kept"],
-    "baseline diff": ["--baseline", "kept"],
-    "baseline anchor": ["name", "--baseline", "kept"],
     "baseline prune": ["--baseline", "kept", "--keep", "1"],
     "baseline show": ["--baseline", "kept"],
     "baseline history": ["--baseline", "kept"],
@@ -248,7 +246,6 @@ KEYS = {
     "inputs.waivers": "inputs: {{waivers: '{}'}}",
     "a key that there is not": "inputs: {{'{}': 1}}",
     "a value of another kind": "default_k: '{}'",
-    "the name of an anchor": "baseline: {{anchor: '{}'}}",
 }
 
 

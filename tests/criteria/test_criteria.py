@@ -423,7 +423,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             "gates:\n  - recall@5\n",
             [
                 (
-                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
+                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, "
                     "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'recall@5'"
                 )
@@ -621,7 +621,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             gate("threshold: 0.5\n    xyzzy: 1"),
             [
                 (
-                    "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, drift_max, "
+                    "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, "
                     "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
@@ -779,7 +779,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             "    noise: yes\n"
             "    direction: higher\n"
             "    segments: {by: [], threshold: 85}\n"
-            "  - {name: mrr, metric: 5, drift_max: 0.1, thresold: 1}\n"
+            "  - {name: mrr, metric: 5, thresold: 1}\n"
             "  - {name: latency, threshold: 50, must_pass: [q1], max_lost_queries: 1, confidence: 2}\n"
             "  - mrr\n"
             "default_k: 0\n",
@@ -793,17 +793,13 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "10: gates[1].direction: mrr has its own direction (higher is better); leave the key out",
                 "11: gates[1].segments.by: name the key of a tag, such as lang",
                 "12: gates[2].name: the gate 'mrr' stands twice; give each its own name",
-                (
-                    "12: gates[2].drift_max: drift is measured from an anchor; name it for the whole file: "
-                    "baseline: {anchor: NAME}"
-                ),
                 "12: gates[2].thresold: unknown key; did you mean 'threshold'?",
                 "12: gates[2].metric: expected text, found 5",
                 "13: gates[3].confidence: expected a number below 1, found 2",
                 "13: gates[3].must_pass: latency has no worst value that a query could have",
                 "13: gates[3].max_lost_queries: latency has no worst value that a query could have",
                 (
-                    "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, drift_max, "
+                    "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, "
                     "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'mrr'"
                 ),
@@ -875,22 +871,16 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             id="tags that are called as our keys are",
         ),
         pytest.param(
-            f"{ONE}baseline: {{anchor: a b, max_age: {{}}}}\n",
-            [
-                (
-                    "3: baseline.anchor: expected at most 40 letters, digits, dots, dashes and underscores, "
-                    "a letter or digit first, found the text 'a b'"
-                ),
-                "3: baseline.max_age.days: the age has no limit; give it days, commits, or both",
-            ],
-            id="an anchor of two words, and an age without a limit",
+            f"{ONE}baseline: {{max_age: {{}}}}\n",
+            ["3: baseline.max_age.days: the age has no limit; give it days, commits, or both"],
+            id="an age without a limit",
         ),
         # What a gate or a file knows of itself is no key of it.
         pytest.param(
             gate("threshold: 1\n    line: 7") + "name: mine\n",
             [
                 (
-                    "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, drift_max, "
+                    "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, "
                     "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
                 ),
                 (
@@ -911,7 +901,7 @@ def test_refused(text: str, expected: list[str]) -> None:
     [
         "gates: [{name: mrr, threshold: 0.5, evidence: , confidence: null, segments: ~, regression_max: }]\n",
         f"{ONE}inputs: {{waivers: , gold: }}\n",
-        f"{ONE}baseline: {{max_age: , anchor: }}\n",
+        f"{ONE}baseline: {{max_age: }}\n",
         f"{ONE}gold_changes:\nwaiver_label: null\n",
     ],
 )

@@ -103,7 +103,6 @@ def test_what_a_gate_judged_in_a_segment_is_the_gates_and_takes_no_share_of_the_
         pytest.param(replace(HARM, segment="part:00", too_small=True), id="not judged: too small"),
         pytest.param(replace(HARM, segment="part:00", regression_max=None), id="a floor alone"),
         pytest.param(replace(HARM, segment="part:00", metric="mrr"), id="another metric"),
-        pytest.param(replace(HARM, segment="part:00", since="launch"), id="since an anchor"),
         pytest.param(replace(HARM, segment="part:00 × lang:en"), id="crossed with another tag"),
     ],
 )

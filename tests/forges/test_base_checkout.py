@@ -62,9 +62,8 @@ def test_the_process_gets_what_its_interpreter_needs_to_start_and_neither_token_
 git_server = server_of_git  # the fixture, whose name is the emulator's here
 
 CRITERIA = """\
-gates: [{{name: recall@1, threshold: 0.2, regression_max: 0.15, drift_max: 0.15}}]
+gates: [{{name: recall@1, threshold: 0.2, regression_max: 0.15}}]
 inputs: {{gold: gold.yaml, baseline: "{}"}}
-baseline: {{anchor: first}}
 """
 
 
@@ -88,11 +87,10 @@ def base_with(baseline: str) -> Pull:
 def accept(baseline: str) -> None:
     words = ["--run", "run.jsonl", "--date", "2026-01-01", "--reason", "first"]
     assert main(["baseline", "accept", *words, "--to", baseline]) == 0
-    assert main(["baseline", "anchor", "first", "--baseline", baseline]) == 0
 
 
 def judged(pull: Pull, right: int, *arguments: str) -> Any:
-    """The gate, beside it the drift from the anchor where there is one, and what was compared with."""
+    """The gate, and what was compared with."""
     at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31", arguments=dict(pairwise(arguments)))
     report = at_base.judge(pull, run(right))
     assert report.problems == []
@@ -114,10 +112,7 @@ def test_a_private_branch_is_fetched_here_with_the_token_that_the_check_has_not(
     accept("git+branch:baselines")
     git_server.private = True
     gates, baseline = judged(pull, 5)
-    assert [(each.since, each.baseline, each.verdict.value) for each in gates] == [
-        (None, 1.0, "fail"),
-        ("first", 1.0, "fail"),
-    ]
+    assert [(each.baseline, each.verdict.value) for each in gates] == [(1.0, "fail")]
     assert (baseline.path, baseline.lineage.how) == ("git+branch:baselines", "merge_base")
     monkeypatch.delenv("RANKGATE_TOKEN")
     with pytest.raises(RankgateError, match="git\\+branch:baselines: cannot be fetched from origin"):

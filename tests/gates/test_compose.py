@@ -101,7 +101,6 @@ def headline(
 FELL = Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
 LOW = Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
 NO_BASELINE = Reason(ReasonKind.NO_BASELINE)
-NO_ANCHOR = Reason(ReasonKind.NO_ANCHOR)
 NO_LATENCY = Reason(ReasonKind.NOT_IN_BASELINE)
 ONE_SIDED = Reason(ReasonKind.ONE_SIDED, count=3)
 TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse could not be checked")
@@ -206,26 +205,6 @@ TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse cou
             [result(PASS), result(WARN, "latency", NO_LATENCY, floor=50.0)],
             "May be merged, with a warning: the baseline has latency for none of the queries that are scored now.",
             id="warn: there is a baseline, it only lacks this metric",
-        ),
-        pytest.param(
-            [
-                result(PASS),
-                result(PASS, "mrr", floor=0.6),
-                replace(result(WARN, "recall@5", NO_ANCHOR), since="launch"),
-            ],
-            "May be merged, with a warning: the anchor does not exist: drift of recall@5 could not be checked.",
-            id="warn: there is a baseline, only the anchor is missing",
-        ),
-        pytest.param(
-            [replace(result(WARN, "recall@5", NO_ANCHOR), since="launch"), result(WARN, "mrr", FELL)],
-            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
-            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 1 more gate warns.",
-            id="warn: a drop says more than a missing anchor",
-        ),
-        pytest.param(
-            [result(WARN, "recall@5", NO_BASELINE), replace(result(WARN, "recall@5", NO_ANCHOR), since="launch")],
-            "May be merged, but without a baseline nobody can tell whether retrieval got worse.",
-            id="warn: neither baseline nor anchor",
         ),
         pytest.param(
             [replace(result(WARN, "recall@5", TOLD), evidence_state=EvidenceState.NO_BASELINE)],

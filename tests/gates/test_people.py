@@ -13,7 +13,7 @@ from tests.gates.test_decide import gate, scores
 from tests.judge.calibrated import TODAY, calibrated, metric_found
 
 from rankgate.criteria import load_criteria
-from rankgate.gates.decide import decide, decide_drift
+from rankgate.gates.decide import decide
 from rankgate.gates.people import People, people_of
 from rankgate.gates.segments import with_hard_checks
 from rankgate.judge.sample import answers_key
@@ -32,7 +32,7 @@ STATES = {
     "few labels": metric_found(LABELLED, labels=99, sensitivity=None, specificity=None, value=None),
     "calibrated": metric_found(LABELLED),
 }
-LIMITS = ["threshold", "regression_max", "drift_max", "must_pass", "max_lost_queries"]
+LIMITS = ["threshold", "regression_max", "must_pass", "max_lost_queries"]
 
 
 def people(found: MetricCalibration | None) -> People:
@@ -50,10 +50,6 @@ def decided(limit: str, evidence: Evidence, severity: str, found: People | None)
     value = {"threshold": 0.95, "must_pass": ("q0",), "max_lost_queries": 3}.get(limit, 0.03)
     known = {"evidence": evidence, "severity": severity, "threshold": None, "regression_max": None}
     made = gate(METRIC, floor=0.5).model_copy(update={**known, limit: value})
-    if limit == "drift_max":
-        drift = decide_drift(made, "launch", now, before, found)
-        assert drift is not None
-        return drift
     result = decide(made, now, before, found)
     samples = {each: Sample(query_id=each, gains={}) for each in now.query_ids}
     return with_hard_checks(result, made, Gold(samples=samples, name="g", format="jsonl"), now, before)
@@ -72,7 +68,7 @@ def test_what_blocks(state: str, limit: str, severity: str, evidence: Evidence) 
 
 
 @pytest.mark.parametrize("evidence", list(Evidence))
-@pytest.mark.parametrize("limit", ["regression_max", "drift_max", "must_pass", "max_lost_queries"])
+@pytest.mark.parametrize("limit", ["regression_max", "must_pass", "max_lost_queries"])
 def test_a_judge_who_is_always_right_changes_no_ruling(limit: str, evidence: Evidence) -> None:
     raw, found = (decided(limit, evidence, "error", each) for each in (None, people(STATES["calibrated"])))
     assert (raw.verdict, raw.reasons) == (found.verdict, found.reasons)

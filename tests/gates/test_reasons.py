@@ -188,7 +188,6 @@ def test_a_limit(case: tuple[Any, ...]) -> None:
 
 OTHERS = {
     ReasonKind.NO_BASELINE: "no baseline: whether recall@5 got worse could not be checked",
-    ReasonKind.NO_ANCHOR: "the anchor does not exist: drift of recall@5 could not be checked",
     ReasonKind.NOT_STATED: "the baseline states no `latency_ms`, which recall@5 reads; accept its run again",
     ReasonKind.NOT_IN_BASELINE: "the baseline has recall@5 for none of the queries that are scored now",
     ReasonKind.OTHER_JUDGE: "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the two runs do "
@@ -246,13 +245,12 @@ def test_a_metric_that_compares_with_the_baseline_itself() -> None:
 @pytest.mark.parametrize(
     ("changes", "before"),
     [
-        pytest.param({"since": "launch"}, "since the anchor, ", id="drift"),
         pytest.param({"judged_by": "base"}, "by the criteria of the base, ", id="the base"),
         pytest.param({"waived": Waived(by="a", expires="2026-12-31")}, "waived until 2026-12-31: ", id="a waiver"),
         pytest.param({"waived": Waived(by="a")}, "waived by a maintainer's label for this commit: ", id="a label"),
         pytest.param(
-            {"since": "launch", "judged_by": "base", "waived": Waived(by="a", expires="2026-12-31")},
-            "waived until 2026-12-31: by the criteria of the base, since the anchor, ",
+            {"judged_by": "base", "waived": Waived(by="a", expires="2026-12-31")},
+            "waived until 2026-12-31: by the criteria of the base, ",
             id="all of them",
         ),
     ],
@@ -265,11 +263,6 @@ def test_what_the_gate_is_about_comes_first_and_a_waiver_once(changes: dict[str,
     assert plain_sentence(gate, BASE).startswith(f"{before}recall@5 dropped by")
     old = replace(gate, reasons=[Reason(ReasonKind.TEXT, text="waived until 2026-12-31: fell")])
     assert sentences(old, BASE) == ["waived until 2026-12-31: fell"], "shown as it is"
-
-
-def test_a_missing_anchor_is_not_said_to_be_measured_since_itself() -> None:
-    gate = replace(SHARE, since="launch", reasons=[Reason(ReasonKind.NO_ANCHOR)])
-    assert sentences(gate, None) == [OTHERS[ReasonKind.NO_ANCHOR]]
 
 
 def test_a_correction_comes_last() -> None:

@@ -70,7 +70,6 @@ def test_a_badge_says_the_verdict_and_the_metric_that_speaks_for_it(
     "report",
     [
         pytest.param(replace(REPORT, gates=[HOLDS, SEGMENT]), id="a segment: its tag is not ours to show"),
-        pytest.param(replace(REPORT, gates=[replace(RECALL, since="launch")]), id="drift: the value does not show it"),
         pytest.param(replace(REPORT, gates=[replace(RECALL, judged_by="base")]), id="by the base's criteria"),
         pytest.param(replace(REPORT, gates=[replace(RECALL, hard_check_failed=True)]), id="for single questions"),
         pytest.param(replace(REPORT, gates=[HOLDS], failures=["the baseline is old"]), id="for what no gate has"),

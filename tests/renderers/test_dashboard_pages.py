@@ -40,7 +40,6 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
         for number in range(count)
     ]
     accepted = [replace(each, reason=text, by=text) for each in history[::4]]
-    anchors = [replace(each, name=text) for each in history[:1]]
     waiver = Waiver(gate=text, segment=text, up_to=0.1, expires=TODAY, issue="https://e.example/", reason=text, by=text)
     runs = [each.id for each in history]
     columns = {run: {"recall@1": "3e8" * number + "000" * (3 - number) + "---"} for number, run in enumerate(runs[:4])}
@@ -50,7 +49,7 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
         text,
         page_names([text])[0],
         text,
-        Remembered(history=history, accepted=accepted, anchors=anchors),
+        Remembered(history=history, accepted=accepted),
         Shown(metrics=parse_metrics("recall@1,ndcg@10"), limits={"recall@1": [0.7]}, date=TODAY, limit=500),
         tags=[Tag(text, sha("2"), TODAY), Tag(f"v1{text}", sha("none"), TODAY)],
         spans=spans_of([Version(day=days_after(TODAY, -2), waivers=(waiver,))], {text: parse_metric("recall@1")}),
@@ -193,7 +192,7 @@ def test_a_point_names_its_run_and_two_that_are_chosen_say_how_to_compare_them(
         curve.locator("summary").click()
         choose(curve, third.id)
         choose(curve, second.id)
-        command = f"rankgate baseline diff {second.id} {third.id} --baseline main --criteria main --metric recall@1"
+        command = f"rankgate compare {second.id} {third.id} --baseline main --criteria main --metrics recall@1"
         lines = panel.inner_text().splitlines()
         assert [line.split(",")[0] for line in lines[:2]] == [second.date, third.date]
         assert (lines[2].split(" was ")[0], lines[-1]) == ("not compared (+10.0 pp)", command)
@@ -204,7 +203,7 @@ def test_a_point_names_its_run_and_two_that_are_chosen_say_how_to_compare_them(
         choose(curve, first.id)
         choose(curve, third.id)
         assert "Not neighbours" in panel.inner_text()
-        assert f"diff {first.id} {third.id} " in panel.inner_text()
+        assert f"compare {first.id} {third.id} " in panel.inner_text()
         expect(curve.locator(".diff li")).to_have_text(["main 0 0.000 → 1.000", "main 1 0.000 → 1.000"])
         assert curve.locator(".wide g.chosen").count() == 2
         assert events == []
@@ -223,7 +222,7 @@ def test_runs_that_do_not_compare_question_by_question_say_why(chromium: Browser
                 curve.locator(f'button[data-run="{run}"]').dispatch_event("click")
             expect(curve.locator(".picked")).to_contain_text(why)
             assert curve.locator(".diff li").count() == 0
-        assert "those of 1 older one are compared by rankgate baseline diff alone" in page.inner_text("main")
+        assert "those of 1 older one are compared by rankgate compare alone" in page.inner_text("main")
         assert events == []
 
 

@@ -95,13 +95,6 @@ def test_a_gate_has_one_annotation_with_all_its_reasons() -> None:
     assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == ["one; two."]
 
 
-def test_a_gate_and_its_drift_have_one_annotation() -> None:
-    drift = replace(GATE, name="retrieval_mrr since launch", since="launch", reasons=texts("since launch it fell"))
-    lines = lines_of(replace(REPORT, gates=[GATE, drift, replace(drift, segment="lang:es")]))
-    assert len(lines) == 2
-    assert "mrr is 0.500, below the floor of 0.600; since launch it fell" in lines[0]
-
-
 def names(gate: GateResult, message: str) -> bool:
     """Whether an annotation is of this gate, or of the gate of which this is a segment."""
     return gate.reasons[0].text in message or (gate.segment is not None and gate.segment in message)
@@ -118,7 +111,7 @@ def test_each_violated_gate_of_a_scenario_is_annotated_where_it_stands(name: str
         if gate.verdict in level:
             assert gate.line is not None
             [stated] = re.findall(r"name: ([^,}]+)", lines[gate.line - 1])
-            assert gate.name == (f"{stated} since {gate.since}" if gate.since else stated)
+            assert gate.name == stated
             place = {"file": "ship-criteria.yaml", "line": str(gate.line), "title": "rankgate"}
             levels = [found[0] for found in told if found[1] == place and names(gate, found[2])]
             assert level[gate.verdict] in levels or "error" in levels

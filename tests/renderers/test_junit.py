@@ -289,7 +289,6 @@ def gates_with(draw: st.DrawFn) -> GateResult:
         metric=draw(TEXT),
         meaning=draw(TEXT),
         segment=draw(st.none() | TEXT),
-        since=draw(st.none() | TEXT),
         reasons=texts(*draw(st.lists(TEXT, max_size=2))),
         queries=draw(st.lists(TEXT, max_size=2)),
         verdict=draw(VERDICTS),

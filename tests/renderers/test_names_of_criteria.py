@@ -1,4 +1,4 @@
-"""Names that criteria may hold, as of a score, a source or an anchor, are shown as code; GitHub links the rest."""
+"""Names that criteria may hold, as of a score or a source, are shown as code; GitHub links the rest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria.inputs import Inputs
 from rankgate.metrics.names import parse_metric
-from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.renderers.markdown import render_markdown
 
@@ -21,9 +20,8 @@ CRITERIA = f"""\
 gates:
   - {{name: own, metric: score({NAME}), direction: higher, threshold: 0.9}}
   - {{name: share, metric: source_share({NAME}), threshold: 0.9}}
-  - {{name: part, metric: recall(source={NAME})@5, threshold: 0.9, drift_max: 0.1}}
+  - {{name: part, metric: recall(source={NAME})@5, threshold: 0.9}}
 inputs: {{gold: gold.jsonl, run: run.jsonl, baseline: baseline}}
-baseline: {{anchor: {NAME}}}
 """
 
 
@@ -64,22 +62,6 @@ def test_neither_a_score_nor_a_source_becomes_a_link(place: Path) -> None:
     assert NAME not in page.plain
     assert f"score({NAME})" in page.code
     assert {gate.metric for gate in report.gates} >= {f"score({NAME})", f"source_share({NAME})"}
-
-
-def test_nor_does_an_anchor(place: Path) -> None:
-    """Neither in the reason for a drift nor where there is no such anchor yet."""
-    none_yet = judged("d0", "d1", "x")
-    assert main(["baseline", "anchor", NAME]) == 0
-    for report, reason in (
-        (none_yet, "the anchor does not exist: drift of recall"),
-        (judged("d0", "d1", "x"), "since the anchor, recall"),
-    ):
-        [drift] = [gate for gate in report.gates if gate.since and gate.metric.startswith("recall")]
-        assert (drift.since, sentences(drift, None)[0][: len(reason)]) == (NAME, reason)
-        page = shown(report)
-        assert page.count("a") == 0
-        assert NAME not in page.plain
-        assert NAME in page.code
 
 
 @pytest.mark.parametrize("name", [f"score({NAME})", f"source_share({NAME})", f"recall(source={NAME})@5"])

@@ -144,8 +144,8 @@ def test_runs_about_which_there_is_nothing_to_say_are_told_from_the_others() -> 
 def test_what_is_noted_of_a_run_is_in_words() -> None:
     first, second = run("2026-01-01", 0.8, gold="a"), run("2026-01-02", 0.8, gold="b")
     tags = (Tag("v1", sha("2026-01-02"), "2026-01-02"),)
-    found = shown(first, second, tags=tags, accepted=[second], anchors=[replace(second, name="launch")])
-    assert [events_of(each) for each in found.runs] == [[], ["accepted", "anchor launch", "release v1", "new gold set"]]
+    found = shown(first, second, tags=tags, accepted=[second])
+    assert [events_of(each) for each in found.runs] == [[], ["accepted", "release v1", "new gold set"]]
 
 
 # The chart

@@ -90,7 +90,6 @@ def _keys(criteria: Criteria, other: Criteria) -> dict[str, _Value]:
         "waiver_label": criteria.waiver_label,
         **_judge(criteria.judge),
         "baseline.accept": policy.accept,
-        "baseline.anchor": policy.anchor,
         "baseline.max_age.days": age.days,
         "baseline.max_age.commits": age.commits,
         "baseline.max_age.severity": age.severity,
@@ -137,7 +136,6 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)
-    yield from _ceiling("drift_max", old.drift_max, new.drift_max, was.unit)
     yield from _ceiling("max_lost_queries", old.max_lost_queries, new.max_lost_queries)
     yield from _segments(old, new)
 

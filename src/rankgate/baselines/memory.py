@@ -1,4 +1,4 @@
-"""A memory of runs, wherever it is kept: history, what was accepted, and anchors; and which record people mean."""
+"""A memory of runs, wherever it is kept: history and what was accepted; and which record people mean."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Unless = Callable[[Sequence[Record]], bool]
 
 
 class Memory(Protocol):
-    """Records in three logs, each in the order in which it grew, and the run files that they name.
+    """Records in two logs, each in the order in which it grew, and the run files that they name.
 
     Whatever is added is added whole or not at all, also when the process is killed at any byte; two that add at once
     both get in. Nothing is ever overwritten. Every method raises a RankgateError where the place cannot be reached, or
@@ -59,7 +59,7 @@ class Memory(Protocol):
 
 
 def lookup(memory: Memory, word: str) -> Record:
-    """The record that a word names: `accepted`, an anchor's name, or the first digits of an id or a commit.
+    """The record that a word names: `accepted`, or the first digits of an id or a commit.
 
     Of several for one id or one commit it is the newest.
 
@@ -71,13 +71,10 @@ def lookup(memory: Memory, word: str) -> Record:
         if not accepted:
             raise bad_input("nothing has been accepted yet", file=memory.spec)
         return accepted[-1]
-    anchors = memory.read("anchors")
-    if anchor := anchor_named(anchors, word):
-        return anchor
     if len(word) >= SHORTEST:
         # Both are named by their digits; of a commit the newest record counts, as it does where a check chooses one.
         # Dates are compared as they are written; of one day what stands later in the logs.
-        known = sorted([*memory.read("history"), *anchors, *accepted], key=lambda record: record.date)
+        known = sorted([*memory.read("history"), *accepted], key=lambda record: record.date)
         by_name = {name: record for record in known for name in (record.commit, record.id) if name}
         meant = [word] if word in by_name else [name for name in by_name if name.startswith(word)]
         if len(meant) > 1:
@@ -85,14 +82,9 @@ def lookup(memory: Memory, word: str) -> Record:
             raise bad_input(f"{shown(word)} are the first digits of {named_by}; write more of them", file=memory.spec)
         if meant:
             return by_name[meant[0]]
-    wanted = "an id, the first digits of a commit, an anchor's name, or `accepted`"
+    wanted = "an id, the first digits of a commit, or `accepted`"
     advice = f"name {wanted} (`rankgate baseline history` lists them)"
     raise bad_input(f"has no run {shown(word)}; {advice}", file=memory.spec)
-
-
-def anchor_named(anchors: Sequence[Record], name: str) -> Record | None:
-    """The anchor of a name: the first, for an anchor never moves. Two that named one at once may both be in the log."""
-    return next((record for record in anchors if record.name == name), None)
 
 
 def trend_of(history: Sequence[Record], accepted: Sequence[Record]) -> list[TrendPoint]:

@@ -2,7 +2,7 @@
 
     runs/run-<12 digits>.jsonl.gz             run files, named by their content
     accepted/<number>-<id>-<run's digits>.json  records; the number gives the order, and of two that took the same one
-    history/…  anchors/…                        at once, the id. So both are in, whoever was first
+    history/…                                at once, the id. So both are in, whoever was first
     pointer.json                              the accepted records once more, so that `check` asks for two objects only
 
 The pointer is a hint: what the listing has and the pointer lacks is read from its object, what the listing lacks is
@@ -73,8 +73,7 @@ class ObjectMemory:
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """As `Memory` says; the pointer alone is read, which may lack one of two that were recorded at once."""
         pointed = self._pointed()
-        known = {"history": pointed.recent, "accepted": tuple(pointed.accepted.values())}
-        records = known[log] if log in known else self.read(log)
+        records = pointed.recent if log == "history" else tuple(pointed.accepted.values())
         return [record for record in records if record.date <= until][-most:]
 
     def fetch(self, record: Record) -> bytes:
@@ -104,8 +103,7 @@ class ObjectMemory:
             if self.objects.create(f"{log}/{name}", msgspec.json.encode(record)):
                 if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
                     self._keep_run(record, data)
-                if log != "anchors":
-                    self._point()
+                self._point()
                 return True
         raise bad_input(f"others changed it {MAX_ROUNDS} times before this could be written; try again", file=self.spec)
 

@@ -23,9 +23,8 @@ from rankgate.readers.dates import iso_day
 SCHEMA_VERSION = 2  # 1: a manifest that knew neither commit nor verdict nor scores
 RESTORE = "restore it from version control or accept a run again"  # true where accepting puts a whole one in its place
 
-# history: every run of the main branch. accepted: what gates compare with, the last of it now. anchors: named runs that
-# stay, by which one sees what many small accepted drops add up to.
-Log = Literal["history", "accepted", "anchors"]
+# history: every run of the main branch. accepted: what gates compare with, the last of it now.
+Log = Literal["history", "accepted"]
 LOGS: tuple[Log, ...] = get_args(Log)
 
 
@@ -43,8 +42,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     run says of itself, `gold` the gold set of that time. `commit` is that whose retriever made the run; None where
     nobody said. `verdict` is of the check at that time; None where it was not checked. `scores` has each gated metric's
     value at that time, for people and trends; a check scores the run again. `judge` judged its answers. `reason` is
-    why a run was accepted although a gate said no, `name` an anchor's name, `rankgate` the version that wrote the
-    record.
+    why a run was accepted although a gate said no, `rankgate` the version that wrote the record.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -67,7 +65,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     judge: JudgeMark | UnsetType = UNSET
     reason: str | None = None
     by: str | None = None
-    name: str | None = None
     rankgate: str = __version__
 
     def __post_init__(self) -> None:
@@ -78,7 +75,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """Twelve digits by which two records of the same run at the same commit are one."""
-        names = "\0".join([self.sha256, self.commit or "", self.name or ""])
+        names = "\0".join([self.sha256, self.commit or ""])
         return hashlib.sha256(names.encode()).hexdigest()[:12]
 
 

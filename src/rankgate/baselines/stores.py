@@ -18,7 +18,6 @@ from rankgate.readers.mapping import FieldMap
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
-    from rankgate.baselines.records import Log, Record
     from rankgate.baselines.tree import TreeMemory
 
 
@@ -74,16 +73,10 @@ def is_remote(spec: str) -> bool:
     return bool(_SCHEME.match(spec)) and (ours or not Path(spec).exists())
 
 
-def copied(memory: Memory, to: str, where: Where, anchor: str | None) -> None:
-    """Copy what a check reads of a memory into a directory: the accepted run that it would choose, and an anchor."""
-    from rankgate.baselines.memory import anchor_named  # noqa: PLC0415 -- as above
-
-    chosen = chosen_of(memory, where)
-    named = anchor_named(memory.read("anchors"), anchor) if anchor else None
-    needed: list[tuple[Log, Record | None]] = [("accepted", chosen.record if chosen else None), ("anchors", named)]
-    for log, record in needed:
-        if record is not None:
-            _copy(to, memory.spec).add(log, record, memory.fetch(record))
+def copied(memory: Memory, to: str, where: Where) -> None:
+    """Copy what a check reads of a memory into a directory: the accepted run that it would choose."""
+    if chosen := chosen_of(memory, where):
+        _copy(to, memory.spec).add("accepted", chosen.record, memory.fetch(chosen.record))
 
 
 def store_in(copy: str, spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002

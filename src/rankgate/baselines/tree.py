@@ -3,7 +3,6 @@
     manifest.json             the record that is accepted now, to be read by people and by `check`
     accepted.jsonl            every record that ever was, the last of it now
     history.jsonl             every run of the main branch
-    anchors.jsonl             runs that were given a name
     run-<12 digits>.jsonl.gz  run files, named by their content
 
 A record in a log leaves out the digest of each gold query: the manifest has it, and ten thousand of them would not be
@@ -71,7 +70,7 @@ def log_name(log: Log) -> str:
 class TreeMemory:
     """A `Memory` in a tree.
 
-    With `every_run` it keeps the run file of every record; else of the one that is accepted now and of anchors.
+    With `every_run` it keeps the run file of every record; else of the one that is accepted now.
     `repairs` says whether accepting a run replaces a manifest that cannot be read; by default it never does.
     `left_over` is how many accepted records a killed acceptance may leave behind the manifest's: one where the log is
     written before it, none where all files change at once.
@@ -115,7 +114,7 @@ class TreeMemory:
         if data is None:
             if not self._keeps(record):
                 which = f"the run {record.id} of {record.date} is remembered by its numbers alone"
-                kept = "this place keeps the rankings of what is accepted now and of anchors"
+                kept = "this place keeps the rankings of what is accepted now"
                 raise NotKeptError([Problem(f"{which}: {kept}", self.spec)])
             raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
         return checked(data, record, f"{self.spec}/{record.run}")
@@ -186,8 +185,7 @@ class TreeMemory:
         """Whether there is nothing to do for a record, since it is the newest already, with its run."""
         if log == "history":
             return any(each.id == record.id for each in found)
-        newest = accepted if log == "accepted" else next(reversed(found), None)
-        return newest is not None and _line(newest) == _line(record) and self.tree.read(record.run) == data
+        return accepted is not None and _line(accepted) == _line(record) and self.tree.read(record.run) == data
 
     def _addition(
         self, log: Log, grown: Sequence[Record], accepted: Record | None, data: bytes
@@ -249,8 +247,7 @@ class TreeMemory:
     def _keeps(self, record: Record) -> bool:
         """Whether the run file of a record should be here."""
         accepted = self.accepted()
-        kept = [*([accepted] if accepted else []), *self._log("anchors")]
-        return self._every_run or any(each.run == record.run for each in kept)
+        return self._every_run or (accepted is not None and accepted.run == record.run)
 
     def _log(self, log: Log) -> list[Record]:
         lines = (self.tree.read(log_name(log)) or b"").splitlines()
@@ -269,7 +266,7 @@ class TreeMemory:
 
     def _unnamed(self, records: Mapping[Log, Sequence[Record]], accepted: Record | None) -> list[str]:
         """Run files that no record needs any more; nothing but run files, whatever the records name."""
-        needing = [*records["anchors"], *([accepted] if accepted else [])]
+        needing = [accepted] if accepted else []
         if self._every_run:
             needing += [*records["history"], *records["accepted"]]
         needed = {record.run for record in needing}

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from rankgate.cli.baseline_accept import accept, add_accept, add_record, record
-from rankgate.cli.baseline_look import add_diff, add_history, diff, history, show
+from rankgate.cli.baseline_look import add_history, history, show
 from rankgate.cli.baseline_options import add_store
-from rankgate.cli.baseline_tend import add_anchor, add_prune, anchor, prune, verify
+from rankgate.cli.baseline_tend import add_prune, prune, verify
 from rankgate.cli.options import make_parser
 from rankgate.cli.output import say
 from rankgate.renderers.blocks import Block
@@ -18,12 +18,10 @@ Act = Callable[[argparse.Namespace], str | Sequence[Block]]
 
 # Name → its options, what it does and returns to print, and a line of help.
 ACTIONS: dict[str, tuple[AddOptions, Act, str]] = {
-    "show": (add_store, show, "what is accepted now, and the anchors"),
+    "show": (add_store, show, "what is accepted now"),
     "accept": (add_accept, accept, "make a run the one that gates compare with"),
     "record": (add_record, record, "add a run of the main branch to the history; accept it if the policy says so"),
     "history": (add_history, history, "the runs of the main branch, the newest last"),
-    "diff": (add_diff, diff, "the queries that moved between two stored runs or run files"),
-    "anchor": (add_anchor, anchor, "name a stored run, from which drift is measured"),
     "prune": (add_prune, prune, "forget old runs; says what would go unless --yes"),
     "verify": (add_store, verify, "check digests, schemas and logs of all that is stored"),
 }
@@ -39,8 +37,6 @@ def parser() -> argparse.ArgumentParser:
         "rankgate baseline accept   # paths from inputs:",
         "rankgate baseline accept --reason 'smaller index, agreed in #12' --by ana",
         "rankgate baseline record --run run.jsonl   # on main, after each merge",
-        "rankgate baseline anchor launch-2026",
-        "rankgate baseline diff accepted run.jsonl",
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, (add, _, text) in ACTIONS.items():

@@ -1,24 +1,21 @@
-"""`rankgate baseline prune`, `verify` and `anchor`: what keeps a store small and undamaged, and names what stays."""
+"""`rankgate baseline prune` and `verify`: what keeps a store small and undamaged."""
 
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from rankgate.baselines.base import open_record
-from rankgate.baselines.memory import Memory, anchor_named, lookup
+from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import LOGS, Record
 from rankgate.baselines.tree import NotKeptError, TreeMemory
 from rankgate.cli.baseline_look import described
 from rankgate.cli.baseline_options import add_store, named_memory
 from rankgate.cli.output import as_json, say
-from rankgate.criteria.model import ANCHOR_NAME
-from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.judge.store import stored_verdicts
 from rankgate.model.values import Need
 from rankgate.model.wording import count_text
@@ -42,17 +39,8 @@ def add_prune(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def add_anchor(parser: argparse.ArgumentParser) -> None:
-    """The options of `anchor`."""
-    parser.add_argument("name", metavar="NAME", help="the anchor's name, such as launch-2026")
-    parser.add_argument("--record", metavar="ID", help="which stored run (default: the one that is accepted now)")
-    parser.add_argument("--reason", metavar="TEXT", help="why; is recorded")
-    parser.add_argument("--by", metavar="NAME", help="who names it; is recorded")
-    add_store(parser)
-
-
 def prune(arguments: argparse.Namespace) -> str | Sequence[Block]:
-    """Forget all but the newest; what is accepted now and anchors stay."""
+    """Forget all but the newest; what is accepted now stays."""
     if arguments.keep < 0:
         raise bad_input(f"--keep must be at least 0, not {arguments.keep}")
     memory = named_memory(arguments)
@@ -119,31 +107,3 @@ def _verified_once(memory: Memory) -> Verified:
     if isinstance(memory, TreeMemory):
         problems += memory.contradictions()
     return Verified(records=len(records), runs=fetched, problems=list(dict.fromkeys(problems)))
-
-
-def anchor(arguments: argparse.Namespace) -> str:
-    """Name a stored run as an anchor, where it has no name yet and the name no run."""
-    name = arguments.name
-    if not re.fullmatch(ANCHOR_NAME, name):
-        raise bad_input(f"an anchor is named by letters, digits, dots and hyphens, at most 40; not {shown(name)}")
-    memory = named_memory(arguments)
-    chosen = lookup(memory, arguments.record or "accepted")
-
-    def is_taken(anchors: Sequence[Record]) -> bool:
-        return anchor_named(anchors, name) is not None
-
-    added = False
-    if not is_taken(memory.read("anchors")):
-        reason, by = arguments.reason or chosen.reason, arguments.by or chosen.by
-        named = replace(chosen, name=name, reason=reason, by=by)
-        added = memory.add("anchors", named, memory.fetch(chosen), unless=is_taken)
-    first = anchor_named(memory.read("anchors"), name) or chosen
-    if (first.sha256, first.commit) != (chosen.sha256, chosen.commit):  # also one that was named at the same moment
-        advice = "an anchor that moves hides the drift, choose another name"
-        raise bad_input(f"{name} names the run of {first.date} already; {advice}", file=memory.spec)
-    if arguments.format == "json":
-        return as_json({"added": added, "record": described(first)})
-    if not added:
-        return f"{name} is the run of {first.date} already\n"
-    drift = f"gate the drift by drift_max, and name it by\nbaseline: {{anchor: {name}}}"
-    return f"{name} names the run of {chosen.date} from now on; {drift}\n"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from rankgate import __version__
+from rankgate.baselines.base import open_record
+from rankgate.baselines.memory import lookup
+from rankgate.cli.baseline_options import add_place, named_memory
 from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
 from rankgate.cli.options import add_criteria, add_gold, add_metrics, make_parser
@@ -27,10 +32,12 @@ from rankgate.metrics.evaluation import RunComparison
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import Compared, ScoredRun, scored_pair
 from rankgate.metrics.scoring import Tally
+from rankgate.model.base_ref import SHA
 from rankgate.model.differences import run_differences
 from rankgate.model.report import BaselineSource, Provenance, Report, Source
-from rankgate.model.values import Gold, Ranking, Scores, Verdict
+from rankgate.model.values import Gold, Need, Ranking, Scores, Verdict
 from rankgate.model.wording import count_text, delta_text, interval_text, value_text
+from rankgate.readers.base import Run
 from rankgate.renderers.blocks import Table
 from rankgate.renderers.phrases import NOTHING
 
@@ -41,12 +48,15 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "compare",
-        "Compare two runs query by query: A is the one before, B the one after. Either may be a baseline directory.",
+        "Compare two runs query by query: A is the one before, B the one after. Either may be a baseline directory,\n"
+        "or a stored run: `accepted`, or the first digits of an id or a commit of the history.",
         "rankgate compare old.jsonl new.jsonl --gold gold.yaml",
         "rankgate compare baseline/ run.jsonl --gold gold.yaml --metrics recall@1,5,20 --format json",
+        "rankgate compare accepted run.jsonl   # of the store in inputs.baseline",
     )
     options.add_argument("a", metavar="A", help="the run before")
     options.add_argument("b", metavar="B", help="the run after")
+    add_place(options)
     add_gold(options)
     add_criteria(options)
     add_metrics(options)
@@ -61,13 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
     page: str | None = arguments.output
     if page is not None and not page.lower().endswith(".html"):
         raise bad_input("compare writes pages alone; name a file.html, or print numbers with --format json", file=page)
-    gold_file, a, b = file_of(arguments, "gold"), InputFile(arguments.a), InputFile(arguments.b)
-    refuse_two_stdins(gold_file, a, b)
+    gold_file, words = file_of(arguments, "gold"), (arguments.a, arguments.b)
+    refuse_two_stdins(gold_file, *map(InputFile, words))
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
     plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset())
-    read = partial(named_run, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
-    scored_runs, compared = scored_pair(gold, [partial(read, a), partial(read, b)], plan, watch=bar)
+    read = partial(_opened, arguments, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
+    scored_runs, compared = scored_pair(gold, [partial(read, word) for word in words], plan, watch=bar)
     absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
     if page is not None:
         from rankgate.renderers.pages.report import render_report
@@ -81,6 +91,15 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     say([comparison_table(compared.items()), *([""] if absent else []), *absent])
     return 0
+
+
+def _opened(arguments: argparse.Namespace, word: str, *, needs: frozenset[Need], deepest: int) -> Run:
+    """A run file or a baseline where there is one of this name, else what a word of the store's means."""
+    if Path(word).exists() or not (word == "accepted" or re.match(SHA, word)):
+        return named_run(InputFile(word), needs, deepest=deepest)
+    memory = named_memory(arguments)
+    record = lookup(memory, word)
+    return replace(open_record(memory, record, needs, deepest=deepest), name=f"{memory.spec} {record.id}")
 
 
 def _report(

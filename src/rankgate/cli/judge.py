@@ -52,7 +52,6 @@ from rankgate.judge.job import (
 )
 from rankgate.judge.judging import WORKERS
 from rankgate.judge.label_files import read_sample
-from rankgate.judge.model import Record, Slot
 from rankgate.judge.plan import Plan, judged
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, read_verdicts, stored_verdicts, written
@@ -152,7 +151,7 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     baseline = None if arguments.base else file_of(arguments, "baseline")
     if place and place.path == STDIN and not arguments.output:
         raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
-    names, job, stored = _job(arguments, asked)
+    names, job = _job(arguments, asked)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
     ours = verdicts_beside(arguments.claims_of) if arguments.claims_of else beside[0]
     output, path = arguments.output or ours, arguments.store or STORE
@@ -162,7 +161,7 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     refuse_committed([path, *sidecars, *read])
     store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
     files = filter(os.path.exists, dict.fromkeys(read))
-    take_in([*map(read_verdicts, files)], stored, job.block, store)
+    take_in([*map(read_verdicts, files)], job.kept, job.block, store)
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, criteria))
     mark = JudgeMark(planned.judge.short, planned.judge.model)
@@ -194,7 +193,7 @@ def refuse_committed(paths: Iterable[str]) -> None:
                 raise bad_input(f"is a file that git tracks; {advice}", file=path)
 
 
-def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job, list[dict[Slot, Record]]]:
+def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job]:
     """The names of the metrics, what is judged for them, and the verdicts that stored runs keep."""
     criteria, block = asked.criteria, asked.block
     if arguments.fork:
@@ -204,7 +203,7 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
         of_sample = Answers(
             run=arguments.claims_of, answers=tuple(map(labelled_answer, read_sample(arguments.claims_of)))
         )
-        return ["the labelled claims"], Job(block=block, wants=OF_SAMPLE, run=of_sample, again=arguments.again), []
+        return ["the labelled claims"], Job(block=block, wants=OF_SAMPLE, run=of_sample, again=arguments.again)
     try:
         chosen = [metric for name in arguments.metric for metric in parse_metrics(name)] or asked.metrics
     except UnknownMetricError as error:
@@ -223,7 +222,7 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
         untrusted_run=arguments.untrusted_run,
         open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
     )
-    candidate, accepted, anchor, _ = runs_of(inputs, criteria, criteria.plan(), asked.golds[0])
+    candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), asked.golds[0])
 
     def answers(opener: Opener) -> list[Answers]:
         """By every gold set, as one; none of a run that is not there."""
@@ -234,14 +233,11 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job,
 
     [run] = answers(candidate)
     require_answers(run)
-    others = {"baseline": accepted, "anchor": anchor}
-    stored = {name: found for name, opener in others.items() for found in answers(opener)}
-    kept = [others[name](needs=frozenset({Need.VERDICTS})) for name in stored]
-    known = [stored_verdicts(found) for found in kept if found and found.format == "baseline"]
+    baseline = next(iter(answers(accepted)), None)
+    opened = accepted(needs=frozenset({Need.VERDICTS})) if baseline else None
+    kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
     names = [metric.name for metric in metrics]
-    of_stores = {slot: record for each in known for slot, record in each.items()}
-    job = Job(block=block, wants=wants, run=run, stored=stored, kept=of_stores, again=arguments.again)
-    return names, job, known
+    return names, Job(block=block, wants=wants, run=run, baseline=baseline, kept=kept, again=arguments.again)
 
 
 def _workers(arguments: argparse.Namespace) -> int:
@@ -319,14 +315,13 @@ def warnings_of(job: Job, criteria: Criteria) -> Iterator[Problem]:
     if job.block.is_alias:
         text = f"{job.block.model!r} has no date, so what answers under this name may change; name a dated model"
         yield Problem(text, criteria.name, key="judge.model")
-    for name, run in job.stored.items():
-        if run.textless:
-            query_id, item_id = run.textless[0]
-            many = f"{count_text(len(run.textless), 'answer')} of the {name}"
-            text = f"{many} cannot be judged: a passage has no text, such as {item_id!r} of {query_id!r}"
-            yield Problem(text, run.run, key="text")
-        elif not run.answers:
-            yield Problem(f"the {name} states no answer: nothing to compare with", run.run, key="answer")
+    if job.baseline and job.baseline.textless:
+        query_id, item_id = job.baseline.textless[0]
+        many = f"{count_text(len(job.baseline.textless), 'answer')} of the baseline"
+        text = f"{many} cannot be judged: a passage has no text, such as {item_id!r} of {query_id!r}"
+        yield Problem(text, job.baseline.run, key="text")
+    elif job.baseline and not job.baseline.answers:
+        yield Problem("the baseline states no answer: nothing to compare with", job.baseline.run, key="answer")
 
 
 def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:

@@ -112,10 +112,10 @@ def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold,
 def judged_of(arguments: argparse.Namespace, *, beside: str | None = None) -> Judged:
     """What the options name; `beside` is a further file of verdicts, if it is there."""
     criteria, block, gold, inputs = named_by(arguments)
-    candidate, *stored, _ = runs_of(inputs, criteria, criteria.plan(), gold)
+    candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
     require_answers(run)
-    named, known = known_verdicts(inputs, criteria, *stored)
+    named, known = known_verdicts(inputs, criteria, accepted)
     own = read_verdicts(beside) if beside and Path(beside).exists() else {}
     return Judged(criteria, gold, run, judge_with_verdicts(block, named, known), {**own, **known})
 

@@ -21,7 +21,7 @@ from rankgate.gates.acceptance import GateChange
 from rankgate.gates.noise import Noise
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.calibration import Calibration
-from rankgate.model.report import JudgedValue, Movement, ReportFile
+from rankgate.model.report import JudgedValue, ReportFile
 from rankgate.model.values import Direction, Distribution, Interval, Unit
 
 # A shape is a type, whose schema msgspec knows; an object by its keys, of which those with ? may be absent, or
@@ -42,7 +42,7 @@ _METRIC |= {"needs": {"run": _TEXTS, "gold": _TEXTS, "baseline": _TEXTS, "judge"
 _PLAN = {"answers": int, "cached": int, **_SPENT, "ignored": int, "unanswered": int, "textless": int}
 _KINDS, _STOPPED = dict[UnjudgedKind, int], {"kind": UnjudgedKind, "number": int | None}
 _OF_RUN = {"judged": int, "unjudged": _KINDS}
-_OUTCOME: Shape = {"run": _OF_RUN, "baseline?": _OF_RUN, "anchor?": _OF_RUN, **_SPENT, "models": dict[str, int]}
+_OUTCOME: Shape = {"run": _OF_RUN, "baseline?": _OF_RUN, **_SPENT, "models": dict[str, int]}
 _OUTCOME |= {"verdicts": str, "failed": _KINDS, "stopped": (_STOPPED, None)}
 _JUDGE: Shape = {"judge": {"id": str, "model": str, "structured": str, "tried": bool}, "metrics": _TEXTS}
 _JUDGE |= {"needs": _TEXTS, "plan": {"*": _PLAN}, "outcome": (_OUTCOME, None)}
@@ -65,10 +65,8 @@ OUTPUTS: dict[str, Any] = {
     "judge-calibrate": _CALIBRATED,
     "baseline-accept": _ACCEPTED,
     "baseline-record": _ACCEPTED,
-    "baseline-show": {"spec": str, "accepted": ListedRecord | None, "anchors": list[ListedRecord]},
+    "baseline-show": {"spec": str, "accepted": ListedRecord | None},
     "baseline-history": list[ListedRecord],
-    "baseline-diff": {"a": str, "b": str, "metric": str, "moved": list[Movement]},
-    "baseline-anchor": {"added": bool, "record": ListedRecord},
     "baseline-prune": {"log": Log, "pruned": bool, "records": list[ListedRecord]},
     "baseline-verify": Verified,
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rankgate.baselines.base import BaselineStore, Where, open_record
+from rankgate.baselines.base import BaselineStore, Where
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import InputFile
 from rankgate.errors import RankgateError, bad_input, option, redacted
@@ -167,8 +167,8 @@ def baseline_of(
 
 def runs_of(
     inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold
-) -> tuple[Callable[..., Run], Opener, Opener, Callable[[], list[TrendPoint]]]:
-    """What opens the candidate, the accepted run and the anchor that the criteria name, and what gives the trend.
+) -> tuple[Callable[..., Run], Opener, Callable[[], list[TrendPoint]]]:
+    """What opens the candidate and the accepted run, and what gives the trend.
 
     Raises:
         RankgateError: there are values in place of rankings, and a metric that compares lists or judges answers.
@@ -178,9 +178,8 @@ def runs_of(
         what = "compare lists or judge answers, and a table of values has neither; give the runs, or leave them out"
         raise bad_input(f"{', '.join(unread)}: these gates {what}", file=shown_path(table.path))
     candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
-    opener = partial(partial, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
-    own = (inputs, criteria)
-    return candidate, opener(accepted_run, *own), opener(_anchor_run, *own), partial(_trend_before, *own)
+    accepted = partial(accepted_run, inputs, criteria, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
+    return candidate, accepted, partial(_trend_before, inputs, criteria)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
@@ -208,18 +207,6 @@ def _memory(inputs: Inputs, criteria: Criteria) -> Memory | None:
     if inputs.without_baseline or file is None or file.held or file.is_table:
         return None
     return inputs.open_store(file.path, file.format, file.map).memory
-
-
-def _anchor_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
-    """The run of the anchor that the criteria name; None where they name none or the store has none of it."""
-    name = criteria.baseline.anchor
-    memory = _memory(inputs, criteria) if name else None
-    if memory is None or name is None:
-        return None
-    from rankgate.baselines.memory import anchor_named  # noqa: PLC0415 -- paid only where a store is named
-
-    record = anchor_named(memory.read("anchors"), name)
-    return open_record(memory, record, needs, deepest=deepest) if record else None
 
 
 def _trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:

@@ -35,7 +35,6 @@ from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
 from rankgate.readers.yaml_text import KeyPath, YamlDocument, load_yaml
 
-ANCHOR_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"  # it stands in tables and file names
 _LONGEST_RANGE = 1.0
 _RECORDS = "What holds the objects where the file is one JSON value: a list, or objects by name, which is their `key`."
 V = TypeVar("V")
@@ -300,9 +299,6 @@ class Gate(Part):
     regression_max: Annotated[AllowedDrop | None, _by_metric(_drop)] = optional(
         "How far the metric may fall (or rise, where lower is better) below the baseline."
     )
-    drift_max: Annotated[AllowedDrop | None, _by_metric(_size)] = optional(
-        "How far the metric may fall (or rise) below the anchor that `baseline.anchor` names."
-    )
     severity: Severity = optional("error blocks the merge; warning only comments.", "error")
     evidence: WrittenEvidence = optional(
         "What decides this gate; the file's own `evidence` where absent.", Evidence.ESTIMATE
@@ -331,8 +327,8 @@ class Gate(Part):
 
     @model_validator(mode="after")
     def _limits_something(self) -> Self:
-        limits = (self.threshold, self.regression_max, self.drift_max, self.max_lost_queries)
-        if limits == (None, None, None, None) and not self.segments and not self.must_pass:
+        limits = (self.threshold, self.regression_max, self.max_lost_queries)
+        if limits == (None, None, None) and not self.segments and not self.must_pass:
             refuse([(("name",), "the gate limits nothing; give it a threshold, a regression_max, or both")])
         return self
 
@@ -365,9 +361,6 @@ class BaselinePolicy(Part):
         "manual: only `rankgate baseline accept` moves the baseline. green: `rankgate baseline record` "
         "does as well, with a run that passes; never with one that failed or could not be judged.",
         "manual",
-    )
-    anchor: Annotated[str, Field(pattern=ANCHOR_NAME)] | None = optional(
-        "Name of the anchor, as `rankgate baseline anchor NAME` gave it, for the drift of all gates."
     )
     max_age: Age = Field(
         default_factory=Age.model_construct, description="How old the baseline may be; any age where absent."
@@ -515,8 +508,7 @@ def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
 
 def _problems_between(written: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """What no gate shows by itself, whatever else is wrong with the file."""
-    baseline, gates = written.get("baseline"), written.get("gates")
-    anchored = isinstance(baseline, dict) and baseline.get("anchor")
+    gates = written.get("gates")
     names: set[str] = set()
     for index, gate in enumerate(gates if isinstance(gates, list) else ()):
         if not isinstance(gate, dict):
@@ -526,6 +518,3 @@ def _problems_between(written: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str
             if name in names:
                 yield ("gates", index, "name"), f"the gate {shown(name)} stands twice; give each its own name"
             names.add(name)
-        if gate.get("drift_max") is not None and not anchored:
-            text = "drift is measured from an anchor; name it for the whole file: baseline: {anchor: NAME}"
-            yield ("gates", index, "drift_max"), text

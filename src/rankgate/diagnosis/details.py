@@ -168,7 +168,7 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: b
 
 def _judged(gates: Sequence[GateResult]) -> dict[tuple[str | None, str], GateResult]:
     """The gates on changes since the baseline, by segment and metric; of several the first."""
-    return {(each.segment, each.metric): each for each in reversed(gates) if each.since is None}
+    return {(each.segment, each.metric): each for each in reversed(gates)}
 
 
 def _counts(gate: GateResult | None) -> bool:

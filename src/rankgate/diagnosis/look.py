@@ -54,7 +54,7 @@ def diagnose(
         return []
     by_name, read = {metric.name: metric for metric in metrics}, cache(lists)
     by_rule: dict[str, Diagnosis] = {}
-    whole = [gate for gate in results if gate.segment is None and gate.since is None]
+    whole = [gate for gate in results if gate.segment is None]
     for gate in sorted(filter(fell, whole), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
         metric, findings = by_name[gate.metric], []
         if baseline and of_list(metric):
@@ -78,7 +78,7 @@ def _floors(
     gold: Gold, by_name: Mapping[str, Metric], results: Sequence[GateResult], candidate: Scores
 ) -> list[Diagnosis]:
     """Of the gates and segments below their floor, those that fail and the deepest first: what their questions miss."""
-    below = [gate for gate in results if gate.since is None and speaks(gate) and floor_broken(gate)]
+    below = [gate for gate in results if speaks(gate) and floor_broken(gate)]
     below = [gate for gate in below if by_name[gate.metric].kind is Kind.RELEVANCE and gate.direction.sign > 0]
     order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.violation or 0.0)))
     found = (_below(gate, first_k(by_name[gate.metric]), gold, candidate) for gate in order)

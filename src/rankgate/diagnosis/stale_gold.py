@@ -29,13 +29,13 @@ _OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
 Lists = Callable[[], Iterable[Ranking]]
 
 
-def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, *stored: ScoredRun | None) -> None:
+def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> None:
     """A run that answers other questions, lacks what is read, or speaks of other ids than gold and baseline, if any."""
     require_gold_queries(candidate.scores, candidate.run.name, gold)
     require_fields(candidate.scores, plan, candidate.run.name)
-    for each in filter(None, stored):  # of these the matching alone: metrics without values are not compared
-        require_fields(each.scores, replace(plan, metrics=[]), each.run.name)
-    refuse_stale(gold, plan, candidate.scores, candidate.lists, stored[0].lists if stored[0] else None)
+    if baseline:  # of it the matching alone: metrics without values are not compared
+        require_fields(baseline.scores, replace(plan, metrics=[]), baseline.run.name)
+    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
 
 
 def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: Lists | None) -> None:

@@ -208,7 +208,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         if criteria is None or not is_remote(spec):
             return {}
         where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
-        copied(remote_memory(spec), str(copy), where, criteria.baseline.anchor)
+        copied(remote_memory(spec), str(copy), where)
         return {"--baseline-copy": str(copy)}
 
     def not_judged(self, problems: Sequence[Problem]) -> Report:

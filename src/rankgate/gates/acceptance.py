@@ -7,7 +7,7 @@ import msgspec
 from rankgate.model.report import Report
 from rankgate.model.values import ReasonKind, Verdict
 
-_LACKING = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR, ReasonKind.NOT_STATED, ReasonKind.NOT_IN_BASELINE}
+_LACKING = {ReasonKind.NO_BASELINE, ReasonKind.NOT_STATED, ReasonKind.NOT_IN_BASELINE}
 
 
 class GateChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class GateChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes_of(report: Report) -> list[GateChange]:
-    """What would change, a line a gate over all its queries; of a drift, `before` is the anchor's value."""
+    """What would change, a line a gate over all its queries."""
     changes: list[GateChange] = []
     for gate in (gate for gate in report.gates if gate.segment is None):
         values = {"before": gate.baseline, "now": gate.value, "change": gate.delta}

@@ -186,25 +186,6 @@ def _ruled(
     return ruled, unjudged, warnings
 
 
-def decide_drift(
-    gate: Gate, anchor_name: str, candidate: Scores, anchor: Scores | None, people: People | None = None
-) -> GateResult | None:
-    """A row of its own for a gate's drift since the anchor, judged by `drift_max` as a drop is by `regression_max`.
-
-    The estimate decides, whatever the gate's evidence: many small drops, each within noise, add up to one that is not.
-    None where the metric compares with the baseline itself, or there is neither an anchor of that name nor a limit.
-    """
-    if Need.BASELINE in gate.metric.needs or (anchor is None and gate.drift_max is None):
-        return None
-    limits = {"threshold": None, "regression_max": gate.drift_max, "evidence": Evidence.ESTIMATE}
-    result = decide(gate.model_copy(update=limits), candidate, anchor, people)
-    result = replace(result, name=f"{gate.name} since {anchor_name}", since=anchor_name)
-    if anchor is None and result.verdict is not Verdict.NOT_JUDGED:
-        lacking = [Reason(ReasonKind.NO_ANCHOR)]
-        return replace(result, verdict=Verdict.WARN, reasons=lacking, evidence_state=EvidenceState.NO_BASELINE)
-    return result
-
-
 def _detectable(
     gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None, people: People | None
 ) -> Detectable | None:

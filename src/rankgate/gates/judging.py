@@ -37,7 +37,6 @@ def judge_runs(
     plan: Plan,
     sides: Sequence[ScoredRun],
     before: Scores | None,
-    since: Scores | None,
     *,
     awaits: Awaited | None = None,
     today: str,
@@ -53,7 +52,6 @@ def judge_runs(
         plan: what was scored.
         sides: the candidate and, if there is one, the baseline.
         before: the baseline's scores, which tell where its lists are the candidate's.
-        since: those of the anchor.
         awaits: as for `judge_all`.
         today: the ISO day, which tells how old people's labels of answers are.
 
@@ -65,13 +63,13 @@ def judge_runs(
         from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
         people = people_of(criteria, sides[0].run.judge, today, sides[0].scores)
-    results = judge_all(criteria, gold, sides[0].scores, before, since, awaits, people)
+    results = judge_all(criteria, gold, sides[0].scores, before, awaits, people)
     if mark := sides[0].run.judge:
         from rankgate.diagnosis.answers import with_judge  # noqa: PLC0415 -- paid only where answers are judged
 
         results = with_judge(results, plan.metrics, mark, sides[0].scores)
-    since_baseline = [each for each in results if each.delta and not each.since]
-    fell = {each.metric for each in since_baseline if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
+    changed = [each for each in results if each.delta]
+    fell = {each.metric for each in changed if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
     fallen = [each for each in plan.metrics if each.name in fell and sees_hits_alone(each)]
     if not fallen or all(gain > 0 for sample in gold.samples.values() for gain in sample.gains.values()):
         return results
@@ -85,7 +83,7 @@ def judge_runs(
         """The results with other values of these metrics on both sides."""
         own = [{name: both[row] for name, both in columns.items()} for row in range(len(sides))]
         scores = [replace(each.scores, values={**each.scores.values, **own[row]}) for row, each in enumerate(sides)]
-        return judge_all(criteria, gold, scores[0], scores[1], since, awaits, people)
+        return judge_all(criteria, gold, scores[0], scores[1], awaits, people)
 
     ends = {metric.name: _ends(gold, plan, metric, lists, judged) for metric in looked_at}
     others = by({name: both for name, (both, _) in ends.items()})
@@ -99,7 +97,7 @@ def judge_runs(
         lenient = by({each.name: _ends(labelled, plan, each, lists, shares)[0] for each in looked_at})
         shown = {name: {**numbers, "labelled": shares[0][name]} for name, numbers in shown.items()}
     return [
-        _unless(each, other, low, high, shown[each.metric]) if each.metric in ends and not each.since else each
+        _unless(each, other, low, high, shown[each.metric]) if each.metric in ends else each
         for each, other, low, high in zip(results, others, strict, lenient, strict=True)
     ]
 
@@ -199,11 +197,10 @@ def judge_all(
     gold: Gold,
     candidate: Scores,
     baseline: Scores | None,
-    anchor: Scores | None = None,
     awaits: Awaited | None = None,
     people: Mapping[str, People] = {},
 ) -> list[GateResult]:
-    """A result for every gate, in order, each followed by its drift since the anchor and by those of its segments.
+    """A result for every gate, in order, each followed by those of its segments.
 
     One that lacks the word of a judge who will be asked later (`awaits`) only waits: it has one row, which warns.
     """
@@ -219,11 +216,6 @@ def judge_all(
 
             result = with_hard_checks(result, gate, gold, candidate, baseline)
         results.append(result)
-        if criteria.baseline.anchor is not None:
-            from rankgate.gates.decide import decide_drift  # noqa: PLC0415 -- as above
-
-            drift = decide_drift(gate, criteria.baseline.anchor, candidate, anchor, found)
-            results += [drift] if drift else []
         if gate.segments:
             from rankgate.gates.segments import decide_segments  # noqa: PLC0415 -- as above
 
@@ -242,7 +234,7 @@ def _waiting(result: GateResult, awaits: Awaited, count: int, among: int) -> Gat
 
 def whole(results: Sequence[GateResult]) -> list[GateResult]:
     """The results over all queries, one a gate."""
-    return [result for result in results if result.segment is None and result.since is None]
+    return [result for result in results if result.segment is None]
 
 
 def refuse_misfits(criteria: Criteria, gold: Gold) -> None:

@@ -52,8 +52,8 @@ class People(NamedTuple):
 
     def may_block(self, gate: Gate) -> bool:
         """Whether a limit of this gate may block."""
-        drops = (gate.regression_max, gate.drift_max, gate.max_lost_queries)
-        floor_alone = drops == (None, None, None) and not (gate.must_pass or gate.segments)
+        drops = (gate.regression_max, gate.max_lost_queries)
+        floor_alone = drops == (None, None) and not (gate.must_pass or gate.segments)
         floor = gate.threshold is not None and self.standing.floor is JudgeState.CALIBRATED
         return floor or (not floor_alone and self.standing.drop is JudgeState.CALIBRATED)
 

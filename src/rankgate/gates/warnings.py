@@ -119,7 +119,7 @@ def judged_facts(
     As measured on two runs, or by how much real systems vary; `people` found of the judge, by metric, where there is no
     result. Of a metric for which the gold alone does not say what counts every question does.
     """
-    measured = {result.name: result for result in results if result.segment is None and not result.since}
+    measured = {result.name: result for result in results if result.segment is None}
     facts: list[str] = []
     for gate in criteria.gates:
         metric, result = gate.metric, measured.get(gate.name)

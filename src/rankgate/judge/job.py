@@ -42,23 +42,23 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What is judged: the answers of the run, and of stored runs by what these are; `again` as for `judge_answers`.
+    """What is judged: the answers of the run, and of the accepted one; `again` as for `judge_answers`.
 
-    `kept` are the verdicts that stored runs keep. They are not asked for again, and not written anew: whoever reads
-    them has to trust that store, which may be a pull request's own copy.
+    `kept` are the verdicts that the accepted run keeps. They are not asked for again, and not written anew: whoever
+    reads them has to trust that store, which may be a pull request's own copy.
     """
 
     block: JudgeBlock
     wants: frozenset[Want]
     run: Answers
-    stored: Mapping[str, Answers] = {}
+    baseline: Answers | None = None
     kept: Mapping[Slot, Record] = {}
     again: bool = False
 
     @property
     def runs(self) -> dict[str, Answers]:
         """All of them in the order in which they are judged; what they share is judged, and paid for, by the first."""
-        return {**self.stored, RUN: self.run}
+        return {**({"baseline": self.baseline} if self.baseline else {}), RUN: self.run}
 
 
 class Planned(NamedTuple):
@@ -143,9 +143,9 @@ def require_answers(found: Answers) -> None:
 
 
 def take_in(
-    known: Iterable[Mapping[Slot, Record]], stored: Iterable[Mapping[Slot, Record]], block: JudgeBlock, store: Store
+    known: Iterable[Mapping[Slot, Record]], kept: Mapping[Slot, Record], block: JudgeBlock, store: Store
 ) -> None:
-    """Put what is known elsewhere into the store, but for what stored runs keep.
+    """Put what is known elsewhere into the store, but for what the accepted run keeps.
 
     With `structured: auto` the form of answers is that of the judge with the most of these verdicts, in the first of
     them where there are any, unless the store knows it.
@@ -156,7 +156,7 @@ def take_in(
     known = list(known)
     for each in known:
         store.put(*each.values())
-    for each in (*known, *stored):
+    for each in (*known, kept):
         if each and block.structured == "auto" and store.mode(block.endpoint, block.model) is None:
             judge = judge_with_verdicts(block, each)
             if any(slot.judge == judge.id for slot in each):
@@ -178,7 +178,7 @@ def plan_job(job: Job, store: Store) -> Planned:
 def do_job(
     job: Job, planned: Planned, store: Store, endpoint: Endpoint, *, workers: int, watch: Callable[[Spent], None]
 ) -> Outcome:
-    """Ask what is missing, first of stored runs, within their budget; an interruption ends it in order.
+    """Ask what is missing, first of the accepted run, within its budget; an interruption ends it in order.
 
     Raises:
         RankgateError: the store or a prompt of the user cannot be used.
@@ -257,7 +257,7 @@ def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[
 
 
 class _Verdicts(msgspec.Struct, frozen=True):
-    """A store, and behind it what stored runs keep; with `again` without what the model failed at."""
+    """A store, and behind it what the accepted run keeps; with `again` without what the model failed at."""
 
     store: Store
     kept: Mapping[Slot, Record]

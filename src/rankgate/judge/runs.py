@@ -140,8 +140,8 @@ def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: 
     return plan_for(answers, judge, wants, {}, repeats=block.repeats)
 
 
-def known_verdicts(inputs: Inputs, criteria: Criteria, *stored: Opener) -> tuple[dict[Slot, Record], ...]:
-    """The verdicts of the file for the candidate, see `judged_runs`; and these with what stored runs keep behind them.
+def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: Opener) -> tuple[dict[Slot, Record], ...]:
+    """The verdicts of the file for the candidate, see `judged_runs`; and these with what the accepted run keeps.
 
     Raises:
         RankgateError: the file or a stored verdict is damaged.
@@ -149,29 +149,29 @@ def known_verdicts(inputs: Inputs, criteria: Criteria, *stored: Opener) -> tuple
     path = verdicts_file(None if inputs.untrusted_run else inputs.run or criteria.inputs.run, inputs.verdicts)
     named = read_verdicts(path) if path else {}
     baseline = inputs.baseline or criteria.inputs.baseline
-    stores = () if baseline and baseline.path == STDIN else stored  # which can be read only once
-    opened = (again(needs=frozenset({Need.VERDICTS})) for again in stores)
-    kept = [stored_verdicts(each) for each in opened if each and each.format == "baseline"]
-    return named, by_slot(record for each in (named, *kept) for record in each.values())
+    readable = not (baseline and baseline.path == STDIN)  # which can be read only once
+    opened = accepted(needs=frozenset({Need.VERDICTS})) if readable else None
+    kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
+    return named, by_slot([*named.values(), *kept.values()])
 
 
 def judged_runs(
-    inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, *runs: Opener
-) -> tuple[Callable[..., Any], ...]:
-    """What opens runs, the candidate's first, of which each ranking now carries the verdicts on its answer.
+    inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, candidate: Opener, accepted: Opener
+) -> tuple[Callable[..., Any], Opener]:
+    """What opens the candidate and the accepted run, of which each ranking now carries the verdicts on its answer.
 
     They carry none where what is read of a run, all that the plan needs unless it is said, has no `Need.VERDICTS`.
 
     The verdicts are those of the file that the caller names, or else of the one beside the candidate's run, unless that
-    run is untrusted: who wrote its answers may have written these as well. Behind them count those of stored runs.
+    run is untrusted: who wrote its answers may have written these as well. Behind them count those of the accepted run.
 
     Raises:
         RankgateError: the file or a stored verdict is damaged, or the criteria's prompts cannot be used.
     """
     block = criteria.judge
     if block is None:
-        return runs
-    named, known = known_verdicts(inputs, criteria, *runs[1:])
+        return candidate, accepted
+    named, known = known_verdicts(inputs, criteria, accepted)
     judge, wants = judge_with_verdicts(block, named, known), wants_of(plan.metrics) | SHOWN
     mark = JudgeMark(judge.short, judge.model) if any(slot.judge == judge.id for slot in known) else None
 
@@ -186,4 +186,4 @@ def judged_runs(
 
         return again
 
-    return tuple(map(opening, runs))
+    return opening(candidate), opening(accepted)

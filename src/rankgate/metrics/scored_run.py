@@ -144,14 +144,6 @@ def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
     yield from islice(run.rankings, count, None) if run else ()
 
 
-def scored_if_any(
-    gold: Gold, plan: Plan, opened: Callable[..., Run | None], *, watch: Watch = unwatched
-) -> ScoredRun | None:
-    """The same for a run that may not be there; `opened` opens it, or gives None."""
-    run = opened()
-    return scored(gold, run, plan, opened, watch=watch) if run else None
-
-
 def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None) -> Scores | None:
     """The other run's scores, which now know where the candidate's lists differ from its own."""
     if other is None:

@@ -17,8 +17,6 @@ from rankgate.model.report import GateResult, Report
 from rankgate.model.values import TOLERANCE, EvidenceState, ReasonKind, Verdict, worst
 from rankgate.model.wording import count_text
 
-_UNCOMPARED = {ReasonKind.NO_BASELINE, ReasonKind.NO_ANCHOR}
-
 
 def with_summary(report: Report) -> Report:
     """The report with the sentence that its verdict, gates and problems now give."""
@@ -49,9 +47,7 @@ def headline_gate(report: Report) -> GateResult | None:
     if verdict not in (Verdict.WARN, Verdict.FAIL) or not deciding:
         return None
     if verdict is Verdict.WARN and all(map(_uncompared, deciding)):
-        anchors = all(reason.kind is ReasonKind.NO_ANCHOR for gate in deciding for reason in gate.reasons)
-        if report.warnings or not anchors:
-            return None
+        return None
     return min(deciding, key=lambda gate: (gate.segment is not None, _uncompared(gate)))
 
 
@@ -67,7 +63,7 @@ def _uncompared(gate: GateResult) -> bool:
     if len(gate.reasons) != 1:
         return False
     kind, state = gate.reasons[0].kind, gate.evidence_state
-    return kind in _UNCOMPARED or (kind is ReasonKind.TEXT and state is EvidenceState.NO_BASELINE)
+    return kind is ReasonKind.NO_BASELINE or (kind is ReasonKind.TEXT and state is EvidenceState.NO_BASELINE)
 
 
 def _parts(report: Report) -> tuple[str, str, str]:

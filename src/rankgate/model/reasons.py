@@ -142,7 +142,6 @@ def _sentence(gate: GateResult, position: int, base: BaseSide | None, *, plain: 
         return reason.text
     before = f"{waived_text(gate.waived)}: " if gate.waived and not position else ""
     before += f"by {base.judges}, " if gate.judged_by and base else ""
-    before += "since the anchor, " if gate.since is not None and reason.kind is not ReasonKind.NO_ANCHOR else ""
     name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
     limit = {ReasonKind.THRESHOLD: _threshold, ReasonKind.REGRESSION: _regression}.get(reason.kind)
     body = limit(reason, gate, name, plain=plain) if limit else _other(reason, gate, name)
@@ -255,7 +254,6 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.NO_BASELINE: f"no baseline: {metric} compares with it"
         if gate.value is None
         else f"no baseline: whether {metric} got worse could not be checked",
-        ReasonKind.NO_ANCHOR: f"the anchor does not exist: drift of {metric} could not be checked",
         ReasonKind.NOT_STATED: f"the baseline states no `{reason.need and reason.need.value}`, which {metric} reads; "
         "accept its run again",
         ReasonKind.NOT_IN_BASELINE: f"the baseline has {metric} for none of the queries that are scored now",

@@ -71,8 +71,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
     inconclusive (within noise), no_interval (too few queries, or clusters, to prove anything), no_baseline where a
     regression check had nothing to compare with, or not_comparable where another judge gave the baseline's values.
-    `only_inconclusive` marks a warning for nothing but what could not be proven. `since` is the anchor where the result
-    is about the drift from it. `segment` is the tag, or tags, whose queries the result is about; None for all, and
+    `only_inconclusive` marks a warning for nothing but what could not be proven.
+    `segment` is the tag, or tags, whose queries the result is about; None for all, and
     `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change is on
     the worse side of zero, `surely_fell` that it is so when corrected for the number of segments (Holm). `queries` are
     those that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
@@ -95,7 +95,6 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     unit: Unit
     direction: Direction
     segment: str | None
-    since: str | None = None
     severity: Literal["error", "warning"]
     value: float | None
     value_raw: float | None = None
@@ -156,8 +155,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_main(self) -> bool:
-        """Whether it is the gate's own row: over all queries, since the baseline, by the pull request's criteria."""
-        return not (self.segment or self.since or self.judged_by)
+        """Whether it is the gate's own row: over all queries, by the pull request's criteria."""
+        return not (self.segment or self.judged_by)
 
     @property
     def corrects(self) -> bool:

@@ -136,7 +136,6 @@ class ReasonKind(Enum):
     THRESHOLD = "threshold"
     REGRESSION = "regression"
     NO_BASELINE = "no_baseline"
-    NO_ANCHOR = "no_anchor"
     NOT_STATED = "not_stated"  # the baseline's run lacks what the metric reads
     NOT_IN_BASELINE = "not_in_baseline"  # it has the metric for none of today's queries
     OTHER_JUDGE = "other_judge"

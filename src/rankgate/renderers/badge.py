@@ -43,7 +43,7 @@ def _message(report: Report) -> str:
 def _leading(report: Report) -> str:
     """The first gate over all queries that has the report's verdict by its value: any other would mislead."""
     for gate in report.gates:
-        elsewhere = gate.segment is not None or gate.since is not None or gate.judged_by is not None
+        elsewhere = gate.segment is not None or gate.judged_by is not None
         if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):
             return f"{visible(gate.metric)} {phrases.gate_now(gate)}"
     return ""

@@ -103,7 +103,7 @@ def _value(key: KeyChange, value: Value, spell: Spell) -> str:
         return str(value) if value in _ORDERED else spell(str(value))
     if key.unit is None:
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
-    text = size_text if key.key.endswith(("regression_max", "drift_max")) else value_text
+    text = size_text if key.key.endswith("regression_max") else value_text
     return text(value, key.unit, exact_decimals(value, key.unit))
 
 

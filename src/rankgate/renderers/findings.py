@@ -37,7 +37,7 @@ def findings_of(report: Report) -> list[Finding]:
     gates: dict[str, list[GateResult]] = {}
     for gate in sorted(report.gates, key=_severity):
         if gate.verdict in (Verdict.FAIL, Verdict.WARN):
-            gates.setdefault(gate.name.removesuffix(f" since {gate.since}"), []).append(gate)  # with its drift
+            gates.setdefault(gate.name, []).append(gate)
     findings = [
         Finding(
             level="error" if rows[0].verdict is Verdict.FAIL else "warning",

@@ -70,10 +70,8 @@ WAIVER_STATES: dict[WaiverState, str] = {
 
 
 def row_name(gate: GateResult, *, own_name: bool = False) -> str:
-    """The metric and on what it is judged: `mrr in lang:es`, `mrr since launch`, `mrr (own name), by the base`."""
+    """The metric and on what it is judged: `mrr in lang:es`, `mrr (own name), by the base`."""
     about = f" ({one_line(gate.name, LONGEST)})" if own_name else ""
-    if gate.since is not None:
-        about = f" since {one_line(gate.since, LONGEST)}"
     if gate.segment is not None:
         about = f" in {one_line(gate.segment, LONGEST)}"
     return f"{gate.metric}{about}{', by the base' if gate.judged_by else ''}"

@@ -57,7 +57,6 @@ def _row(group: Sequence[GateResult], report: Report, *, shared: bool) -> str:
     if must := list(dict.fromkeys(query for each in group for query in each.queries)):
         changes.append(f"{listed(must, MAX_PARTS, _short_cell)} must pass and {'do' if must[1:] else 'does'} not")
     about = [f"only {cell(gate.segment, 80)}"] if gate.segment is not None else []
-    about += [f"since {cell(gate.since, 80)}"] if gate.since is not None else []
     about += [cell(gate.name, 40)] if shared and not about else []
     about += [f"by {report.base.judges}"] if gate.judged_by and report.base else []
     limit = shown = unbroken(phrases.gate_limit(gate))

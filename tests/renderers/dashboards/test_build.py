@@ -31,12 +31,11 @@ DAYS = st.dates().map(lambda day: day.isoformat())
 def shown(
     *history: Record,
     accepted: tuple[Record, ...] = (),
-    anchors: tuple[Record, ...] = (),
     limit: int = 500,
     stored: Mapping[str, Any] = {},
     **more: object,
 ) -> GateSet:
-    remembered = Remembered(history=history, accepted=accepted, anchors=anchors).until(TODAY)
+    remembered = Remembered(history=history, accepted=accepted).until(TODAY)
     asked = Shown(metrics=parse_metrics("recall@1,latency"), limits={"recall@1": [0.7]}, date=TODAY, limit=limit)
     asked = replace(asked, **stored)
     return gate_set("ship-criteria.yaml", "gates.html", "store", remembered, asked, **more)  # type: ignore[arg-type]
@@ -65,7 +64,7 @@ def test_what_was_accepted_without_being_recorded_is_a_run_too_and_no_run_stands
 
 def test_what_is_dated_after_the_day_of_the_page_is_not_there() -> None:
     late = record("2026-03-02")
-    assert days_of(shown(record("2026-02-01"), late, accepted=(late,), anchors=(late,))) == ["2026-02-01"]
+    assert days_of(shown(record("2026-02-01"), late, accepted=(late,))) == ["2026-02-01"]
 
 
 def test_older_runs_than_the_limit_are_not_listed() -> None:
@@ -227,10 +226,9 @@ def test_a_release_is_marked_at_the_run_of_its_commit_else_on_its_day() -> None:
     assert [run.releases for run in found.runs] == [("v1",), ()]
 
 
-def test_anchors_are_named_at_their_run_and_a_new_gold_set_at_the_first_run_with_it() -> None:
+def test_a_new_gold_set_is_named_at_the_first_run_with_it() -> None:
     runs = [record(f"2026-01-0{day}", gold=gold) for day, gold in ((1, "a"), (2, "a"), (3, "b"), (4, "b"))]
-    found = shown(*runs[:3], replace(runs[3], gold=None), anchors=(replace(runs[1], name="launch"),))
-    assert [run.anchors for run in found.runs] == [(), ("launch",), (), ()]
+    found = shown(*runs[:3], replace(runs[3], gold=None))
     assert [run.new_gold for run in found.runs] == [False, False, True, False]
 
 

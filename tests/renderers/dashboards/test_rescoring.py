@@ -121,8 +121,8 @@ def test_a_directory_keeps_the_rankings_of_what_is_accepted_and_says_so_of_the_r
     values, said = rescored(memory, gold, "recall@2")
     assert values == [{}, {"recall@2": 1.0}]
     expected = (
-        "1 run could not be rescored or compared: this store keeps the rankings of what is accepted now and of "
-        "anchors, and of all others the numbers alone."
+        "1 run could not be rescored or compared: this store keeps the rankings of what is accepted now, "
+        "and of all others the numbers alone."
     )
     assert said == [expected]
 

@@ -71,17 +71,16 @@ def test_there_is_no_bar_of_what_has_nothing_to_compare_with() -> None:
 def test_gates_of_one_metric_share_a_scale_with_each_other_and_with_the_segments_and_its_ends_are_stated() -> None:
     """The gate goes from −12 to 0, its segment to +2, and the panel from −40 to +10: all are drawn from −40 to +10."""
     part = replace(RECALL, segment="lang:es", delta=0.01, delta_ci=(0.0, 0.02))
-    drift = replace(RECALL, since="launch", regression_max=0.25)
+    looser = replace(RECALL, name="looser", regression_max=0.25)
     other = replace(RECALL, metric="mrr", unit=Unit.SCORE)
     rows = (PanelRow(tag=tag, queries=9, values={"recall@5": value_of(-0.1, (-0.4, 0.1))}) for tag in (None, "a"))
-    html = render_report(replace(report(RECALL, part, drift, other), details=details_of(panel=tuple(rows))))
-    whole, segment, since, own, again = bars(html)
-    assert again == since
-    assert len({each["zero"] for each in (whole, segment, since)}) == 1
-    assert whole["limit"] == segment["limit"] > since["limit"]
+    html = render_report(replace(report(RECALL, part, looser, other), details=details_of(panel=tuple(rows))))
+    whole, segment, wide, own = bars(html)
+    assert len({each["zero"] for each in (whole, segment, wide)}) == 1
+    assert whole["limit"] == segment["limit"] > wide["limit"]
     assert own["zero"] == 194.0
     ends = re.findall(r'<span class="ends" aria-hidden="true"><span>(.*?)</span><span>(.*?)</span>', html)
-    assert ends == [*[("−40.0 pp", "+10.0 pp")] * 3, ("−0.120", "±0.000"), ("−40.0 pp", "+10.0 pp")]
+    assert ends == [*[("−40.0 pp", "+10.0 pp")] * 3, ("−0.120", "±0.000")]
     assert "The scale, from −40.0 pp to +10.0 pp, is that of the metric's gates." in html
     assert "The scale goes from −40.0 pp to +10.0 pp.</desc>" in html
 
@@ -96,9 +95,9 @@ def page(*gates: GateResult) -> str:
     return render_report(report(*gates))
 
 
-def rows(html: str, label: str = "Gates") -> list[str]:
-    """The rows of one table of gates, as text."""
-    table = html.partition(f'<caption class="unseen">{label}</caption>')[2].partition("</table>")[0]
+def rows(html: str) -> list[str]:
+    """The rows of the table of gates, as text."""
+    table = html.partition('<caption class="unseen">Gates</caption>')[2].partition("</table>")[0]
     return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.split("<tr>")[2:]]
 
 
@@ -121,20 +120,14 @@ def test_a_row_says_what_the_comment_says() -> None:
             id="several gates of a metric",
         ),
         pytest.param(
-            [RECALL, replace(RECALL, segment="lang:\u2066es"), replace(RECALL, since="launch")],
-            [[], [("only", "lang:\\u2066es")], [("since", "launch")]],
-            id="a segment or an anchor alone does not make a gate need its name",
+            [RECALL, replace(RECALL, segment="lang:\u2066es")],
+            [[], [("only", "lang:\\u2066es")]],
+            id="a segment alone does not make a gate need its name",
         ),
     ],
 )
 def test_a_row_says_what_it_is_about(gates: list[GateResult], about: list[list[tuple[str, str]]]) -> None:
     assert [about_of(gate, report(*gates)) for gate in gates] == about
-
-
-def test_what_is_measured_against_an_anchor_has_a_table_of_its_own() -> None:
-    html = page(RECALL, replace(RECALL, since="launch"))
-    assert (len(rows(html)), len(rows(html, "Drift"))) == (2, 1)
-    assert rows(html, "Drift") == [rows(html)[1]]
 
 
 def test_a_segment_that_holds_has_no_row() -> None:

@@ -315,7 +315,7 @@ def test_nothing_that_the_inputs_hide_is_hidden_on_the_page_or_endless() -> None
     source = Source(path=hidden, format="jsonl", about={hidden: hidden})
     report = replace(
         REPORT,
-        gates=[gate, replace(gate, segment=None, since=hidden), replace(gate, segment=None, name=hidden)],
+        gates=[gate, replace(gate, segment=None), replace(gate, segment=None, name=hidden)],
         waivers=[waiver],
         misses=[replace(MOVE, query_id=hidden, question=hidden, instead=[hidden], documents=documents)],
         provenance=replace(REPORT.provenance, run=source, command=["rankgate", hidden]),

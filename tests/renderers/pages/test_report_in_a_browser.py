@@ -18,7 +18,7 @@ from rankgate.cli import main
 EXAMPLE = Path(__file__).parents[3] / "src" / "rankgate" / "cli" / "example"
 LOOKS = [(390, "light"), (860, "dark"), (1440, "light"), (1440, "dark"), (390, "dark")]
 # Pages with every kind of section between them; axe-core sees these at every width, in light and in dark.
-TELLING = ("anchor_drift", "not_judged", "one_language", "waiver")
+TELLING = ("trend", "not_judged", "one_language", "waiver")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_axe_core_finds_nothing_with_everything_open(opened: Browser, pages: Pag
 
 
 def test_headings_go_down_one_level_at_a_time(opened: Browser, pages: Pages) -> None:
-    with Seen(opened, pages["anchor_drift"]) as seen:
+    with Seen(opened, pages["trend"]) as seen:
         levels = seen.page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map((each) => +each.tagName[1])")
         assert levels[0] == 1
         assert levels.count(1) == 1

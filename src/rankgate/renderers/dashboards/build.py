@@ -40,13 +40,11 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
     history: Sequence[Record]
     accepted: Sequence[Record] = ()
-    anchors: Sequence[Record] = ()
 
     def until(self, date: str) -> Remembered:
         """Without what is dated later."""
-        logs = (self.history, self.accepted, self.anchors)
-        history, accepted, anchors = ([each for each in log if each.date <= date] for log in logs)
-        return Remembered(history=history, accepted=accepted, anchors=anchors)
+        history, accepted = ([each for each in log if each.date <= date] for log in (self.history, self.accepted))
+        return Remembered(history=history, accepted=accepted)
 
     def runs(self) -> list[Record]:
         """Every run once, by its day: those of the history, and what was accepted without being recorded there."""
@@ -114,11 +112,6 @@ def _runs(placed: Placed, remembered: Remembered, releases: Sequence[Release], s
             record=record,
             at=at,
             accepted=record.id in accepted,
-            anchors=tuple(
-                anchor.name
-                for anchor in remembered.anchors
-                if anchor.name and (anchor.sha256, anchor.commit) == (record.sha256, record.commit)
-            ),
             releases=tuple(release.tag.name for release in releases if release.run and release.run.id == record.id),
             new_gold=None not in (gold, before) and gold != before,
             judges=judges_so_far,

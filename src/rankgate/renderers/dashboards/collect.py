@@ -73,7 +73,7 @@ def page_names(paths: Sequence[str]) -> list[str]:
 def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> GateSet:
     criteria = load_criteria(path)
     place, memory = _memory(criteria, request)
-    logs = Remembered(history=memory.read("history"), accepted=memory.read("accepted"), anchors=memory.read("anchors"))
+    logs = Remembered(history=memory.read("history"), accepted=memory.read("accepted"))
     remembered = logs.until(request.date)
     limits: dict[str, list[float]] = {metric.name: [] for metric in criteria.metrics()}
     for gate in criteria.gates:
@@ -151,9 +151,7 @@ class Rankings:
 
     def reasons(self) -> list[str]:
         """Sentences on what could not be scored."""
-        kept = (
-            "this store keeps the rankings of what is accepted now and of anchors, and of all others the numbers alone"
-        )
+        kept = "this store keeps the rankings of what is accepted now, and of all others the numbers alone"
         lead = f"{count_text(len(self._not_kept), 'run')} could not be rescored or compared: {kept}."
         counts = sorted(self._others.items())
         reasons = [f"{count_text(count, 'value')} could not be rescored: {why}" for why, count in counts]

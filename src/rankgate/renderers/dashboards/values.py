@@ -52,7 +52,6 @@ class ShownRun(_Part, frozen=True, kw_only=True):
     record: Record
     at: float
     accepted: bool
-    anchors: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
     new_gold: bool = False  # another gold set than that of the run before
     judges: int = 0  # how often another judge came up to this run: values of judged metrics compare within one

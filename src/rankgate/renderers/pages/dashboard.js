@@ -57,7 +57,7 @@ for (const panel of document.querySelectorAll(".picked")) {
     const change = next || "Not neighbours: the interval of their change is not on this page.";
     const moved = (sign) => found.filter((row) => sign * way * (row.after - row.before) > 0);
     const said = typeof found === "string" ? found : summed(found, panel.dataset.unit);
-    panel.textContent = [words(a), words(b), change, said, `rankgate baseline diff ${a} ${b} ${panel.dataset.options}`].join("\n");
+    panel.textContent = [words(a), words(b), change, said, `rankgate compare ${a} ${b} ${panel.dataset.options}`].join("\n");
     diff.replaceChildren(...(typeof found === "string" ? [] : [listed("worse", moved(-1)), listed("better", moved(1).sort((one, other) => way * (other.after - other.before - (one.after - one.before))))]));
   };
   for (const mark of marks) {

@@ -85,8 +85,8 @@ def _span_text(today: str, span: Span) -> str:
 
 
 def _options(shown: GateSet, curve: Curve) -> str:
-    """What `rankgate baseline diff A B` needs to compare two of these runs by this metric."""
-    return visible(command_line(["--baseline", shown.place, "--criteria", shown.name, "--metric", curve.metric]))
+    """What `rankgate compare A B` needs to compare two of these runs by this metric."""
+    return visible(command_line(["--baseline", shown.place, "--criteria", shown.name, "--metrics", curve.metric]))
 
 
 def change(step: Step, unit: Unit) -> tuple[str, str]:
@@ -131,10 +131,9 @@ def outlook(shown: GateSet) -> str:
 
 
 def events_of(run: ShownRun) -> list[str]:
-    """What happened with a run, beside its verdict; anchors and releases by the names that people gave them."""
+    """What happened with a run, beside its verdict; releases by the names that people gave them."""
     return [
         *(["accepted"] if run.accepted else []),
-        *(f"anchor {name}" for name in run.anchors),
         *(f"release {tag}" for tag in run.releases),
         *(["new gold set"] if run.new_gold else []),
         *(["new judge"] if run.new_judge else []),

@@ -66,7 +66,6 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         gates=phrases.foremost(report, OPEN_GATES),
         folded_gates=phrases.foremost(report, MAX_GATES, after=OPEN_GATES),
         more_gates=max(0, len(phrases.shown_gates(report)) - MAX_GATES),
-        drift=[gate for gate in report.gates if gate.since is not None],
         notes=[visible(text) for text in notes if text],
         fine_print=[visible(text) for text in report.fine_print],
         findings=[phrases.finding_parts(each) for each in report.diagnosis],
@@ -102,6 +101,4 @@ def about_of(gate: GateResult, report: Report) -> list[tuple[str, str]]:
     by = [(f"by {report.base.judges}", "")] if gate.judged_by and report.base else []
     if gate.segment is not None:
         return [("only", one_line(gate.segment, 80)), *by]
-    if gate.since is not None:
-        return [("since", one_line(gate.since, 80)), *by]
     return [*([("gate", one_line(gate.name, 80))] if gate.metric in phrases.shared_metrics(report) else []), *by]

@@ -58,7 +58,7 @@ def _recent(report: Report, name: str, place: int) -> Figure:
     ]
     values = (points[0]["value"], points[-1]["value"], metric.value)
     first, last, now = (value_or_dash(value, metric.unit) for value in values)
-    floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment and not gate.since}
+    floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment}
     known = sorted(floor for floor in floors if floor is not None)
     said = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
     said += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in known]
