@@ -66,7 +66,7 @@ LANGUAGES = {
     "ar": "السعر {n} يورو.",
     "hi": "कीमत {n} यूरो है।",
 }
-JUDGE = "838983d9"  # by the content of its prompts: another prompt is another judge
+JUDGE = "02f6250e"  # by the content of its prompts: another prompt is another judge
 JUDGED = replace(HOLDS, judge=JudgeMark(JUDGE, "m"))
 UNKNOWN = replace(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, source="run")])
 LOST = replace(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.UNDEFINED)])
