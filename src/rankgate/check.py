@@ -12,7 +12,7 @@ from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
 from rankgate.diagnosis.movements import by_tag, leading_metric, movements
-from rankgate.diagnosis.stale_gold import refuse_unfit
+from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import SHOWN, compose, with_details
 from rankgate.gates.judging import judge_runs, refuse_misfits, whole
@@ -52,6 +52,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, watch=watch)
+        baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, baseline.lists))
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
     candidate = scored(gold, open_run(), plan, open_run, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)

@@ -664,14 +664,18 @@ def judged(place: Path, metric: str, candidate: str, *, baseline: str, depth: in
     )
 
 
-CUT = "Lists were cut at rank 3, the depth of the baseline, on both sides."
+CUT = "To be compared, lists were cut at rank 3, the depth of the baseline, on both sides."
 
 
 @pytest.mark.parametrize(
     ("candidate", "baseline", "values", "notes"),
     [
         pytest.param("x y hit", "hit y z", (1 / 3, 1.0), [], id="short lists: nothing is cut"),
-        pytest.param("x y z hit", "x y z hit", (0.0, 0.0), [CUT], id="a hit below the depth counts on neither side"),
+        pytest.param(
+            *("x y z hit", "x y z hit", (0.25, 0.0)),
+            [f"{CUT[:-1]}; mrr is 0.250 of the whole lists and 0.000 of what is left."],
+            id="a hit below the depth counts in the value and on neither side of the change",
+        ),
         pytest.param("hit y z w v", "hit y", (1.0, 1.0), [CUT], id="the candidate's list is cut"),
         pytest.param("x hit", "x y z hit", (0.5, 0.0), [CUT], id="the baseline's list was cut when it was stored"),
     ],
@@ -682,6 +686,29 @@ def test_metrics_over_the_whole_list_cut_both_sides_at_the_depth_and_say_so(
     found = judged(tmp_path, "mrr", candidate, baseline=baseline, depth=3)
     assert (found.metrics["mrr"].value, found.baseline_metrics["mrr"].value) == values
     assert [note for note in found.notes if "from noise" not in note] == notes
+
+
+WHOLE = "x y z hit w v"
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "cut"),
+    [
+        ("precision(of=retrieved)@all", 1 / 6, 0.0),
+        ("recall@all", 1.0, 0.0),
+        ("f(of=retrieved)@all", 2 / 7, 0.0),
+        ("map", 0.25, 0.0),
+        ("recall(judged_only=true)@3", 1.0, 0.0),
+        ("judged@all", 1 / 6, 0.0),
+        ("recall@3", 0.0, 0.0),
+    ],
+)
+def test_a_value_is_of_the_run_as_it_is_and_a_change_of_lists_of_one_length(
+    tmp_path: Path, metric: str, value: float, cut: float
+) -> None:
+    (gate,) = judged(tmp_path, metric, WHOLE, baseline=WHOLE, depth=3).gates
+    assert gate.value == pytest.approx(value)
+    assert (gate.paired_value, gate.baseline, gate.delta) == (cut, cut, 0.0)
 
 
 def test_a_cut_off_beyond_the_depth_cannot_be_judged(tmp_path: Path) -> None:

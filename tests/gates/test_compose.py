@@ -341,7 +341,7 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
         ),
         pytest.param(
             lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=3, gates=WHOLE_LIST),
-            ["Lists were cut at rank 3, the depth of the baseline, on both sides."],
+            ["To be compared, lists were cut at rank 3, the depth of the baseline, on both sides."],
             id="a list longer than the baseline is deep",
         ),
         pytest.param(
@@ -368,7 +368,7 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
                 "1 query of the run has no judgment and was ignored.",
                 "1 repeated id was removed from the rankings.",
                 "2 queries are new since the baseline or absent from it, and not compared.",
-                "Lists were cut at rank 3, the depth of the baseline, on both sides.",
+                "To be compared, lists were cut at rank 3, the depth of the baseline, on both sides.",
             ],
             id="all at once, in this order",
         ),

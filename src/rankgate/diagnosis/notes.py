@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.base import Cutoff, Metric, sees_below
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import JudgedValue
-from rankgate.model.values import Scores
-from rankgate.model.wording import count_text, value_text
+from rankgate.model.values import TOLERANCE, Scores
+from rankgate.model.wording import count_text, telling_decimals, value_text
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
@@ -45,11 +45,12 @@ def notes_of(
         notes.append(f"{count} new since the baseline or absent from it, and not compared.")
     if changes:
         notes.append(gold_note(changes))
-    whole = any(metric.cutoff is Cutoff.WHOLE for metric in criteria.metrics())
+    whole = any(metric.cutoff is Cutoff.WHOLE or sees_below(metric) for metric in criteria.metrics())
     if not scores.listed and whole and baseline.run.cut:
         notes.append(f"Lists of the baseline were cut at rank {baseline.run.depth}; those of the table may be longer.")
     elif whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
-        notes.append(f"Lists were cut at rank {baseline.run.depth}, the depth of the baseline, on both sides.")
+        where = f"rank {baseline.run.depth}, the depth of the baseline, on both sides"
+        notes.append(f"To be compared, lists were cut at {where}{cut_text(criteria.metrics(), scores)}.")
     longest, before = (
         max((outline.retrieved or 0 for outline in side.outlines.values()), default=0)
         for side in (scores, baseline.scores)
@@ -58,6 +59,25 @@ def notes_of(
         lengths = f"up to {longest:,} results now, {before:,} in the baseline"
         notes.append(f"Lists have {lengths}; metrics of the whole list see that.")
     return notes
+
+
+def cut_text(metrics: Sequence[Metric], *sides: Scores) -> str:
+    """What cutting the lists of a run makes of its values, after a semicolon; empty where it is no more than rounding.
+
+    Of several sides, the first that it changes is told.
+    """
+    texts: list[str] = []
+    for metric in metrics:
+        for side in (side for side in sides if metric.name in side.whole):
+            columns = (side.own(metric.name), side.values[metric.name])
+            whole, cut = ([value for value in column if value is not None] for column in columns)
+            ends = (metric.aggregate(whole), metric.aggregate(cut)) if whole and cut else (0.0, 0.0)
+            if abs(ends[0] - ends[1]) > TOLERANCE:
+                decimals = telling_decimals(*ends, metric.unit)
+                now, then = (value_text(end, metric.unit, decimals) for end in ends)
+                texts.append(f"{metric.name} is {now} of the whole lists and {then} of what is left")
+                break
+    return f"; {', '.join(texts)}" if texts else ""
 
 
 def untrusted_notes(criteria: Criteria, *, untrusted: bool) -> list[str]:

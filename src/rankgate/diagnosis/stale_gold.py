@@ -12,6 +12,7 @@ from itertools import repeat
 from msgspec.structs import replace
 
 from rankgate.errors import ProblemKind, bad_input
+from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
@@ -19,7 +20,7 @@ from rankgate.metrics.scoring import require_fields, require_gold_queries
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text
 
-STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that anybody knows
+STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that the gold names
 MIN_IDS = 3  # relevant ids: of fewer nobody can say that next to none occur
 FULL_SHARE = 0.5  # of the lists; a broken search gives short or empty ones
 
@@ -30,56 +31,71 @@ Lists = Callable[[], Iterable[Ranking]]
 
 
 def refuse_unfit(gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None) -> None:
-    """A run that answers other questions, lacks what is read, or speaks of other ids than gold and baseline, if any."""
+    """A run that answers other questions, lacks what is read, or speaks of other ids than the gold."""
     require_gold_queries(candidate.scores, candidate.run.name, gold)
     require_fields(candidate.scores, plan, candidate.run.name)
     if baseline:  # of it the matching alone: metrics without values are not compared
         require_fields(baseline.scores, replace(plan, metrics=[]), baseline.run.name)
-    refuse_stale(gold, plan, candidate.scores, candidate.lists, baseline.lists if baseline else None)
+    refuse_stale(gold, plan, candidate.scores, candidate.lists)
 
 
-def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists, before: Lists | None) -> None:
-    """A gold set of other ids cannot judge a run: that is no FAIL but no verdict at all.
-
-    It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
-    of their ids occur in the gold set or the baseline. Ids of the same space and no hits are a FAIL like any other.
-    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
-    offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
+def refuse_stale(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> None:
+    """A gold set of other ids cannot judge a run: that is no FAIL but no verdict at all; see `stale_text`.
 
     Raises:
         RankgateError: it is stale; says how that shows and what to do.
     """
+    if text := stale_text(gold, plan, candidate, now):
+        raise bad_input(text, file=gold.name, kind=ProblemKind.GOLD_STALE)
+
+
+def with_foreign(gold: Gold, plan: Plan, stored: Scores, lists: Lists) -> Scores:
+    """A baseline's scores, marked where the gold is stale for it: then no metric of ids has a value to compare with."""
+    stale = stale_text(gold, plan, stored, lists)
+    return replace(stored, foreign=frozenset(each.name for each in plan.metrics if by_ids(each))) if stale else stored
+
+
+def by_ids(metric: Metric) -> bool:
+    """Whether a metric reads nothing beside lists and judgments."""
+    return metric.needs <= _OF_LISTS
+
+
+def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
+    """How it shows that the gold is stale for a run, and what to do; empty where it is not.
+
+    It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
+    of their ids occur in the gold set. That a baseline has the same ids proves nothing: it may share the fault.
+    Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
+    offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
+    """
     how = plan.how
-    by_ids = any(metric.needs <= _OF_LISTS for metric in plan.metrics)  # reads nothing beside lists and judgments
-    if how.by is By.TEXT or not by_ids or _finds_enough(gold, candidate):
-        return
+    if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or _finds_enough(gold, candidate):
+        return ""
     lists = [outline.retrieved for outline in candidate.outlines.values() if outline.ranks]
     lengths = Counter(each for each in lists if each is not None)
     if not lengths:
-        return
+        return ""
     usual = max(lengths, key=lambda length: (lengths[length], length))
     full = sum(count for length, count in lengths.items() if length >= usual)
     if not usual or full < FULL_SHARE * len(lists):
-        return
+        return ""
     returned = _names(now(), how)
     about = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str
     relevant = {about(doc) for sample in gold.samples.values() for doc in sample.relevant()}
     occurring = len(relevant & returned)
     if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
-        return
+        return ""
     named = (each for sample in gold.samples.values() for each in (sample.gains, sample.judge_gains, sample.negatives))
-    known = {about(doc) for each in named for doc in each}.union(_names(before(), how) if before else ())
+    known = {about(doc) for each in named for doc in each}
     if len(returned & known) >= STALE_SHARE * len(returned):
-        return
+        return ""
     one, remedy = ("document", "") if how.by is not By.CHUNK else ("chunk", ", or gate by document with `match: doc`")
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
-    nobody = "neither the gold set nor the baseline knows" if before else "the gold set does not know"
-    raise bad_input(
-        f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change? "
-        f"The search works, but returns ids that {nobody}; map the gold set to the new ids{remedy}",
-        file=gold.name,
-        kind=ProblemKind.GOLD_STALE,
+    return (
+        f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change, or "
+        f"is another corpus indexed? "
+        f"The search works, but returns ids that the gold set does not know; map the gold set to the new ids{remedy}"
     )
 
 

@@ -260,7 +260,7 @@ def _value(
 
 def _candidate_value(metric: Metric, scores: Scores, results: Sequence[GateResult]) -> MetricValue:
     missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
-    value = _value(metric, scores.values[metric.name], scores, results, own=True)
+    value = _value(metric, scores.own(metric.name), scores, results, own=True)
     return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 

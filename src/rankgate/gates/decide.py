@@ -139,13 +139,13 @@ def _seen(gate: Gate, candidate: Scores, baseline: Scores | None, people: People
     gap = gaps(metric, candidate, baseline)
     if not all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values))))):
         return _Seen(None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
-    ends = attainable(metric, candidate, values)
-    clusters = candidate.clusters
-    raw = own = counted = estimate(values, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
+    whole, clusters = candidate.own(metric.name), candidate.clusters
+    ends = attainable(metric, candidate, whole)
+    raw = own = counted = estimate(whole, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
     both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
     raw_pairs = pairs = both.compared(gate.confidence) if both else None
     if people and raw:
-        own, counted = people.floor(gate, candidate, values, raw)
+        own, counted = people.floor(gate, candidate, whole, raw)
         pairs = pairs and people.drop(gate, pairs, moved=own.value - raw.value)
     return _Seen(own, counted, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs)
 
@@ -175,7 +175,8 @@ def _ruled(
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
             uncompared = _uncompared(metric, baseline, pairs, gap)
-            lost = baseline is not None and pairs is None and not baseline.unstated.keys() & metric.needs
+            lost = baseline is not None and pairs is None and metric.name not in baseline.foreign
+            lost = lost and baseline is not None and not baseline.unstated.keys() & metric.needs
             lost = lost and metric.worst is not None and (may_block or not of_judge)
             (unjudged if lost else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, seen.old_values, pairs, gap, people)] if pairs and not uncompared else []
@@ -205,7 +206,7 @@ def _detectable(
 
 def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: Gaps, people: People | None) -> Ruled:
     """The ruling on the value; see `_completed` for what a judge left open."""
-    metric, values = gate.metric, candidate.values[gate.metric.name]
+    metric, values = gate.metric, candidate.own(gate.metric.name)
 
     def rule(value: Estimate) -> Finding:
         return rule_on_floor(gate.evidence, value.value, value.ci, threshold, metric.direction)
@@ -329,6 +330,8 @@ def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | Non
     """Why a drop is not ruled on, if it is not."""
     if baseline is None:
         return [Reason(ReasonKind.NO_BASELINE)]
+    if metric.name in baseline.foreign:
+        return [Reason(ReasonKind.FOREIGN_BASELINE)]
     if pairs is None:
         need = next((need for need in baseline.unstated if need in metric.needs), None)
         return [Reason(ReasonKind.NOT_STATED, need=need) if need else Reason(ReasonKind.NOT_IN_BASELINE)]

@@ -141,7 +141,7 @@ def _drop_level(metric: Metric, part: _Part) -> float:
 def _levels(metric: Metric, part: _Part) -> Iterator[float]:
     """The levels at which the segment's value is proven below its threshold, and a drop to be one; 1.0 for neither."""
     if part.gate.threshold is not None:
-        column = part.candidate.values[metric.name]
+        column = part.candidate.own(metric.name)
         side: Side = "below" if metric.direction is Direction.HIGHER else "above"
         values = [value for value in column if value is not None]
         clusters = defined_only(part.candidate.clusters, column)
@@ -167,25 +167,29 @@ def with_hard_checks(
     def at_worst(value: float | None) -> bool:
         return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
 
-    values: Sequence[float | None] = candidate.values[metric.name]
+    values, own = candidate.values[metric.name], candidate.own(metric.name)
     before = baseline_column(metric, baseline) if baseline else [None] * len(values)
     unjudged = set(gaps(metric, candidate, None).missing) if Need.VERDICTS in metric.needs else set[int]()
     if all(reason.kind is not ReasonKind.NO_VERDICT for reason in result.reasons):
-        values = filled(metric, values, unjudged, 0.0)  # what a judge left open counts as the worst
-    rows = enumerate(zip(values, before, gold.samples.values(), strict=True))
-    failed = [
-        row
-        for row, (value, old, sample) in rows
-        if at_worst(value) or (value is None and row not in unjudged and _is_due(metric, sample, old))
-    ]
-    broken = [row for row in failed if row in must]
-    blank, violations = sum(values[row] is None for row in broken), list[Reason]()
+        # what a judge left open counts as the worst
+        values, own = (filled(metric, each, unjudged, 0.0) for each in (values, own))
+
+    def failed(column: Sequence[float | None]) -> list[int]:
+        rows = enumerate(zip(column, before, gold.samples.values(), strict=True))
+        return [
+            row
+            for row, (value, old, sample) in rows
+            if at_worst(value) or (value is None and row not in unjudged and _is_due(metric, sample, old))
+        ]
+
+    broken = [row for row in failed(own) if row in must]
+    blank, violations = sum(own[row] is None for row in broken), list[Reason]()
     if len(broken) > blank:
         violations.append(Reason(ReasonKind.MUST_PASS, count=len(broken) - blank))
     if blank:
         violations.append(Reason(ReasonKind.MUST_PASS, count=blank, source="run"))
     if gate.max_lost_queries is not None and baseline is not None:
-        lost = sum(before[row] is not None and not at_worst(before[row]) for row in failed)
+        lost = sum(before[row] is not None and not at_worst(before[row]) for row in failed(values))
         if lost > gate.max_lost_queries:
             violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
     if not violations or result.verdict is Verdict.NOT_JUDGED:

@@ -11,7 +11,7 @@ import msgspec
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, run_of
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
-from rankgate.diagnosis.stale_gold import refuse_stale
+from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
@@ -163,11 +163,12 @@ def _judged(
     if baseline:
         tells = relisted(gold, plan, lambda: rankings, lambda: accepted or ())
         baseline = msgspec.structs.replace(baseline, relisted=tells)
+        baseline = with_foreign(gold, plan, baseline, lambda: accepted or ())
     require_gold_queries(candidate, name, gold)
     require_fields(candidate, plan, name)
     if criteria is None:
         return []
-    refuse_stale(gold, plan, candidate, lambda: rankings, None if accepted is None else lambda: accepted)
+    refuse_stale(gold, plan, candidate, lambda: rankings)
     people: Mapping[str, People] = {}
     if Need.VERDICTS in plan.needs:
         from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged

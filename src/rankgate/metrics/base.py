@@ -226,6 +226,14 @@ def sees_hits_alone(metric: Metric) -> bool:
     return is_ours(metric) and metric.ranking and not metric.needs
 
 
+def sees_below(metric: Metric) -> bool:
+    """Whether a metric of one run may see below the depth of a baseline, which is no less than any number in a name."""
+    inner = getattr(metric, "metric", metric)
+    deep = metric.cutoff is Cutoff.WHOLE or (metric.cutoff is Cutoff.NONE and inner.ranking)
+    deep = deep or getattr(metric, "judged_only", False)  # what is below moves up
+    return Need.BASELINE not in metric.needs and (deep or not is_ours(inner))
+
+
 def is_ours(metric: Metric) -> bool:
     """Whether a metric comes with rankgate and not with another package."""
     return type(metric).__module__.startswith("rankgate.metrics.")

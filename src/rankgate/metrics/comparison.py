@@ -341,10 +341,10 @@ def relisted(gold: Gold, plan: Plan, now: Lists, before: Lists) -> Callable[[], 
 def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
     """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing.
 
-    Where the baseline states nowhere what the metric reads, it has no value at all: texts that were not stored are not
-    texts without the answer.
+    Where the baseline states nowhere what the metric reads, or speaks of other ids, it has no value at all: texts that
+    were not stored are not texts without the answer.
     """
-    if metric.needs & baseline.unstated.keys():
+    if metric.needs & baseline.unstated.keys() or metric.name in baseline.foreign:
         return [None] * len(baseline.query_ids)
     column, missing = baseline.values[metric.name], baseline.missing
     if not missing:
@@ -359,6 +359,7 @@ def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
         scores,
         query_ids=query_ids,
         values={name: [column[row] for row in rows] for name, column in scores.values.items()},
+        whole={name: [column[row] for row in rows] for name, column in scores.whole.items()},
         with_judge={},
         clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
         missing=scores.missing & set(query_ids),

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from rankgate.errors import Problem, RankgateError, bad_input, shown
-from rankgate.metrics.base import Metric, Together
+from rankgate.metrics.base import Metric, Together, sees_below
 from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import LINE_KEYS, Details, Gold, Item, MatchedQuery, Need, Outline, Ranking, Sample, Scores
@@ -60,6 +60,8 @@ class Tally:
         self.columns: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics]
         judged = any(sample.judge_gains for sample in gold.samples.values())
         self.with_judge: list[list[float | None]] = [[None] * len(self.rows) for _ in plan.metrics] if judged else []
+        self.deep = [metric for metric in plan.metrics if plan.depth is not None and sees_below(metric)]
+        self.below: dict[int, list[float | None]] = {}  # their values by row, of lists that are cut here
         self.seen = bytearray(len(self.rows))
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
@@ -87,11 +89,11 @@ class Tally:
                 self.unknown_queries.append(query_id)
                 continue
             self.duplicates += ranking.duplicates
-            if depth is not None and len(ranking.ids) > depth:
-                self.cut += 1
+            row = rows[query_id]
+            if depth is not None:
+                self._note_cut(row, sample, ranking, depth)
             before = plan.baseline_ids.get(query_id) if plan.baseline_ids else None
             query = self.match(sample, ranking, baseline_ids=before)
-            row = rows[query_id]
             if seen[row]:
                 self.again = True
             seen[row] = 1
@@ -115,6 +117,12 @@ class Tally:
             force_setattr(query, "hits", share(query.hits, query.hits))
             force_setattr(query, "ideal", share(query.ideal, query.ideal))
             self.matched[sample.query_id] = query
+
+    def _note_cut(self, row: int, sample: Sample, ranking: Ranking, depth: int) -> None:
+        self.cut += len(ranking.ids) > depth
+        if self.deep and longest(ranking) > depth:
+            uncut = match(sample, ranking, default_k=self.plan.default_k, how=self.plan.how, needs=self.needs)
+            self.below[row] = [metric.per_query(uncut) for metric in self.deep]
 
     def _add_judged(self, row: int, sample: Sample, ranking: Ranking, before: Sequence[str] | None) -> None:
         if not sample.judge_gains:
@@ -141,6 +149,13 @@ class Tally:
                 self.stated.add(need)
             elif stated is not None:
                 self.unstated.setdefault(need, ranking.query_id)
+
+
+def longest(ranking: Ranking) -> int:
+    """The length of the longest of its lists."""
+    details = ranking.details or Details()
+    others = (each for each in (details.raw, *(details.rewrites or ())) if each)
+    return max(len(ranking.ids), *(len(each.ids) for each in others), 0)
 
 
 def defined_by_gold(metric: Metric, query: MatchedQuery) -> bool:
@@ -203,6 +218,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         query_ids=tuple(tally.rows),
         values=dict(zip(names, tally.columns, strict=True)),
         with_judge=dict(zip(names, judged, strict=True)) if judged else {},
+        whole=_whole(tally),
         matched=tally.matched,
         samples=gold.samples,
         outlines=tally.outlines,
@@ -222,6 +238,21 @@ def _clusters(gold: Gold) -> tuple[str, ...]:
     if all(cluster is None for _, cluster in of_each):
         return ()
     return tuple([f"q {query_id}" if cluster is None else f"c {cluster}" for query_id, cluster in of_each])
+
+
+def _whole(tally: Tally) -> dict[str, list[float | None]]:
+    """By metric the column of lists that are not cut, where it differs from that of lists that are."""
+    if not tally.below:
+        return {}
+    columns: dict[str, list[float | None]] = {}
+    cut = {metric.name: column for metric, column in zip(tally.plan.metrics, tally.columns, strict=True)}
+    for place, metric in enumerate(tally.deep):
+        column = cut[metric.name].copy()
+        for row, values in tally.below.items():
+            column[row] = values[place]
+        _refuse_infinite(metric, column, tuple(tally.rows))
+        columns |= {metric.name: column} if column != cut[metric.name] else {}
+    return columns
 
 
 def _refuse_infinite(metric: Metric, column: Sequence[float | None], query_ids: Sequence[str]) -> None:

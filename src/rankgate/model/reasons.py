@@ -256,6 +256,8 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         else f"no baseline: whether {metric} got worse could not be checked",
         ReasonKind.NOT_STATED: f"the baseline states no `{reason.need and reason.need.value}`, which {metric} reads; "
         "accept its run again",
+        ReasonKind.FOREIGN_BASELINE: f"whether {metric} got worse could not be checked: the baseline's lists hold ids "
+        "that the gold set does not know; accept a run of today's ids",
         ReasonKind.NOT_IN_BASELINE: f"the baseline has {metric} for none of the queries that are scored now",
         ReasonKind.OTHER_JUDGE: f"{name} is not comparable with the baseline: for {of} the two runs do not name the "
         "same judge",

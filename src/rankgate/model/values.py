@@ -138,6 +138,7 @@ class ReasonKind(Enum):
     NO_BASELINE = "no_baseline"
     NOT_STATED = "not_stated"  # the baseline's run lacks what the metric reads
     NOT_IN_BASELINE = "not_in_baseline"  # it has the metric for none of today's queries
+    FOREIGN_BASELINE = "foreign_baseline"  # its lists speak of other ids than today's gold
     OTHER_JUDGE = "other_judge"
     MISSING = "missing"
     NO_VERDICT = "no_verdict"  # the same of a judge's word
@@ -401,7 +402,9 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none.
     `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the
     lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
-    could have stated it. `clusters` has the cluster of each query where the gold names any.
+    could have stated it. `clusters` has the cluster of each query where the gold names any. `whole` has the columns
+    that lists give which are not cut at the depth, where those differ from `values`, which compare. `foreign` names of
+    a baseline the metrics that cannot be compared, since its lists speak of other ids than the gold.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
     lacks the value although the gold defines the metric.
@@ -414,13 +417,19 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     unknown_queries: tuple[str, ...]
     duplicates: int
     cut: int
+    whole: Mapping[str, list[float | None]] = {}
     samples: Mapping[str, Sample] = {}
     outlines: Mapping[str, Outline] = {}
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
     unstated: Mapping[Need, str] = {}
+    foreign: frozenset[str] = frozenset()
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}
+
+    def own(self, name: str) -> list[float | None]:
+        """A metric's values of the run as it is, which no comparison has cut."""
+        return self.whole.get(name, self.values[name])
 
     @property
     def listed(self) -> bool:
