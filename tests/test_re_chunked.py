@@ -118,11 +118,7 @@ def _gold(work: Path) -> Any:
 def test_other_names_of_documents_are_stale_gold(work: Path) -> None:
     for name in RUNS:
         change(work / name, lambda item: item.update(doc_id=f"docs/{item['doc_id']}.md"))
-    assert check()[0] == 1  # the baseline has the same names
-    (work / "ship-criteria.yaml").write_text(
-        (work / "ship-criteria.yaml").read_text().replace("  baseline: accepted.jsonl\n", "")
-    )
-    code, report = check()
+    code, report = check()  # that the baseline has the same names proves nothing
     assert code == 2
     assert [problem["kind"] for problem in report["problems"]] == ["gold_stale"]
 
