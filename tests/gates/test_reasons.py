@@ -189,6 +189,8 @@ def test_a_limit(case: tuple[Any, ...]) -> None:
 OTHERS = {
     ReasonKind.NO_BASELINE: "no baseline: whether recall@5 got worse could not be checked",
     ReasonKind.NOT_STATED: "the baseline states no `latency_ms`, which recall@5 reads; accept its run again",
+    ReasonKind.FOREIGN_BASELINE: "whether recall@5 got worse could not be checked: the baseline's lists hold ids that "
+    "the gold set does not know; accept a run of today's ids",
     ReasonKind.NOT_IN_BASELINE: "the baseline has recall@5 for none of the queries that are scored now",
     ReasonKind.OTHER_JUDGE: "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the two runs do "
     "not name the same judge",
