@@ -13,8 +13,10 @@ from tests.renderers.page import Page
 from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
-from rankgate.criteria.model import Age, GoldFile, GoldMap, MatchRule, RunMap
+from rankgate.criteria.maps import GoldMap, RunMap
+from rankgate.criteria.model import Age, GoldFile, MatchRule
 from rankgate.criteria.parts import Part, keys_of
+from rankgate.criteria.retriever_block import Retriever
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange
 from rankgate.model.report import Provenance, Report
 from rankgate.model.values import Verdict
@@ -388,6 +390,7 @@ def test_more_answers_without_a_verdict_are_weaker(mild: str, strict: str) -> No
 
 GATE = "name: mrr, threshold: 0.5"
 RULE = "by: lang, threshold: 0.5"
+ASKED = "'http://h/?q={{question}}'"
 JUDGE = "endpoint: 'http://host/v1', model: m"
 CHECKED = "calibration: {file: c.json"
 EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
@@ -401,6 +404,28 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "gold_changes"): (ONE, f"gold_changes: fail\n{ONE}"),
     (Criteria, "fork_runs"): (ONE, f"fork_runs: trusted\n{ONE}"),
     (Criteria, "waiver_label"): (ONE, f"waiver_label: fine\n{ONE}"),
+    (Criteria, "retriever"): (ONE, f"retriever: {{function: 'app:search'}}\n{ONE}"),
+    **{
+        (Retriever, kind): (f"retriever: {{{kind}: {value}}}\n{ONE}", f"retriever: {{{kind}: {other}}}\n{ONE}")
+        for kind, value, other in (
+            ("function", "'a:b'", "'a:c'"),
+            ("command", "node a.js", "node b.js"),
+            ("url", ASKED, ASKED.replace("h/", "other/")),
+        )
+    },
+    **{
+        (Retriever, key): (f"retriever: {{url: {ASKED}}}\n{ONE}", f"retriever: {{url: {ASKED}, {key}: {value}}}\n{ONE}")
+        for key, value in (
+            ("method", "POST"),
+            ("body", "{size: 3}"),
+            ("headers", "{X-Key: '${KEY}'}"),
+            ("map", "{items: hits}"),
+            ("files", "src"),
+            ("timeout", "5"),
+            ("retries", "5"),
+            ("workers", "5"),
+        )
+    },
     (Criteria, "judge"): (ONE, f"judge: {{{JUDGE}}}\n{ONE}"),
     (JudgeBlock, "endpoint"): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE.replace('host', 'other')}}}\n{ONE}"),
     (JudgeBlock, "model"): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}-2}}\n{ONE}"),
@@ -528,7 +553,7 @@ def test_no_key_is_changed_without_being_named(before: str, after: str) -> None:
 
 def test_the_page_on_the_base_names_every_key() -> None:
     within = {BaselinePolicy: "baseline.", Age: "baseline.max_age.", JudgeBlock: "judge.", Budget: "judge.budget."}
-    within[CalibrationFile] = "judge.calibration."
+    within |= {CalibrationFile: "judge.calibration.", Retriever: "retriever."}
     keys = {within.get(kind, "") + key for kind, key in EVERY_KEY}
     assert {key for key in keys if f"`{key}`" not in PAGE} == set()
 

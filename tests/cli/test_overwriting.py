@@ -37,19 +37,7 @@ NO_FILES = {
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("commit", "branch", "reason", "by", "record", "keep", "log", "n"),
-    *(
-        "url",
-        "command",
-        "method",
-        "body",
-        "header",
-        "results",
-        "chunk_id",
-        "score",
-        "text",
-        "doc_id",
-        "comment",
-    ),
+    *("url", "command", "only", "text", "comment"),
     *("judge", "judge_endpoint", "awaits", "multi", "unanswerable", "overlap"),
 }
 PROJECT = {

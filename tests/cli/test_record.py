@@ -97,13 +97,13 @@ def test_the_system_may_be_named() -> None:
 def test_too_many_failures_exit_2_and_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COMMAND, "my_app.search:fail"]) == 2
     printed = capsys.readouterr()
-    assert printed.out.startswith("recorded 2 of 3 questions in run.jsonl (median ")
+    assert printed.out == ""
     assert printed.err == (
         "error: my_app/search.py:12: q2: LookupError: no index for it\n"
-        "error: 1 of 3 questions failed, more than --allow-errors 0; run.jsonl is written without them, "
+        "error: 1 of 3 questions failed, more than --allow-errors 0; run.jsonl is not written, "
         "and the same command asks only them again\n"
     )
-    assert [line["query_id"] for line in lines()] == ["q1", "q3"]
+    assert not Path("run.jsonl").exists()
 
 
 def test_allowed_failures_exit_0_and_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,6 +144,93 @@ def test_the_gold_set_may_stand_in_the_criteria() -> None:
     Path("ship-criteria.yaml").write_text(f"inputs:\n  gold: gold.jsonl\n{gates}")
     assert main(["record", "-o", "run.jsonl", "--retriever", "my_app.search:retrieve"]) == 0
     assert len(lines()) == 3
+
+
+CRITERIA = "gates: [{name: recall@5, threshold: 0.5}]\ninputs: {gold: gold.jsonl, run: out/run.jsonl}\n"
+
+
+def test_without_arguments_it_asks_what_the_criteria_name(capsys: pytest.CaptureFixture[str]) -> None:
+    block = "retriever: {function: 'my_app.search:fail', workers: 2, retries: 1}\n"
+    Path("config").mkdir()
+    Path("config", "ship-criteria.yaml").write_text(CRITERIA.replace("gold.jsonl", "../gold.jsonl") + block)
+    assert main(["record", "--allow-errors", "1"]) == 0
+    assert capsys.readouterr().out.startswith("recorded 2 of 3 questions in config/out/run.jsonl")
+    assert main(["record", "--retriever", "my_app.search:retrieve", "-o", "other.jsonl"]) == 0
+    assert capsys.readouterr().out.startswith("recorded 3 of 3 questions in other.jsonl")
+
+
+def test_a_function_is_mapped_as_an_answer_is() -> None:
+    Path("my_app", "search.py").write_text("def search(question):\n    return {'docs': [{'key': question, 'n': 2}]}\n")
+    block = "retriever: {function: 'my_app.search:search', map: {items: docs, chunk_id: key, score: n}}\n"
+    Path("ship-criteria.yaml").write_text(CRITERIA.replace("out/", "") + block)
+    assert main(["record"]) == 0
+    assert lines()[0]["topk"] == [{"rank": 1, "chunk_id": "question 1", "score": 2}]
+
+
+@pytest.mark.parametrize(
+    ("criteria", "error"),
+    [
+        pytest.param(None, "there are no criteria, which name what is asked", id="no criteria"),
+        pytest.param(CRITERIA, "ship-criteria.yaml: retriever: is missing; name what is asked", id="no block"),
+        pytest.param(
+            CRITERIA.replace(", run: out/run.jsonl", "") + "retriever: {function: 'a:b'}\n",
+            "no run is named; give it with -o FILE, or as inputs.run",
+            id="no run",
+        ),
+        pytest.param(
+            CRITERIA.replace("out/run.jsonl", "{path: run.csv, format: csv}") + "retriever: {function: 'a:b'}\n",
+            "ship-criteria.yaml: inputs.run: is read by a map or in another format",
+            id="a run of another format",
+        ),
+        pytest.param(
+            CRITERIA.replace("out/run.jsonl", "gold.jsonl") + "retriever: {function: 'a:b'}\n",
+            "gold.jsonl: -o would write over what inputs.gold of ship-criteria.yaml names",
+            id="over the gold set",
+        ),
+        pytest.param(
+            CRITERIA + "retriever: {function: 'my_app.search:retreive'}\n",
+            "ship-criteria.yaml:3: retriever.function: my_app.search has no attribute 'retreive'",
+            id="a slip",
+        ),
+        pytest.param(
+            CRITERIA + "retriever: {function: 'my_app.search:retrieve', files: 5}\n",
+            "ship-criteria.yaml:3: retriever.files: expected text or a list",
+            id="another kind of value",
+        ),
+    ],
+)
+def test_what_is_lacking_is_named(criteria: str | None, error: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if criteria:
+        Path("ship-criteria.yaml").write_text(criteria)
+    assert main(["record", *([] if criteria else ["--gold", "gold.jsonl", "-o", "run.jsonl"])]) == 2
+    assert error in capsys.readouterr().err
+    assert len(Path("gold.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        pytest.param(
+            "retrieve", (0, "q2: question 2\n   1  question 2  2.5\n   2  d  1\n", ""), id="a list with scores"
+        ),
+        pytest.param("fail", (2, "", "error: my_app/search.py:12: q2: LookupError: no index for it\n"), id="it raises"),
+        pytest.param("empty", (0, "q2: question 2\n  no results\n", ""), id="nothing"),
+        pytest.param("answers", (0, "q2: question 2\n   1  d\nanswer: It is so.\n", ""), id="an answer"),
+    ],
+)
+def test_one_question_is_asked_and_nothing_written(
+    function: str, expected: tuple[int, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = "def answers(_):\n    return {'topk': ['d'], 'answer': 'It is\\nso.'}\n"
+    Path("my_app", "search.py").write_text(f"{SEARCH}\ndef empty(_):\n    return []\n\n{answers}")
+    Path("ship-criteria.yaml").write_text(f"{CRITERIA}retriever: {{function: 'my_app.search:{function}'}}\n")
+    before = sorted(Path().iterdir())
+    code = main(["record", "--only", "q2"])
+    printed = capsys.readouterr()
+    assert (code, printed.out, printed.err) == expected
+    assert sorted(Path().iterdir()) == before
+    assert main(["record", "--only", "q22"]) == 2
+    assert "gold.jsonl: --only: there is no question 'q22'; did you mean 'q2'?" in capsys.readouterr().err
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -632,7 +632,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "match, gold_changes, fork_runs, waiver_label, judge)"
+                    "match, gold_changes, fork_runs, waiver_label, judge, retriever)"
                 )
             ],
             id="a key a level too high",
@@ -885,7 +885,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "match, gold_changes, fork_runs, waiver_label, judge)"
+                    "match, gold_changes, fork_runs, waiver_label, judge, retriever)"
                 ),
             ],
             id="line and name",

@@ -1,4 +1,4 @@
-"""`record --url` against a search server that speaks OpenSearch's API: each result is what the official client gets."""
+"""`record` against a search server that speaks OpenSearch's API: each result is what the official client gets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QUESTIONS = [
     "nothing of this occurs: xyzzy",
 ]
 QUERY = {"size": 3, "query": {"match": {"body": "{{question}}"}}}
-PATHS = ["--results", "hits.hits", "--id", "_id", "--score", "_score", "--text", "_source.body"]
+MAP = {"items": "hits.hits", "chunk_id": "_id", "score": "_score", "text": "_source.body"}
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +67,10 @@ def _gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def record(address: str, query: object = QUERY, *, index: str = "docs") -> int:
-    url = f"{address}/{index}/_search"
-    words = ["record", "--url", url, "--body", json.dumps(query), *PATHS, "--gold", "gold.json", "-o", "run.jsonl"]
-    return main(words)
+    retriever = {"url": f"{address}/{index}/_search", "body": query, "map": MAP}
+    criteria = {"gates": [{"name": "mrr", "threshold": 0.1}], "retriever": retriever}
+    Path("ship-criteria.yaml").write_text(json.dumps({**criteria, "inputs": {"gold": "gold.json", "run": "run.jsonl"}}))
+    return main(["record"])
 
 
 def test_every_question_finds_what_the_official_client_finds(address: str) -> None:

@@ -10,7 +10,9 @@ from msgspec.structs import asdict, replace
 
 from rankgate.criteria import Criteria, Gate, InputFile, Limits, SegmentRule
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
+from rankgate.criteria.parts import keys_of
 from rankgate.criteria.queries import must_pass_rows
+from rankgate.criteria.retriever_block import Retriever
 from rankgate.errors import redacted
 from rankgate.metrics.lines import Score
 from rankgate.metrics.matching import Matching
@@ -29,6 +31,8 @@ _ORDER: dict[str, tuple[_Value, ...]] = {
     "baseline.max_age.severity": ("warning", "error"),
     "judge.allow_unjudged": ("warn", None),
 }
+
+_OF_CALLS = {"retriever.timeout", "retriever.retries", "retriever.workers"}  # how it is asked, not what
 
 
 def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
@@ -89,6 +93,7 @@ def _keys(criteria: Criteria, other: Criteria) -> dict[str, _Value]:
         "fork_runs": criteria.fork_runs,
         "waiver_label": criteria.waiver_label,
         **_judge(criteria.judge),
+        **_retriever(criteria.retriever),
         "baseline.accept": policy.accept,
         "baseline.max_age.days": age.days,
         "baseline.max_age.commits": age.commits,
@@ -110,12 +115,25 @@ def _judge(block: JudgeBlock | None) -> dict[str, _Value]:
     return {f"judge.{key}": value for key, value in values.items()}
 
 
+def _retriever(block: Retriever | None) -> dict[str, _Value]:
+    """Every setting of what is asked: another retriever is judged by the same gates."""
+    stated = {} if block is None else block.model_dump(mode="json", exclude={"line", "map"})
+    fields = asdict(block.map) if block and block.map else {}
+    stated["map"] = {key: name for key, name in fields.items() if name}
+    values: dict[str, _Value] = {}
+    for key in keys_of(Retriever):
+        value = stated.get(key)
+        text = json.dumps(value, sort_keys=True) if isinstance(value, list | dict) else str(value)
+        values[f"retriever.{key}"] = redacted(text) if value else None
+    return values
+
+
 def _weakens(key: str, old: _Value, new: _Value) -> bool:
     if key in _ORDER:
         return _ORDER[key].index(new) < _ORDER[key].index(old)
     if key.startswith("baseline.max_age") or key in ("judge.max_unjudged", "judge.calibration.max_days"):
         return isinstance(old, int | float) and not (isinstance(new, int | float) and new < old)
-    return new is not None if key == "waiver_label" else not key.startswith("inputs")
+    return new is not None if key == "waiver_label" else not key.startswith("inputs") and key not in _OF_CALLS
 
 
 def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
+import os
+import re
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rankgate.cli.inputs import criteria_if_any, file_of
+from msgspec.structs import replace
+
+from rankgate.cli.inputs import criteria_if_any, file_of, refuse_overwriting
 from rankgate.cli.options import add_criteria, add_gold, make_parser
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria.inputs import gold_of
-from rankgate.errors import bad_input
+from rankgate.criteria.retriever_block import VARIABLE, Retriever, retriever_named
+from rankgate.errors import Problem, RankgateError, bad_input, on_one_line
+from rankgate.model.values import Gold
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import STDIN
 from rankgate.recording import Recorded, RecordingError, record
-from rankgate.recording.recorder import first_failures
-from rankgate.recording.retriever import StopError, code_version, load_retriever
-from rankgate.recording.services import MAX_BYTES, Command, HttpService, Send, headers_of
+from rankgate.recording.lines import Line
+from rankgate.recording.recorder import ask_one, first_failures, refuse_limits
+from rankgate.recording.retriever import Retrieve, Service, StopError, code_version, load_retriever
+from rankgate.recording.services import MAX_BYTES, Command, HttpService, Send
+from rankgate.recording.workers import Calls
 
-_PATHS = {"--results": "results", "--id": "chunk_id", "--score": "score", "--text": "text", "--doc-id": "doc_id"}
-_ASKED = (*_PATHS.values(), "url", "method", "body", "header", "command")
+if TYPE_CHECKING:
+    from rankgate.criteria import Criteria
+
+_OPTIONS = {"retriever": "function", "url": "url", "command": "command"}
+_SHORTEST_SECRET = 8  # a shorter one is a word that may stand anywhere
+_SECONDS = 60.0  # of a call to what lies outside of this process
 
 
 def parser() -> argparse.ArgumentParser:
@@ -35,39 +46,42 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "record",
         "Ask your own retriever each gold question once and write what it returns as a run.\n\n"
-        "It is a function, an address or a command. It gets the question and returns, best first, ids, (id, score)\n"
+        "It is what `retriever:` in the criteria names: a function, an address or a command, with a map of what it\n"
+        "answers. It gets the question and returns, best first, ids, (id, score)\n"
         'pairs or items like {"chunk_id": "doc_1#p6", "score": 18.4, "doc_id": "doc_1"}; or a whole run line, a\n'
         "mapping with topk and, where it answers too, answer, citations, context and abstained.\n"
         "A function may be async. Each call is timed into latency_ms. Answers are kept in FILE.partial until all\n"
         "questions are answered: after an interruption or failures the same command asks only what is missing. When\n"
         "ten calls have failed and none has succeeded, nothing more is asked.\n\n"
         "exit codes: 0 recorded; 2 nothing could be recorded, or more questions failed than --allow-errors\n"
-        "(the run is then written without them); 130 interrupted",
+        "(an older run stays as it was); 130 interrupted",
+        "rankgate record                                   # what ship-criteria.yaml names, written to inputs.run",
+        "rankgate record --only q-001                      # asks one question, prints its list, writes nothing",
         "rankgate record --retriever my_app.search:retrieve --gold gold.yaml -o run.jsonl",
         "rankgate record --retriever my_app.search:index.retrieve --workers 8 --gold gold.yaml -o run.jsonl.gz",
-        "rankgate record --retriever app:search --set index_version=v7 --gold gold.yaml -o run.jsonl",
-        "rankgate record --url 'https://host/search?q={{question}}' --results hits --id key -o run.jsonl",
-        'rankgate record --url https://host/_search --body \'{"query": {"match": {"body": "{{question}}"}}}\' \\\n'
-        "      --header 'Authorization: Bearer env:TOKEN' --results hits.hits --id _id --score _score -o run.jsonl",
+        "rankgate record --set index_version=v7",
+        "rankgate record --url 'https://host/search?q={{question}}' -o run.jsonl",
         "rankgate record --command 'node search.js' -o run.jsonl   # JSON on stdin, JSON on stdout",
-        "rankgate check --gold gold.yaml --run run.jsonl      # then judge it",
+        "rankgate check --record                           # records, and judges",
     )
     add_services(options)
     add_criteria(options)
     add_gold(options)
-    output = "the run to write (JSONL; gzipped where it ends in .gz)"
-    options.add_argument("-o", "--output", metavar="FILE", required=True, help=output)
-    workers = "how many calls at once: threads, or tasks for an async function (default: 1)"
-    options.add_argument("--workers", metavar="N", type=int, default=1, help=workers)
+    output = "the run to write (JSONL; gzipped where it ends in .gz; default: inputs.run of the criteria)"
+    options.add_argument("-o", "--output", metavar="FILE", help=output)
+    only = "ask this question alone, print what comes back, and write nothing"
+    options.add_argument("--only", metavar="ID", help=only)
+    workers = "how many calls at once: threads, or tasks for an async function (default: 1, or as the criteria say)"
+    options.add_argument("--workers", metavar="N", type=int, help=workers)
     errors = "how many questions may fail (default: 0)"
     options.add_argument("--allow-errors", metavar="N", type=int, default=0, help=errors)
-    timeout = "of a call, which then failed (default: 60, for a function none)"
+    timeout = "of a call, which then failed (default: as the criteria say, else 60, for a function none)"
     options.add_argument("--timeout", metavar="SECONDS", type=float, help=timeout)
     retries = (
-        "how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on (default: 0); after 4xx it is not, "
+        "how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on; after 4xx it is not, "
         "and a server that asks to wait (429, 503 with Retry-After) is waited for anyway"
     )
-    options.add_argument("--retries", metavar="N", type=int, default=0, help=retries)
+    options.add_argument("--retries", metavar="N", type=int, help=retries)
     stamp = (
         "stamp every line, as in index_version=v7; the value is JSON where it reads as JSON, else text; "
         "system is the retriever and code_version the commit that is checked out, unless set; repeats"
@@ -78,42 +92,66 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_services(options: argparse.ArgumentParser) -> None:
-    """The kinds of retrievers, what is sent to an address, and where answers have what."""
-    kinds = options.add_mutually_exclusive_group(required=True)
-    function = "the function to call, or an object of LangChain, LlamaIndex or Haystack; current directory first"
+    """The kinds of retrievers, one of which may stand in place of what the criteria name."""
+    kinds = options.add_mutually_exclusive_group()
+    function = "in its place the function to call, or an object of LangChain, LlamaIndex or Haystack"
     kinds.add_argument("--retriever", metavar="MODULE:FUNCTION", help=function)
-    url = "the address to send each question to, which answers in JSON; {{question}} is filled in after its `?`"
+    url = "in its place the address to send each question to; {{question}} is filled in after its `?`"
     kinds.add_argument("--url", metavar="ADDRESS", help=url)
-    command = "the command to run for each question, without a shell: a line of JSON (query_id, question) in, JSON out"
+    command = "in its place the command to run for each question, without a shell"
     kinds.add_argument("--command", metavar="WORDS", help=command)
-    options.add_argument("--method", choices=["GET", "POST"], help="of --url (default: POST with a --body, else GET)")
-    body = "what --url gets: JSON and nothing else; {{question}} and {{query_id}} are filled into its texts"
-    options.add_argument("--body", metavar="JSON", help=body)
-    header = "what --url gets too, keys as 'Authorization: Bearer env:TOKEN' from the environment alone; repeats"
-    options.add_argument("--header", metavar="'NAME: VALUE'", action="append", default=[], help=header)
-    results = "where an answer has its list: keys, and positions from 0, joined by dots (default: it is the list)"
-    own = "where a result has its id (default: it is one, or has chunk_id or id)"
-    others = {f"--{name}": f"where a result has its {name.replace('-', ' ')}" for name in ("score", "text", "doc-id")}
-    for option, what in {"--results": results, "--id": own, **others}.items():
-        options.add_argument(option, metavar="PATH", dest=_PATHS[option], help=what)
 
 
-def service_of(arguments: argparse.Namespace) -> HttpService | Command | None:
-    """The address or the command that is named, with a timeout; None where it is a function."""
-    paths = {name: getattr(arguments, name) for name in _PATHS.values() if getattr(arguments, name)}
-    if arguments.url is None and (arguments.body or arguments.method or arguments.header):
-        raise bad_input("--method, --body and --header belong to --url")
-    if (arguments.retriever and paths) or (paths.keys() - {"results", "chunk_id"} and "chunk_id" not in paths):
-        raise bad_input(f"{', '.join(_PATHS)} belong to --url and --command, and those after --id need it")
-    if arguments.retriever is not None:
-        return None
-    if arguments.timeout is None:
-        arguments.timeout = 60.0
-    if arguments.url is None:
-        return Command(arguments.command, paths, arguments.timeout)
-    headers, secrets = headers_of(arguments.header)
-    send = _sender(headers, arguments.timeout, arguments.workers)
-    return HttpService(arguments.url, arguments.method, arguments.body, paths, send, secrets)
+def _chosen(arguments: argparse.Namespace, criteria: Criteria | None) -> Retriever:
+    """What an option names, else the criteria."""
+    for option, kind in _OPTIONS.items():
+        if (value := getattr(arguments, option)) is not None:
+            return retriever_named(kind, value)
+    if criteria and criteria.retriever:
+        return criteria.retriever
+    advice = "name what is asked: retriever: {function: MODULE:FUNCTION}, or {url: …} or {command: …}"
+    if criteria:
+        raise bad_input(f"is missing; {advice}", file=criteria.name, key="retriever")
+    raise bad_input(f"there are no criteria, which {advice}; or give --retriever, --url or --command")
+
+
+def _opened(retriever: Retriever, calls: Calls) -> Retrieve:
+    """What is called for each question."""
+    if retriever.function is not None:
+        return load_retriever(retriever.function)
+    if retriever.command is not None:
+        return Command(retriever.command, calls.timeout or _SECONDS)
+    headers, secrets = _headers_of(retriever.headers)
+    send = _sender(headers, calls.timeout or _SECONDS, calls.workers)
+    return HttpService(retriever.url or "", retriever.method, retriever.body, send, secrets)
+
+
+def _headers_of(written: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Headers with what the environment has for their variables, and these secrets; an error where it has none."""
+    headers: dict[str, str] = {}
+    secrets: list[str] = []
+    for name, value in written.items():
+        scheme, known = VARIABLE.findall(value)[0]
+        secret = os.environ.get(known, "")
+        if not re.fullmatch("[!-~]+", secret):
+            what = f"{known} of the environment is not set, or holds what no key has"
+            raise bad_input(what, key=f"retriever.headers.{name}")
+        headers[name] = f"{scheme} {secret}" if scheme else secret
+        secrets.append(secret)
+    return headers, [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+
+
+def _output(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
+    """The run to write: as an option says, else the one that the criteria name."""
+    if arguments.output is not None:
+        return str(arguments.output)
+    run_file = criteria.inputs.run if criteria else None
+    if criteria is None or run_file is None:
+        raise bad_input("no run is named; give it with -o FILE, or as inputs.run in the criteria")
+    if run_file.map or run_file.format not in (None, "jsonl"):
+        what = "is read by a map or in another format, and a recording is JSONL in rankgate's own shape"
+        raise bad_input(f"{what}; name the path alone, or -o FILE", file=criteria.name, key="inputs.run")
+    return run_file.path
 
 
 def _sender(headers: Mapping[str, str], seconds: float, workers: int) -> Send:
@@ -135,49 +173,104 @@ def _sender(headers: Mapping[str, str], seconds: float, workers: int) -> Send:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record, say what was done, and return 0 or 130; problems are raised."""
-    service = service_of(arguments)
-    system = service.system if service else arguments.retriever
-    asked = hashlib.sha256(json.dumps([getattr(arguments, name) for name in _ASKED]).encode()).hexdigest()[:12]
-    provenance = {"system": system, **settings(arguments.settings)}
-    own = None if provenance.keys() & {"code_version", "commit"} else code_version(arguments.output)
     gold_file = file_of(arguments, "gold")
-    gold = gold_of(gold_file, None if gold_file else criteria_if_any(arguments))
+    complete = gold_file and (arguments.output or arguments.only) and any(getattr(arguments, key) for key in _OPTIONS)
+    criteria = None if complete else criteria_if_any(arguments)
+    retriever = _chosen(arguments, criteria)
+    given = {key: getattr(arguments, key) for key in ("workers", "timeout", "retries")}
+    limits = {key: getattr(retriever, key) if value is None else value for key, value in given.items()}
+    if limits["timeout"] is None and retriever.function is None:
+        limits["timeout"] = _SECONDS
+    calls = Calls(**limits)
+    refuse_limits(calls, arguments.allow_errors)
+    gold = gold_of(gold_file, criteria)
+    if arguments.only is not None:
+        with _naming(criteria, retriever):
+            line = ask_one(gold, arguments.only, _opened(retriever, calls), calls, retriever.map)
+        say(_listing(gold, line))
+        return 0
+    return _record(arguments, gold, criteria, retriever, calls)
+
+
+def _record(
+    arguments: argparse.Namespace, gold: Gold, criteria: Criteria | None, retriever: Retriever, calls: Calls
+) -> int:
+    output = arguments.output = _output(arguments, criteria)
+    refuse_overwriting("record", arguments)
+    stated = settings(arguments.settings)
+    own = None if stated.keys() & {"code_version", "commit"} else code_version(output)
     # From here on the user's code runs, and may change the directory.
-    path = arguments.output if arguments.output == STDIN else Path(arguments.output).absolute()
+    path = output if output == STDIN else Path(output).absolute()
     done = [0, 1]
     try:
-        with (
-            terminated_as_interrupted(),
-            bar(lambda: done[0] / max(1, done[1]), "recording"),
-            closing(service) if isinstance(service, Command) else nullcontext(),
-        ):
-            recorded = record(
-                gold,
-                service or load_retriever(arguments.retriever),
-                path,
-                workers=arguments.workers,
-                allow_errors=arguments.allow_errors,
-                provenance=provenance,
-                code_version=own,
-                retriever=f"{system} {asked}" if service else system,
-                name=arguments.output,
-                timeout=arguments.timeout,
-                retries=arguments.retries,
-                restart=arguments.restart,
-                progress=lambda *now: done.__setitem__(slice(2), now),
-            )
+        with terminated_as_interrupted(), bar(lambda: done[0] / max(1, done[1]), "recording"), ExitStack() as ending:
+            with _naming(criteria, retriever):
+                retrieve = _opened(retriever, calls)
+            if isinstance(retrieve, Command):
+                ending.callback(retrieve.close)
+            system = retrieve.system if isinstance(retrieve, Service) else retriever.function
+            with _naming(criteria, retriever):
+                recorded = record(
+                    gold,
+                    retrieve,
+                    path,
+                    workers=calls.workers,
+                    allow_errors=arguments.allow_errors,
+                    provenance={"system": system, **stated},
+                    code_version=own,
+                    retriever=f"{system} {retriever.digest}",
+                    fields=retriever.map,
+                    name=output,
+                    timeout=calls.timeout,
+                    retries=calls.retries,
+                    restart=arguments.restart,
+                    progress=lambda *now: done.__setitem__(slice(2), now),
+                )
     except (KeyboardInterrupt, StopError) as stop:
         what, code = (f"error: {stop}", 2) if isinstance(stop, StopError) else ("interrupted", 130)
         sys.stderr.write(": ".join([what, *getattr(stop, "__notes__", [])]) + "\n")
         return code
-    except RecordingError as error:
-        if error.recorded.recorded and not error.recorded.unasked:
-            say(summary(error.recorded))
-        raise
     for problem in first_failures(recorded):
         sys.stderr.write(f"warning: {problem}\n")
     say(summary(recorded))
     return 0
+
+
+@contextmanager
+def _naming(criteria: Criteria | None, retriever: Retriever) -> Iterator[None]:
+    """Errors about a retriever that the criteria name say so, and not the option in its place."""
+    try:
+        yield
+    except (RecordingError, StopError):
+        raise
+    except RankgateError as error:
+        if criteria is None or retriever is not criteria.retriever:
+            raise
+        raise RankgateError([_named(each, criteria.name, retriever.line) for each in error.problems]) from error
+
+
+def _named(problem: Problem, file: str, line: int | None) -> Problem:
+    key = {"--retriever": "retriever.function", "--command": "retriever.command"}.get(problem.key or "", problem.key)
+    if problem.file or not key or not key.startswith("retriever."):
+        return replace(problem, key=key)
+    return replace(problem, key=key, file=file, line=line)
+
+
+def _listing(gold: Gold, line: Line) -> str:
+    """What one question got: its list, and the answer if there is one."""
+    known = json.loads(line.data)
+    rows = [f"{item['rank']:>4}  {_id(item)}{_score(item)}\n" for item in known["topk"]]
+    answer = f"answer: {on_one_line(' '.join(known['answer'].split()))}\n" if known.get("answer") else ""
+    question = on_one_line(gold.samples[line.query_id].question or "")
+    return f"{on_one_line(line.query_id)}: {question}\n" + ("".join(rows) or "  no results\n") + answer
+
+
+def _id(item: Mapping[str, Any]) -> str:
+    return on_one_line(str(item.get("chunk_id", item.get("id"))))
+
+
+def _score(item: Mapping[str, Any]) -> str:
+    return "" if item.get("score") is None else f"  {item['score']:g}"
 
 
 def settings(written: Sequence[str]) -> dict[str, Any]:

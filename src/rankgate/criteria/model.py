@@ -23,8 +23,10 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from rankgate.criteria.judge_block import JudgeBlock
+from rankgate.criteria.maps import GoldMap, RunMap, Text
 from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
+from rankgate.criteria.retriever_block import Retriever
 from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.metrics.base import Metric, widest_change
 from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
@@ -36,7 +38,6 @@ from rankgate.readers.source import open_source
 from rankgate.readers.yaml_text import KeyPath, YamlDocument, load_yaml
 
 _LONGEST_RANGE = 1.0
-_RECORDS = "What holds the objects where the file is one JSON value: a list, or objects by name, which is their `key`."
 V = TypeVar("V")
 
 
@@ -137,7 +138,6 @@ def _percent(value: float, metric: Metric) -> str:
     return f"; write {value / 100:g} for {value:g}%" if metric.high == _LONGEST_RANGE and 1 < value <= 100 else ""  # noqa: PLR2004
 
 
-Text = Annotated[str, Field(min_length=1)]
 AllowedDrop = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
@@ -151,23 +151,6 @@ Query = Annotated[
 ]
 
 
-class GoldMap(Part):
-    """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
-
-    query_id: Text = Field(description="The query's id, or its text where it has none.")
-    records: Text | None = optional(_RECORDS)
-    question: Text | None = optional("The query's text.")
-    items: Text | None = optional("The documents of a query: ids, objects, or gains by id. Absent: a judgment a row.")
-    chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
-    gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")
-
-    @model_validator(mode="after")
-    def _can_be_read_by(self) -> Self:
-        if self.items is None and self.chunk_id is None:
-            refuse([(("chunk_id",), "is missing: without `items` each row is one judgment, and this is its document")])
-        return self
-
-
 class GoldFile(Part):
     """A file and, where the guess from its content is not wanted, its format, or what holds what in it."""
 
@@ -176,45 +159,6 @@ class GoldFile(Part):
     path: PlacedPath
     format: str | None = optional("Name of the format; detected from the content where absent.")
     map: Annotated[FieldMap, ReadAs(GoldMap)] | None = optional("What holds what in judgments under other names.")
-
-
-class RunMap(Part):
-    """Names of keys or columns, as the file writes them; dots, as in _source.id, reach into nested objects."""
-
-    query_id: Text = Field(description="The query's id.")
-    records: Text | None = optional(_RECORDS)
-    items: Text | None = optional(
-        "The list of results of a query, best first. Absent: each line or row is one result, and "
-        "`score` or `rank` orders them."
-    )
-    chunk_id: Text | None = optional("A result's id. May be absent where the entries of `items` are bare ids.")
-    score: Text | None = optional("A result's score, higher is better; it orders rows, not a list that has an order.")
-    order: Literal["ascending", "descending"] | None = optional(
-        "Which score is best: the highest (descending, the default), or the lowest, as of distances."
-    )
-    rank: Text | None = optional("A result's rank, 1 to n without gaps.")
-    text: Text | None = optional("A result's text.")
-    doc_id: Text | None = optional("The document that a result is a part of.")
-    doc_version: Text | None = optional("The day of the document's version, ISO 8601.")
-    start: Text | None = optional("For `match: span`: where a result begins in its document's text, from 0.")
-    end: Text | None = optional("For `match: span`: where it ends. Absent: `start` and the length of the text.")
-    latency_ms: Text | None = optional("Milliseconds that the query took: a number, or an object of stages.")
-    answer: Text | None = optional("The answer that was generated; needs `items`.")
-    citations: Text | None = optional("The ids that the answer cites; needs `items`.")
-    context: Text | None = optional(
-        "The ids of what the prompt held, in its order; needs `items`. Absent: the first results."
-    )
-    context_texts: Text | None = optional(
-        "What the prompt held of an id, by id, where no result has that text; needs `items`."
-    )
-    abstained: Text | None = optional("Whether the generator declined to answer, true or false; needs `items`.")
-
-    @model_validator(mode="after")
-    def _can_be_read_by(self) -> Self:
-        problem = FieldMap(**self.__dict__).problem()
-        if problem:
-            refuse([((problem[0],), problem[1])])
-        return self
 
 
 class RunFile(GoldFile):
@@ -425,6 +369,9 @@ class Criteria(Part):
     judge: JudgeBlock | None = Field(
         default=None, description="The model that judges answers, for metrics such as faithfulness."
     )
+    retriever: Retriever | None = Field(
+        default=None, description="What `rankgate record` asks, and `rankgate check --record`."
+    )
     name: NotWritten[str] = ""
 
     @property
@@ -478,7 +425,8 @@ def _checked(document: YamlDocument, name: str, at: str) -> Criteria:
     _refuse_misfits(criteria, document, name)
     lines = (document.line(("gates", index)) for index in range(len(criteria.gates)))
     gates = tuple(_completed(gate, criteria, line) for gate, line in zip(criteria.gates, lines, strict=True))
-    return criteria.model_copy(update={"name": name, "gates": gates})
+    retriever = criteria.retriever and criteria.retriever.model_copy(update={"line": document.line(("retriever",))})
+    return criteria.model_copy(update={"name": name, "gates": gates, "retriever": retriever})
 
 
 def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 from rankgate.errors import Problem, bad_input, shown
@@ -11,7 +12,17 @@ from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, finite_number, id_of, whole_number
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.json_text import explain, line_json, source_json
-from rankgate.readers.mapping import MISSING, FieldMap, Finder, MissingNameError, look_up, names_of, unpacked
+from rankgate.readers.mapping import (
+    MISSING,
+    OF_ITEMS,
+    OF_QUERIES,
+    FieldMap,
+    Finder,
+    MissingNameError,
+    look_up,
+    names_of,
+    unpacked,
+)
 from rankgate.readers.rows import Order, Row, Rows
 from rankgate.readers.run_lines import rankings_of
 from rankgate.readers.run_shapes import ANSWER_KEYS
@@ -73,6 +84,33 @@ def _line(record: Any, finder: Finder) -> dict[str, Any]:
     items = [_item(entry, finder, name) for entry, name in zip(entries, where, strict=True)]
     line = {"query_id": query_id, "topk": items, "latency_ms": _times(finder.optional("latency_ms", record))}
     return line | {key: finder.optional(key, record) for key in ANSWER_KEYS}
+
+
+def answer_line(answer: Any, finder: Finder) -> Any:
+    """What an answer of a service holds of a run line; itself where the map names nothing in it.
+
+    Without `items` the list of results is the answer, or its `topk`. A ValueError where something is not there.
+    """
+    fields = finder.fields
+    whole = fields.items is None and isinstance(answer, Mapping) and "topk" in answer
+    name = fields.items or ("topk" if whole else None)
+    entries = look_up(answer, name) if name else answer
+    if entries is MISSING:
+        raise MissingNameError("items", name or "", "the answer", names_of(answer))
+    if not isinstance(entries, list):
+        what = f"{name} of the answer is no list" if name else "the answer is no list; map its `items`"
+        raise ValueError(f"{what} (found: {', '.join(islice(names_of(entries), 20)) or shown(entries)})")
+    if any(map(finder.names, ("chunk_id", *OF_ITEMS))):
+        items = [_item(entry, finder, f"result {position}") for position, entry in enumerate(entries, start=1)]
+        entries = [_stated(item) if isinstance(item, Mapping) else item for item in items]
+    if fields.items is None:
+        return {**answer, "topk": entries} if whole else entries
+    found = {key: finder.optional(key, answer) for key in OF_QUERIES}
+    return {"topk": entries, **_stated(found | {"latency_ms": _times(found["latency_ms"])})}
+
+
+def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _item(entry: Any, finder: Finder, where: str) -> Any:

@@ -110,6 +110,9 @@ def named_in(fields: FieldMap | None) -> dict[str, str]:
     return {key: name for key, name in stated.items() if name is not None and key not in ("order", "records")}
 
 
+OF_ITEMS = ("score", "rank", "text", "doc_id", "doc_version", "start", "end")  # a result's, beside its id
+OF_QUERIES = ("latency_ms", *ANSWER_KEYS)  # a query's, beside the list of results
+
 # What is read only where a metric needs it; the rest always.
 _NEEDED = {"text": {Need.TEXTS, Need.OFFSETS}, "doc_id": {Need.DOCS, Need.OFFSETS}, "doc_version": {Need.VERSIONS}}
 _NEEDED |= {"start": {Need.OFFSETS}, "end": {Need.OFFSETS}, "latency_ms": {Need.LATENCY}}
@@ -177,6 +180,10 @@ class Finder:
             self._lacking[key] = error.at(self.place)
         return None
 
+    def know(self, keys: Iterable[str]) -> None:
+        """Take what these keys of the map name for found."""
+        self._found.update(keys)
+
     def miss(self, error: MissingNameError) -> None:
         """Remember what an object lacked."""
         self._missed.setdefault(error.key, error.at(self.place))
@@ -191,8 +198,10 @@ MISSING = object()  # in place of what a record does not have; null is a value
 
 
 def look_up(record: Any, name: str) -> Any:
-    """The value under a name, dots reaching into objects, also those of a text that holds JSON; else `MISSING`."""
+    """The value under a name, else `MISSING`; dots reach into objects, also of a text that holds JSON, and lists."""
     record = unpacked(record)
+    if isinstance(record, list):
+        record = {str(position): entry for position, entry in enumerate(record)}
     if not isinstance(record, Mapping):
         return MISSING
     if name in record:

@@ -8,23 +8,26 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import TIMEOUT_MAX
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from rankgate.errors import Problem, RankgateError, bad_input, from_python, option, redacted, shown
+from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, from_python, option, redacted, shown
 from rankgate.files.writing import refuse_overwriting, write_atomic
-from rankgate.model.values import Gold
+from rankgate.model.values import Gold, Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
+from rankgate.readers.mapped import answer_line
+from rankgate.readers.mapping import FieldMap, Finder
 from rankgate.readers.results import ResultError
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
-from rankgate.recording.lines import encoded, run_line
+from rankgate.recording.lines import Line, encoded, run_line
 from rankgate.recording.partial import SUFFIX, PartialRun
 from rankgate.recording.retriever import Retrieve, Service, StopError, failure, name_of
 from rankgate.recording.workers import Calls, Outcome, Question, ask
@@ -66,7 +69,7 @@ class RecordingError(RankgateError):
         elif recorded.recorded:
             allowed = option("allow-errors", str(allow_errors))
             count = f"{failed} of {recorded.total} questions failed, more than {allowed}"
-            summary = f"{count}; {recorded.path} is written without them, and the same command asks only them again"
+            summary = f"{count}; {recorded.path} is not written, and the same command asks only them again"
         else:
             summary = f"every question failed; {recorded.path} is not written"
         problems = recorded.failures[:1] if recorded.unasked else first_failures(recorded)
@@ -91,6 +94,7 @@ def record(
     provenance: Mapping[str, Any] | None = None,
     code_version: str | None = None,
     retriever: str | None = None,
+    fields: FieldMap | None = None,
     name: str | None = None,
     timeout: float | None = None,
     retries: int = 0,
@@ -120,6 +124,7 @@ def record(
         provenance: keys for every line, as `system` or `index_version`.
         code_version: which code answers, for every line, unless the provenance states it.
         retriever: what the partial file calls the function; by default its module and name.
+        fields: which keys of what it returns hold what, where that has a shape of its own.
         name: what messages call the run file; by default its path.
         timeout: how many seconds a call may take. Longer ones fail and are left behind: a thread cannot be ended.
         retries: how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on.
@@ -130,8 +135,7 @@ def record(
     Raises:
         RankgateError: the gold set cannot be read or has no questions, the path cannot be written or is that of the
             gold set or of the retriever's module, or a parameter is out of its range.
-        RecordingError: more than `allow_errors` questions failed. The run is written without them, unless all failed or
-            not all were asked: then an older file stays as it was.
+        RecordingError: more than `allow_errors` questions failed, or not all were asked. An older file stays as it was.
         KeyboardInterrupt, StopError: as it came, with a note that says how far it got; what was answered is kept.
     """
     target = _writable(path)
@@ -139,7 +143,7 @@ def record(
     called = name or os.fspath(path)
     stamp = _checked_provenance(provenance or {})
     calls = Calls(workers=workers, timeout=timeout, retries=retries)
-    _refuse_limits(calls, allow_errors)
+    refuse_limits(calls, allow_errors)
     judged = gold if isinstance(gold, Gold) else read_gold(os.fspath(gold))
     questions = _questions_of(judged)
     binding = {
@@ -157,14 +161,18 @@ def record(
     failures: dict[str, Problem] = {}
     stamped = stamp if code_version is None or "code_version" in stamp else {**stamp, "code_version": code_version}
 
+    finder = _finder_of(fields, retrieve, partial.lines.values())
+
     def report_progress() -> None:
         if progress is not None:
             progress(len(partial.lines) + len(failures), len(questions))
 
     def take(outcome: Outcome) -> bool:
-        problem = _keep(outcome, stamped, partial)
-        if problem is not None:
-            failures[str(problem.key)] = problem
+        line = _line_of(outcome, stamped, finder)
+        if isinstance(line, Problem):
+            failures[str(line.key)] = line
+        else:
+            partial.add(line)
         report_progress()
         return len(partial.lines) > resumed or len(failures) < max(FRUITLESS, allow_errors + 1)
 
@@ -177,7 +185,8 @@ def record(
             ask(retrieve, left, calls, take)
             unasked = len(questions) - len(partial.lines) - len(failures)
             lines = [*filter(None, map(partial.lines.get, questions))]
-            if lines and not unasked:
+            _refuse_unmapped(finder, partial)
+            if lines and not unasked and len(failures) <= allow_errors:
                 data = b"".join(line.data for line in lines)
                 write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
         except (KeyboardInterrupt, StopError) as stop:
@@ -215,18 +224,61 @@ def _questions_of(gold: Gold) -> dict[str, str]:
     return texts
 
 
-def _keep(outcome: Outcome, stamp: Mapping[str, Any], partial: PartialRun) -> Problem | None:
-    """Add a result to the partial run, or say why it is none."""
+def _finder_of(fields: FieldMap | None, retrieve: Retrieve, before: Iterable[Line] = ()) -> Finder | None:
+    """What finds the parts of an answer, and knows which were in those before; None where there is nothing to find."""
+    if fields is None and not isinstance(retrieve, Service):
+        return None
+    finder = Finder(fields or FieldMap(query_id=""), frozenset(Need))
+    for line in before:
+        known = json.loads(line.data)
+        finder.know([*known, *(key for item in known["topk"] for key in item)])
+    return finder
+
+
+def ask_one(gold: Gold, query_id: str, retrieve: Retrieve, calls: Calls, fields: FieldMap | None) -> Line:
+    """The run line of one question, which is written nowhere; a RankgateError where it gets none."""
+    questions = _questions_of(gold)
+    if query_id not in questions:
+        hint = did_you_mean(query_id, questions)
+        raise bad_input(f"there is no question {shown(query_id)}{hint}", file=gold.name, key="--only")
+    lines: list[Line | Problem] = []
+    finder = _finder_of(fields, retrieve)
+
+    def take(outcome: Outcome) -> bool:
+        lines.append(_line_of(outcome, {}, finder))
+        return True
+
+    ask(retrieve, [Question(query_id, questions[query_id])], calls, take)
+    if isinstance(lines[0], Problem):
+        raise RankgateError([lines[0]])
+    return lines[0]
+
+
+def _line_of(outcome: Outcome, stamp: Mapping[str, Any], finder: Finder | None) -> Line | Problem:
+    """The run line of what came back, or why there is none."""
     if isinstance(outcome, Problem):
         return outcome
     try:
-        line = run_line(outcome.query_id, outcome.result, outcome.ms, stamp)
+        result = _mapped(outcome.result, finder) if finder else outcome.result
+        return run_line(outcome.query_id, result, outcome.ms, stamp)
     except ResultError as error:
         return Problem(str(error), key=outcome.query_id)
     except Exception as error:  # noqa: BLE001 -- an object of the user's that cannot even be looked at
         return failure(outcome.query_id, error)
-    partial.add(line)
-    return None
+
+
+def _refuse_unmapped(finder: Finder | None, partial: PartialRun) -> None:
+    """Refuse, where anything was recorded, a map that names what no answer had: each line lacks it."""
+    if finder and partial.lines and (problems := finder.problems()):
+        partial.remove()
+        raise RankgateError([replace(each, key=f"retriever.{each.key}") for each in problems])
+
+
+def _mapped(answer: Any, finder: Finder) -> Any:
+    try:
+        return answer_line(answer, finder)
+    except ValueError as error:
+        raise ResultError(str(error)) from error
 
 
 def _how_far(partial: PartialRun, total: int) -> str:
@@ -237,7 +289,8 @@ def _how_far(partial: PartialRun, total: int) -> str:
     return f"{kept} of {total} questions are recorded and kept in {partial.name}; the same command resumes there"
 
 
-def _refuse_limits(calls: Calls, allow_errors: int) -> None:
+def refuse_limits(calls: Calls, allow_errors: int) -> None:
+    """A RankgateError where a number is out of its range."""
     timely = calls.timeout is None or 0 < calls.timeout <= TIMEOUT_MAX
     if calls.workers < 1 or min(allow_errors, calls.retries) < 0 or not timely:
         what = "workers must be at least 1, allow_errors and retries at least 0, and timeout above 0"

@@ -24,6 +24,7 @@ Retrieve = Callable[[str], Any]
 class Service:
     """A retriever outside of this process, called with the whole `Question`; no run may replace its `files`."""
 
+    system: str
     files: tuple[str, ...] = ()
 
     def __call__(self, question: Any, /) -> Any: ...  # noqa: D102
