@@ -1,11 +1,10 @@
 """How often "look here first" names the right cause: breakages made on purpose, and what `check` says of each.
 
-    python scripts/simulate_causes.py [--public DIRECTORY] [--seeds N] [--sizes N,N]
+    python scripts/simulate_causes.py [--seeds N] [--sizes N,N]
 
-Retrieves with a small BM25 over the embedded example, breaks one thing, and lets rankgate compare. With `--public` the
-same is done with collections beside the repository: folders with `corpus.jsonl` and `gold.jsonl`. A cause is right
+Retrieves with a small BM25 over the embedded example, breaks one thing, and lets rankgate compare. A cause is right
 where it is one that the breakage is labelled with, wrong where it is any other, and absent where none is named. Prints
-the tables of docs/diagnosis.md, from fixed seeds.
+the table of docs/diagnosis.md, from fixed seeds.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from rankgate.errors import ProblemKind, RankgateError
 from rankgate.readers.yaml_text import load_yaml
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "src" / "rankgate" / "cli" / "example"
-PUBLIC = ("adi", "cranfield", "hotpotqa_sample")
 SIZES = (20, 100, 300)
 SEEDS = 3
 RAW, DEPTH = 50, 20
@@ -364,14 +362,6 @@ def example_world() -> tuple[Docs, list[Question]]:
     return docs, [_question(sample) for sample in samples["samples"] if sample["expected_output"]]
 
 
-def public_world(folder: Path) -> tuple[Docs, list[Question]]:
-    """A collection of `corpus.jsonl` and `gold.jsonl`."""
-    corpus = [json.loads(line) for line in (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()]
-    gold = [json.loads(line) for line in (folder / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
-    docs = {str(doc["id"]): f"{doc.get('title') or ''} {doc.get('text') or ''}" for doc in corpus}
-    return docs, [_question(sample) for sample in gold if sample["expected_output"]]
-
-
 def _question(sample: Mapping[str, Any]) -> Question:
     expected = sample["expected_output"]
     gains = expected if isinstance(expected, dict) else dict.fromkeys(expected, 1)
@@ -486,29 +476,19 @@ def table(found: Iterable[tuple[str, int, str]]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description="How often the first cause is right.")
-    parser.add_argument("--public", type=Path, help="a directory of collections, each with corpus.jsonl and gold.jsonl")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"samples of each size (default: {SEEDS})")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="questions, separated by commas")
     parser.add_argument("--each", action="store_true", help="print what was wrong, one line each")
     options = parser.parse_args(argv)
-    sizes = [int(size) for size in options.sizes.split(",")]
-    worlds = {"The embedded example": [example_world()]}
-    if options.public:
-        folders = [options.public / name for name in PUBLIC if (options.public / name / "corpus.jsonl").is_file()]
-        worlds = {"Public collections": [public_world(folder) for folder in folders]} if folders else {}
-    for title, group in worlds.items():
-        found: list[tuple[str, int, str]] = []
-        for docs, questions in group:
-            # Questions that come again are no independent ones: of a public collection there are as many as it has.
-            own = sorted({min(size, len(questions)) for size in sizes}) if options.public else sizes
-            found += outcomes(docs, questions, own, options.seeds)
-        print(f"### {title}\n\n{table(found)}\n")
-        if options.each:
-            wrong = Counter(each for each in found if each[2].startswith("wrong"))
-            for (name, size, outcome), count in sorted(wrong.items()):
-                print(f"{count} × {name}, {size}: {outcome}")
+    docs, questions = example_world()
+    found = list(outcomes(docs, questions, [int(size) for size in options.sizes.split(",")], options.seeds))
+    print(table(found))
+    if options.each:
+        wrong = Counter(each for each in found if each[2].startswith("wrong"))
+        for (name, size, outcome), count in sorted(wrong.items()):
+            print(f"{count} × {name}, {size}: {outcome}")
 
 
 if __name__ == "__main__":
