@@ -49,6 +49,21 @@ def test_a_gzipped_corpus(tmp_path: Path) -> None:
     assert [document.id for document in read_corpus(str(path))] == ["a", "b"]
 
 
+def test_a_corpus_as_parquet(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    rows = "('a', 'A', 'x', [1.5]), ('b', NULL, 'y', NULL), ('a', NULL, 'z', NULL), ('c', NULL, NULL, NULL)"
+    for name, count in (("good.parquet", 2), ("bad.parquet", 4)):
+        values = f"SELECT * FROM (VALUES {rows}) t(_id, title, text, embedding) LIMIT {count}"  # noqa: S608 -- our own
+        duckdb.sql(f"COPY ({values}) TO '{tmp_path / name}'")
+    assert read_corpus(str(tmp_path / "good.parquet")) == [Document("a", "A x"), Document("b", "y")]
+    with pytest.raises(RankgateError) as caught:
+        read_corpus(str(tmp_path / "bad.parquet"))
+    assert [each.message for each in caught.value.problems] == [
+        "the id 'a' stands twice",
+        "text: expected text, found None",
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

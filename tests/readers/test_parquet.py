@@ -16,6 +16,8 @@ from rankgate.errors import RankgateError
 from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
+from rankgate.readers.parquet import opened
+from rankgate.readers.source import open_source
 
 pytestmark = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb")
 PACKAGE = Path(rankgate.__file__).resolve().parents[1]
@@ -193,9 +195,8 @@ def test_much_is_read_in_batches() -> None:
 
 @pytest.mark.parametrize("rank", [pytest.param("j", id="ranks"), pytest.param("0", id="ranks that say nothing")])
 @pytest.mark.parametrize("order", [pytest.param("i, j", id="in order"), pytest.param("hash(i, j)", id="in no order")])
-def test_slices_are_one_run(monkeypatch: pytest.MonkeyPatch, order: str, rank: str) -> None:
-    """However the rows lie, and with a query whose id is the empty text."""
-    monkeypatch.setattr("rankgate.readers.parquet._SLICE", 10)
+def test_rows_in_any_order(order: str, rank: str) -> None:
+    """With a query whose id is the empty text."""
     query = f"""
         SELECT CASE i WHEN 0 THEN '' ELSE 'q' || i END AS q_id, chr(34) || chr(10) || j AS doc_id,
                {rank} AS rank, -(j // 2) AS score
@@ -227,9 +228,7 @@ ROWS = st.lists(
 
 @settings(max_examples=30)
 @given(rows=ROWS, ranked=st.booleans())
-def test_sql_orders_as_the_reader_of_csv_does(rows: list[tuple[str, str, int, int]], *, ranked: bool) -> None:
-    """Which orders in Python, row by row."""
-
+def test_rows_are_ordered_as_the_reader_of_csv_does(rows: list[tuple[str, str, int, int]], *, ranked: bool) -> None:
     def outcome(name: str) -> object:
         try:
             return sorted((found.query_id, found.ids, found.duplicates) for found in read_run(name).rankings)
@@ -363,6 +362,23 @@ def test_whole_scores_are_gains_where_a_gold_set_is_wanted() -> None:
     assert read_gold(table("('q', 'a', 1)")).samples["q"].gains == {"a": 1.0}
     with pytest.raises(RankgateError, match="looks like a run, whose scores are no whole numbers; if they are gains"):
         read_gold(table("('q', 'a', 1.5)"))
+
+
+@pytest.mark.parametrize("scheme", ["s3", "https", "gs", "hf", "az"])
+def test_no_extension_is_fetched(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by DuckDB itself, nor before it is asked where fsspec is not installed."""
+    import duckdb
+
+    monkeypatch.setenv("HOME", os.fspath(Path.cwd()))
+    with open_source(table("('q', 'a', 1)")) as source, opened(source) as file:
+        settings = (f"current_setting('{each}_known_extensions')" for each in ("autoinstall", "autoload"))
+        assert [*file.rows(f"SELECT {', '.join(settings)}")] == [(False, False)]
+        with pytest.raises(duckdb.Error):
+            next(file.rows(f"SELECT * FROM read_parquet('{scheme}://127.0.0.1:1/run.parquet')"))  # noqa: S608 -- our own
+    assert not Path(".duckdb").exists()
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    how = "needs fsspec, which is not installed: pip install 'rankgate[cloud]' (in the action: extras: cloud)"
+    assert refusal(f"{scheme}://bucket/run.parquet") == [f"{scheme}://bucket/run.parquet: {how}"]
 
 
 def test_duckdb_is_imported_by_parquet_alone() -> None:

@@ -39,6 +39,7 @@ def as_spark_writes(folder: str) -> str:
     return folder
 
 
+NOTHING = "holds no Parquet file (*.parquet); a folder, a pattern or an address is read as Parquet alone"
 RUN = {"q1": ["b", "a"], "q2": ["c"]}
 
 
@@ -54,15 +55,17 @@ def refusal(path: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["out/run.parquet", "out/*.parquet", "out/run.parquet/part-*", "o*/**/part-*.parquet"])
+@pytest.mark.parametrize(
+    "path", ["out/run.parquet", "out/run.parquet/*.parquet", "out/run.parquet/part-*", "o*/**/part-*.parquet"]
+)
 def test_a_folder_and_patterns(path: str) -> None:
     """What Spark keeps beside its rows is none of them."""
     as_spark_writes("out/run.parquet")
     assert rankings(path) == RUN
 
 
-def test_parts_without_a_suffix_and_a_folder_whose_name_is_hidden() -> None:
-    write("_runs/20261123_0001_abcd", "('q1', 'a', 2.0)", "('q1', 'b', 3.0)", "('q2', 'c', 1.0)")
+def test_a_folder_whose_name_is_hidden() -> None:
+    write("_runs/0.parquet", "('q1', 'a', 2.0)", "('q1', 'b', 3.0)", "('q2', 'c', 1.0)")
     Path("_runs/README").write_text("not ours\n")
     assert rankings("_runs") == RUN
 
@@ -98,12 +101,11 @@ def test_a_table_whose_log_says_which_files_count(log: str) -> None:
 
 
 def test_what_has_no_rows_to_read() -> None:
-    nothing = "holds no Parquet file; a folder, a pattern or an address is read as Parquet alone"
     Path("empty").mkdir()
     Path("run.jsonl").write_text('{"query_id": "q", "topk": []}\n')
-    assert refusal("empty") == f"empty: {nothing}"
-    assert refusal("*.jsonl") == f"*.jsonl: {nothing}"
-    assert refusal("gone/*.parquet") == f"gone/*.parquet: {nothing}"
+    assert refusal("empty") == f"empty: {NOTHING}"
+    assert refusal("*.jsonl") == f"*.jsonl: {NOTHING}"
+    assert refusal("gone/*.parquet") == f"gone/*.parquet: {NOTHING}"
     as_spark_writes("out")
     Path("out/part-2.parquet").write_bytes(b"PAR1")
     assert refusal("out").startswith("out: cannot be read as Parquet: ")
@@ -115,7 +117,7 @@ def test_a_file_with_the_signs_of_a_pattern_is_itself() -> None:
     assert rankings("a[1]*.parquet") == RUN
 
 
-@pytest.mark.parametrize("path", ["memory://bucket/run/", "memory://bucket/run/part-*.parquet", "memory://bucket/*"])
+@pytest.mark.parametrize("path", ["memory://bucket/run/", "memory://bucket/run/part-*.parquet", "memory://bucket/r*/*"])
 def test_an_address(path: str) -> None:
     files = fsspec.filesystem("memory")
     for file in Path(as_spark_writes("out")).rglob("*"):
@@ -127,7 +129,10 @@ def test_an_address(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("memory://nothing/here", "holds no Parquet file; a folder, a pattern or an address is read as Parquet alone"),
+        (
+            "memory://nothing/here",
+            "holds no Parquet file (*.parquet); a folder, a pattern or an address is read as Parquet alone",
+        ),
         ("memory://a::memory://b", "is no plain address, as s3://bucket/folder"),
         ("memory://a/../b", "is no plain address, as s3://bucket/folder"),
         ("s4://bucket/run", "unknown scheme s4://"),
@@ -135,6 +140,16 @@ def test_an_address(path: str) -> None:
 )
 def test_an_address_that_cannot_be_read(path: str, expected: str) -> None:
     assert refusal(path).partition(": ")[2] == expected
+
+
+def test_what_a_store_refuses_is_said_without_where_our_code_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError("Forbidden")
+
+    monkeypatch.setattr(type(fsspec.filesystem("memory")), "glob", refuse)
+    assert (
+        refusal("memory://bucket/run") == "memory://bucket/run: cannot be read as Parquet: PermissionError: Forbidden"
+    )
 
 
 @pytest.mark.parametrize("path", ["out", "out/*.parquet", "memory://bucket/run"])

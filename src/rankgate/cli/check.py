@@ -86,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
         "rankings (pip install 'rankgate[html]'), .xml JUnit, .badge.json an endpoint for a "
         "badge of shields.io; repeats"
     )
-    corpus = "the indexed passages as JSONL (id and text a line), for -o FILE.html where runs do not state their texts"
+    corpus = "the indexed passages, JSONL or Parquet (id and text a line), for -o FILE.html where runs state no texts"
     options.add_argument("--corpus", metavar="FILE", help=corpus)
     options.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=output)
     template = "a Jinja template of yours for -o NAME.md (docs/templates.md)"

@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--limit", metavar="N", type=int, help=f"how many to list (default: {LIMIT})")
     options.add_argument("--depth", metavar="N", type=int, help=f"results to show of each ranking (default: {DEPTH})")
     bm25 = (
-        "the indexed documents as JSONL (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
+        "the indexed documents, JSONL or Parquet (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
         "words alone; needs the extra rankgate[bm25]"
     )
     options.add_argument("--bm25", metavar="CORPUS", help=bm25)

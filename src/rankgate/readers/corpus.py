@@ -1,4 +1,4 @@
-"""The documents that were indexed, from JSONL: `{"id": …, "text": …}` a line, or BEIR's `_id`, `title` and `text`.
+"""The documents that were indexed, JSONL or Parquet: `{"id": …, "text": …}` a line, or BEIR's `_id`, `title`, `text`.
 
 Whole documents are read from Markdown, HTML and plain text as well, in a file or a directory.
 """
@@ -16,7 +16,7 @@ import msgspec
 from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.json_text import JsonError, strict_json
-from rankgate.readers.source import Source, open_source
+from rankgate.readers.source import MAGIC, Source, open_source, open_table
 
 _IDS = ("chunk_id", "id", "_id", "doc_id")
 _TEXTS = ("text", "contents")
@@ -122,7 +122,7 @@ class _Page(HTMLParser):
 
 
 def read_corpus(path: str, wanted: Collection[str] | None = None) -> list[Document]:
-    """The documents of a JSONL file, also gzipped or `-`, in its order; keys beside ids, title and text are not read.
+    """The documents of a JSONL file, also gzipped or `-`, or of Parquet; all but ids, title and text is not read.
 
     With `wanted` ids, the documents that have one of them alone are kept.
 
@@ -130,8 +130,9 @@ def read_corpus(path: str, wanted: Collection[str] | None = None) -> list[Docume
         RankgateError: unreadable, or lines that are no documents, with the line of each.
     """
     log = ProblemLog()
-    with open_source(path) as source:
-        found = [each for each in _documents(source, {}, log) if wanted is None or each.id in wanted]
+    with open_table(path) as source:
+        documents = _of_table(source, log) if source.head.startswith(MAGIC) else _documents(source, {}, log)
+        found = [each for each in documents if wanted is None or each.id in wanted]
         log.raise_if_any()
     return [Document(each.id, " ".join(filter(None, (each.title, each.text))), each.doc_id) for each in found]
 
@@ -152,6 +153,25 @@ def _documents(source: Source, seen: dict[str, str], log: ProblemLog, *, whole: 
             log.note(place, f"{error}{'; a corpus is JSONL, one document a line' if several else ''}")
         else:
             yield document
+
+
+def _of_table(source: Source, log: ProblemLog) -> Iterator[Document]:
+    """The documents of Parquet, one a row, with the columns that a line of JSONL has as keys."""
+    from rankgate.readers.parquet import opened, quoted  # noqa: PLC0415 -- an extra
+
+    with opened(source) as file:
+        names = [name for name in file.columns if name in (*_IDS, *_TEXTS, "title")]
+        ids = set[str]()
+        for row in file.rows(f"SELECT {', '.join(map(quoted, names)) or '1'} FROM {file.table}"):  # noqa: S608 -- quoted
+            try:
+                document = _document(dict(zip(names, row, strict=False)))
+                if document.id in ids:
+                    raise ValueError(f"the id {shown(document.id)} stands twice")
+                ids.add(document.id)
+            except ValueError as error:
+                log.note(Problem("", source.name), error)
+            else:
+                yield document
 
 
 def _document(value: Any) -> Document:

@@ -23,7 +23,7 @@ from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row
-from rankgate.readers.source import FileMark, Source, is_spread, open_source, reopened, share_of, shown_path
+from rankgate.readers.source import FileMark, Source, open_source, open_table, reopened, share_of, shown_path
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -147,8 +147,7 @@ def read_run(
     read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
     quick, provenance = None, dict[str, Any]()
     with ExitStack() as opening:
-        opener = _at("rankgate.readers.parquet:open_parts") if is_spread(path) else open_source
-        source: Source = opening.enter_context(opener(path))
+        source = opening.enter_context(open_table(path))
         if map is None:
             name = _named(format, RUN_FORMATS, "run") or _recognised(source, gold=False)
             row = run_format(name)

@@ -30,10 +30,10 @@ from rankgate.readers.mapping import (
     unpacked,
     usual_names,
 )
-from rankgate.readers.parquet import MAGIC, opened
+from rankgate.readers.parquet import opened
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness
 from rankgate.readers.samples import check_gain
-from rankgate.readers.source import Source
+from rankgate.readers.source import MAGIC, Source
 
 _GAIN = ({"rating", "relevance", "rel", "gain", "grade", "judgment", "judgement", "label", "qrel"}, {"score"})
 _LISTS = ({"ratings", "relevantdocs", "relevantids", "relevantdocids", "relevantdocuments", "positives", "docids"},)

@@ -13,8 +13,8 @@ from rankgate.model.values import Ranking
 from rankgate.readers.base import TABLE, Choose, ProblemLog, Run, Values
 from rankgate.readers.json_text import spoken
 from rankgate.readers.mapping import QUERY, usual_names
-from rankgate.readers.parquet import ID_TYPES, MAGIC, NUMBER_TYPES, ParquetFile, open_parts, opened, quoted
-from rankgate.readers.source import STDIN, Source, is_spread, open_source, shown_path
+from rankgate.readers.parquet import ID_TYPES, NUMBER_TYPES, ParquetFile, opened, quoted
+from rankgate.readers.source import MAGIC, STDIN, Source, open_table, shown_path
 
 _MISSING = "missing"
 _Row = tuple[Problem, str | None, bool | None, Sequence[float | None]]  # its place, query, whether missing, values
@@ -52,7 +52,7 @@ def read_values(path: str, choose: Choose) -> Values:
             bits; and what `choose` raises.
     """
     log, values, missing = ProblemLog(), dict[str, Sequence[float | None]](), set[str]()
-    with open_parts(path) if is_spread(path) else open_source(path) as source:
+    with open_table(path) as source:
         for place, query_id, is_missing, row in _rows(source, choose, log):
             flaw = next((each for each in row if each is not None and not math.isfinite(each)), None)
             if query_id is None or query_id == "":

@@ -9,8 +9,8 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +23,7 @@ STDIN = "-"
 _HEAD = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
+MAGIC = b"PAR1"  # of Parquet
 CLOUD = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
 S3 = ("s3", "s3a")
 _ATTEMPTS = {"retries": {"max_attempts": 2, "mode": "standard"}, "connect_timeout": 10, "read_timeout": 30}
@@ -49,8 +50,7 @@ class Source(msgspec.Struct, frozen=True):
     """An open input: the name for messages, the uncompressed bytes, and their beginning.
 
     `file` is there for a regular file that is not compressed; `share_read` says how much of a file has been read, from
-    0 to 1, where its size is known. `parts` are the Parquet files that stand for it, with their sizes, and `cloud` is
-    what reads them where they have addresses.
+    0 to 1, where its size is known. `spread` is the folder, pattern or address of the Parquet files that stand for it.
     """
 
     name: str
@@ -58,8 +58,7 @@ class Source(msgspec.Struct, frozen=True):
     head: bytes
     file: FileMark | None = None
     share_read: Callable[[], float] | None = None
-    parts: Mapping[str, int] = {}
-    cloud: Any = None
+    spread: str = ""
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Numbered lines that are not blank, as bytes."""
@@ -81,7 +80,12 @@ class Source(msgspec.Struct, frozen=True):
 
 def is_spread(path: str) -> bool:
     """Whether a path names a folder, a pattern or an address, and no single file here."""
-    return Path(path).is_dir() or (not os.path.lexists(path) and ("://" in path or any(sign in path for sign in "*?")))
+    return Path(path).is_dir() or has_wildcard(path) or ("://" in path and not os.path.lexists(path))
+
+
+def has_wildcard(path: str) -> bool:
+    """Whether a path is a pattern, and no name of a file or a folder here."""
+    return any(sign in path for sign in "*?") and not os.path.lexists(path)
 
 
 def parts_of(path: str) -> list[str]:
@@ -131,6 +135,13 @@ class _Joined(io.RawIOBase):
             count = self.rest.readinto(buffer)
         self.passed += count or 0
         return count
+
+
+def open_table(path: str) -> AbstractContextManager[Source]:
+    """Open a path; where it names a folder, a pattern or an address, the Parquet files there as one source."""
+    if is_spread(path):
+        return nullcontext(Source(shown_path(path), io.BytesIO(), MAGIC, share_read=lambda: 0.0, spread=path))
+    return open_source(path)
 
 
 @contextmanager
