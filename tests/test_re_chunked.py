@@ -166,7 +166,7 @@ def test_pools_and_labels_name_ids(work: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    "call", [["validate"], ["explain"], ["explain", "q1"], ["noise", "run.jsonl", "accepted.jsonl"]]
+    "call", [["validate"], ["explain"], ["explain", "q1"], ["compare", "accepted.jsonl", "run.jsonl"]]
 )
 def test_other_commands_read_spans(call: list[str], work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(call)

@@ -115,11 +115,6 @@ WEAKER, STRONGER = True, False
             id="less confidence that all is well",
         ),
         pytest.param(
-            "mrr, threshold: 0.6, evidence: proven_harm<|, noise: 0.05>",
-            "<raises|lowers> noise of gate 'mrr' from <0|0.05> to <0.05|0>",
-            id="more of a drop that is noise",
-        ),
-        pytest.param(
             "mrr, threshold: 0.6, must_pass: [<a, |>b]",
             "<takes|adds> 'a' <out of|to> must_pass of gate 'mrr'",
             id="a question that must pass",
@@ -484,7 +479,6 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
             ("severity", "warning"),
             ("evidence", "proven_safe"),
             ("confidence", 0.9),
-            ("noise", 0.01),
             ("segments", f"{{{RULE}}}"),
             ("must_pass", "[q]"),
             ("max_lost_queries", 0),

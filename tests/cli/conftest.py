@@ -22,7 +22,6 @@ PRINTED = {
     "judge": ["judge"],
     "judge_calibrate": ["judge-calibrate"],
     "metrics": ["metrics"],
-    "noise": ["noise"],
     "score": ["score"],
 }
 

@@ -184,12 +184,53 @@ def test_json_counts_the_queries_that_a_run_lacks(project: Path, capsys: Capture
     assert (queries["missing_a"], queries["missing_b"]) == (0, queries["total"] - 2)
 
 
-@pytest.mark.parametrize("command", [["compare"], ["noise"], ["gold", "pool"]])
+@pytest.mark.parametrize("command", [["compare"], ["gold", "pool"]])
 def test_a_directory_without_a_baseline_is_not_a_run(command: list[str], project: Path, capsys: Capture) -> None:
     (project / "empty").mkdir()
     assert main([*command, "before.jsonl", "empty", *GOLD_FLAG]) == 2
     expected = "empty: no baseline here; accept one with `rankgate baseline accept --run RUN --to empty`"
     assert expected in capsys.readouterr().err
+
+
+def stamped(run: str, **about: str) -> str:
+    """The run with provenance on every line."""
+    return "".join(json.dumps({**json.loads(line), **about}) + "\n" for line in run.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "speaks"),
+    [
+        pytest.param({"code_version": "1a2b3c4"}, {"code_version": "1a2b3c4"}, True, id="one commit"),
+        pytest.param({"commit": "1a2b3c4"}, {"code_version": "1a2b3c4"}, True, id="one commit, by either key"),
+        pytest.param({"code_version": "1a2b3c4"}, {"code_version": "5d6e7f8"}, False, id="two commits"),
+        pytest.param({}, {}, False, id="no commit"),
+        pytest.param({"code_version": "1a2b3c4"}, {}, False, id="one states none"),
+        pytest.param(*[{"code_version": "1a2b3c4+changes"}] * 2, False, id="a tree that was not clean"),
+        pytest.param(
+            *({"commit": "1a2b3c4", "system": name} for name in ("bm25", "dense")),
+            False,
+            id="two systems of one commit",
+        ),
+    ],
+)
+def test_of_two_recordings_of_one_commit_it_says_which_regression_max_they_ask_for(
+    project: Path, capsys: Capture, before: dict[str, str], after: dict[str, str], *, speaks: bool
+) -> None:
+    for name, run, about in (("a.jsonl", BEFORE, before), ("b.jsonl", run_of(q1=1, q2=1, q3=2, q4=3), after)):
+        (project / name).write_text(stamped(run, **about), encoding="utf-8")
+    assert main(["compare", "a.jsonl", "b.jsonl", *GOLD_FLAG, "--metrics", "recall@1,recall@5,mrr"]) == 0
+    said = (
+        "Both runs are of '1a2b3c4', so this moved by itself: recall@1 25.0 pp (regression_max: 0.5), mrr 0.167 "
+        "(regression_max: 0.334); record it three times, compare each pair, and set regression_max to at least twice "
+        "the largest change."
+    )
+    assert (said in capsys.readouterr().out) is speaks
+
+
+def test_of_two_recordings_that_are_the_same_it_says_so(project: Path, capsys: Capture) -> None:
+    (project / "a.jsonl").write_text(stamped(BEFORE, commit="1a2b3c4"), encoding="utf-8")
+    assert main(["compare", "a.jsonl", "a.jsonl", *GOLD_FLAG]) == 0
+    assert "so this moved by itself: nothing; record it" in capsys.readouterr().out
 
 
 def page_of(project: Path, *words: str) -> str:

@@ -34,7 +34,6 @@ CALLS = [
     ("explain", ["explain", *HARMFUL, "--format", "json"]),
     ("score", ["score", *HARMFUL, "--format", "json"]),
     ("compare", ["compare", *RUNS[:2], "--format", "json"]),
-    ("noise", ["noise", *RUNS, "--metrics", "recall@5,mrr", "--format", "json"]),
     ("metrics", ["metrics", "--format", "json"]),
     ("metrics", ["metrics", "rerank_gain", "--format", "json"]),
     ("metrics", ["metrics", "recall(stage=raw)@50", "--format", "json"]),

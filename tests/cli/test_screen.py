@@ -274,7 +274,6 @@ def test_check_fits_the_terminal_it_is_in(bakery: Path, width: int) -> None:
     [
         pytest.param(["score", "--run", "run.jsonl"], id="score"),
         pytest.param(["compare", "accepted.jsonl", "run.jsonl"], id="compare"),
-        pytest.param(["noise", "accepted.jsonl", "run.jsonl"], id="noise"),
         pytest.param(["validate", "--run", "accepted.jsonl"], id="validate"),
         pytest.param(
             ["baseline", "accept", "--run", "accepted.jsonl", "--to", "store", "--commit", "none"], id="accept"

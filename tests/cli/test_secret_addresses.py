@@ -61,7 +61,6 @@ WORDS: dict[str, Sequence[str]] = {
     "judge": ["--metric", "answered_rate", "--dry-run"],
     "explain": ["q1"],
     "compare": ["run.jsonl", "run.jsonl"],
-    "noise": ["run.jsonl", "other.jsonl"],
     "baseline accept": ["--to", "kept"],
     "baseline record": ["--baseline", "kept"],
     "baseline prune": ["--baseline", "kept", "--keep", "1"],

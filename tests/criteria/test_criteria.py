@@ -87,18 +87,6 @@ def test_segments_as_they_are_written() -> None:
     assert (gate.threshold, gate.regression_max) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        pytest.param("noise: 0.02", 0.02, id="as `rankgate noise` prints it"),
-        pytest.param("threshold: 0.5", 0.0, id="none"),
-    ],
-)
-def test_the_noise_of_a_gate(line: str, found: float) -> None:
-    (gate,) = load(f"gates:\n  - name: recall@5\n    regression_max: 0.03\n    {line}\n").gates
-    assert gate.noise == found
-
-
 def test_evidence_and_confidence_are_the_gates_own_or_the_files() -> None:
     criteria = load(
         "evidence: proven_harm\nconfidence: 0.9\n"
@@ -424,7 +412,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, "
-                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and "
+                    "severity, evidence, confidence, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'recall@5'"
                 )
             ],
@@ -516,16 +504,6 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             gate("metric: latency\n    threshold: 50\n    must_pass: [q1]"),
             ["5: gates[0].must_pass: latency has no worst value that a query could have"],
             id="must pass, where nothing is worst",
-        ),
-        pytest.param(
-            gate("metric: recall@5\n    threshold: 0.5\n    noise: 2"),
-            ["5: gates[0].noise: 2 is more than recall@5 can move (1); write 0.02 for 2%"],
-            id="noise in percent",
-        ),
-        pytest.param(
-            gate("metric: latency(quantile=0.9)\n    threshold: 50\n    noise: 2"),
-            ["5: gates[0].noise: latency(quantile=0.9) is a quantile; noise is of means alone"],
-            id="noise of a quantile",
         ),
         pytest.param(
             gate("metric: recall@5\n    threshold: 0.5\n    max_lost_queries: -1"),
@@ -622,7 +600,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, "
-                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
             id="unknown key, nothing near",
@@ -776,7 +754,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             "  - name: mrr\n"
             "    threshold: 85\n"
             "    regression_max: 5\n"
-            "    noise: yes\n"
+            "    confidence: yes\n"
             "    direction: higher\n"
             "    segments: {by: [], threshold: 85}\n"
             "  - {name: mrr, metric: 5, thresold: 1}\n"
@@ -789,7 +767,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "5: gates[0].threshold: expected a number, found the text '0.5'; remove the quotes",
                 "7: gates[1].threshold: 85 lies outside [0, 1], the range of mrr; write 0.85 for 85%",
                 "8: gates[1].regression_max: 5 is more than mrr can move (1); write 0.05 for 5%",
-                "9: gates[1].noise: expected a number, found the text 'yes'",
+                "9: gates[1].confidence: expected a number, found the text 'yes'",
                 "10: gates[1].direction: mrr has its own direction (higher is better); leave the key out",
                 "11: gates[1].segments.by: name the key of a tag, such as lang",
                 "12: gates[2].name: the gate 'mrr' stands twice; give each its own name",
@@ -800,7 +778,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "13: gates[3].max_lost_queries: latency has no worst value that a query could have",
                 (
                     "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, "
-                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries and "
+                    "severity, evidence, confidence, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'mrr'"
                 ),
                 "15: default_k: expected a whole number of at least 1, found 0",
@@ -881,7 +859,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, "
-                    "severity, evidence, confidence, noise, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, segments, must_pass, max_lost_queries, direction)"
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "

@@ -146,11 +146,10 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     yield from _limits("", old, new, _limits_of(old), _limits_of(new))
     evidence = old.evidence.value, new.evidence.value
     yield from _changed("evidence", *evidence, weakens=_weakens("evidence", *evidence))
-    for key, before, after in (("confidence", old.confidence, new.confidence), ("noise", old.noise, new.noise)):
-        # More of either asks for more proof: of harm before it blocks, or of safety before it passes.
-        more = after > before
-        weakens = {Evidence.PROVEN_HARM: more, Evidence.PROVEN_SAFE: not more, Evidence.ESTIMATE: False}[new.evidence]
-        yield from _changed(key, before, after, weakens=weakens)
+    # More of it asks for more proof: of harm before it blocks, or of safety before it passes.
+    more = new.confidence > old.confidence
+    weakens = {Evidence.PROVEN_HARM: more, Evidence.PROVEN_SAFE: not more, Evidence.ESTIMATE: False}[new.evidence]
+    yield from _changed("confidence", old.confidence, new.confidence, weakens=weakens)
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)

@@ -25,7 +25,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("rankgate.cli.validate", "list every problem and every suspicious fact of criteria, gold and run"),
     "score": ("rankgate.cli.score", "compute metrics without a gate"),
     "compare": ("rankgate.cli.compare", "compare two runs, query by query, without a gate"),
-    "noise": ("rankgate.cli.noise", "say how much of each metric moves by itself, from repeated runs of one system"),
     "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
     "dashboard": ("rankgate.cli.dashboard", "write a site of how retrieval went, from the history of runs"),
     "gold": ("rankgate.cli.gold", "pool results for labelling, merge the labels into the gold set"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -23,10 +24,10 @@ from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, deepest_cutoff, gold_of, named_run
 from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import cut_text
-from rankgate.errors import bad_input, on_one_line
+from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
 from rankgate.gates.compose import SHOWN, with_details
-from rankgate.metrics.base import Kind, Metric
+from rankgate.metrics.base import Kind, Metric, widest_change
 from rankgate.metrics.comparison import Comparison, compare
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.evaluation import RunComparison
@@ -34,10 +35,10 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import Compared, ScoredRun, scored_pair
 from rankgate.metrics.scoring import Tally
 from rankgate.model.base_ref import SHA
-from rankgate.model.differences import run_differences
+from rankgate.model.differences import COMPONENTS, run_differences
 from rankgate.model.report import BaselineSource, Provenance, Report, Source
-from rankgate.model.values import Gold, Need, Ranking, Scores, Verdict
-from rankgate.model.wording import count_text, delta_text, interval_text, value_text
+from rankgate.model.values import Gold, Need, Ranking, Scores, Unit, Verdict
+from rankgate.model.wording import count_text, delta_text, interval_text, size_text, value_text
 from rankgate.readers.base import Run
 from rankgate.renderers.blocks import Table
 from rankgate.renderers.phrases import NOTHING
@@ -92,7 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         by_name = {metric.name: pairs for metric, pairs in compared.items()}
         say(as_json(RunComparison(by_name, len(gold.samples), *missing).to_dict()))
         return 0
-    say([comparison_table(compared.items()), *([""] if absent else []), *absent])
+    notes = [*absent, *_by_itself(scored_runs[0].run, scored_runs[1].run, compared)]
+    say([comparison_table(compared.items()), *([""] if notes else []), *notes])
     return 0
 
 
@@ -148,6 +150,23 @@ def absent_lines(absent: Sequence[tuple[str, int]]) -> list[str]:
         for name, count in absent
         if count
     ]
+
+
+def _by_itself(before: Run, after: Run, compared: Mapping[Metric, Compared]) -> list[str]:
+    """How far two recordings of one commit moved, and what that asks of `regression_max`; nothing of other runs."""
+    commit = before.provenance.get("code_version") or before.provenance.get("commit")
+    differs = any(each.what in COMPONENTS for each in run_differences(before.provenance, after.provenance))
+    if not commit or differs or str(commit).endswith("+changes"):
+        return []
+    moves = []
+    for metric, pairs in compared.items():
+        if isinstance(pairs, Comparison) and pairs.delta:
+            scale = 10 if metric.unit is Unit.MILLISECONDS else 1000
+            twice = min(math.ceil(2 * abs(pairs.delta) * scale - 1e-9) / scale, widest_change(metric) or math.inf)
+            moves.append(f"{metric.name} {size_text(pairs.delta, metric.unit)} (regression_max: {twice:g})")
+    moved = ", ".join(moves) or "nothing"
+    advice = "record it three times, compare each pair, and set regression_max to at least twice the largest change"
+    return [f"Both runs are of {shown(str(commit))}, so this moved by itself: {moved}; {advice}."]
 
 
 def compared_with(

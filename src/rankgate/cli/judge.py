@@ -32,7 +32,6 @@ from rankgate.files.git import GitError, run_git
 from rankgate.files.writing import write_atomic
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.runner import add_summary
-from rankgate.gates.noise import judges_share
 from rankgate.gates.people import people_of
 from rankgate.gates.warnings import judged_facts
 from rankgate.judge.calibrate import OF_SAMPLE, labelled_answer
@@ -62,6 +61,7 @@ from rankgate.model.values import Need
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.source import STDIN
 from rankgate.renderers.escape import code
+from rankgate.statistics.calibration import judges_share
 
 STORE = ".rankgate/verdicts.sqlite"
 _MAX_WORKERS = 256  # more is a slip of the finger

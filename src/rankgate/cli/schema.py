@@ -18,7 +18,6 @@ from rankgate.criteria.parts import json_schema
 from rankgate.criteria.waivers import WaiverFile
 from rankgate.diagnosis.misses import Misses, QueryExplained
 from rankgate.gates.acceptance import GateChange
-from rankgate.gates.noise import Noise
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.calibration import Calibration
 from rankgate.model.report import JudgedValue, ReportFile
@@ -59,7 +58,6 @@ OUTPUTS: dict[str, Any] = {
     ),
     "score": {"metrics": {"*": _SCORED}, "queries": _COUNTS, "as_of?": _AS_OF},
     "compare": {"metrics": {"*": (_CHANGE, None)}, "queries": {"total": int, "missing_a": int, "missing_b": int}},
-    "noise": {"metrics": dict[str, Noise | None], "runs": [{"path": str, "missing": int}], "queries": int},
     "metrics": [_METRIC],
     "judge": _JUDGE,
     "judge-calibrate": _CALIBRATED,

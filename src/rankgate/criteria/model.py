@@ -88,19 +88,9 @@ def _floor(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
 def _drop(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     if Need.BASELINE in metric.needs:
         yield (), f"{metric.name} compares with the baseline already; give it a threshold instead"
-    yield from _size(value, metric)
-
-
-def _size(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     widest = widest_change(metric)
     if widest is not None and value > widest:
         yield (), f"{value:g} is more than {metric.name} can move ({widest:g}){_percent(value, metric)}"
-
-
-def _noise(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
-    if value and metric.at_quantile is not None:
-        yield (), f"{metric.name} is a quantile; noise is of means alone"
-    yield from _size(value, metric)
 
 
 def _segments(rules: "tuple[SegmentRule, ...]", metric: Metric) -> Iterator[tuple[KeyPath, str]]:
@@ -249,9 +239,6 @@ class Gate(Part):
     )
     confidence: Confidence = optional(
         "Confidence of this gate's intervals; the file's own `confidence` where absent.", CONFIDENCE
-    )
-    noise: Annotated[AllowedDrop, _by_metric(_noise)] = optional(
-        "What whole runs move by themselves, as `rankgate noise` prints it; widens intervals.", 0.0
     )
     segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = optional(
         "Limits on the queries that share a tag; a list for several keys.", ()

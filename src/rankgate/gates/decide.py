@@ -142,7 +142,7 @@ def _seen(gate: Gate, candidate: Scores, baseline: Scores | None, people: People
     whole, clusters = candidate.own(metric.name), candidate.clusters
     ends = attainable(metric, candidate, whole)
     raw = own = counted = estimate(whole, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
-    both = paired_scores(metric, candidate, baseline, noise=gate.noise) if baseline else None
+    both = paired_scores(metric, candidate, baseline) if baseline else None
     raw_pairs = pairs = both.compared(gate.confidence) if both else None
     if people and raw:
         own, counted = people.floor(gate, candidate, whole, raw)
@@ -261,7 +261,7 @@ def _drop(
     if few or found.ruling is not Ruling.HOLDS or not metric.needs & LINE_KEYS.keys():
         return found, reason
     columns = (at_worst(metric, (values, old_values), set(lost)), old_values)
-    others = paired(metric, *columns, clusters=candidate.clusters, noise=gate.noise)
+    others = paired(metric, *columns, clusters=candidate.clusters)
     worst = _in_units(gate, others, people) if others else pairs
     if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is Ruling.HOLDS:
         return found, reason
@@ -289,7 +289,7 @@ def _on_pairs(
     news = [filled(metric, values, unknown, way) for way in _WAYS] if unknown else [values]
 
     def rule(now: Sequence[float | None], then: Sequence[float | None]) -> tuple[Finding, float]:
-        both = paired(metric, now, then, clusters=candidate.clusters, noise=gate.noise)
+        both = paired(metric, now, then, clusters=candidate.clusters)
         compared = _in_units(gate, both, people) if both else pairs
         return _rule(gate, compared), compared.delta
 

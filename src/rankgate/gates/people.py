@@ -63,7 +63,7 @@ class People(NamedTuple):
         if known is None or known.value is None or self.standing.floor is not JudgeState.CALIBRATED:
             return Floor(own, own)
         labelled, same = list(map(known.values.get, candidate.query_ids)), lambda: self.itself
-        pairs = paired(gate.metric, values, labelled, clusters=candidate.clusters, same=same, noise=gate.noise)
+        pairs = paired(gate.metric, values, labelled, clusters=candidate.clusters, same=same)
         since = pairs.compared(gate.confidence) if pairs else None
         if since is None:
             return Floor(own, own)

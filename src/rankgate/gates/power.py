@@ -58,7 +58,7 @@ def detectable(
     if spread is None:
         return None
     evidence, appended = gate.evidence.value, spread.cluster * max(widest_change(gate.metric) or 0.0, farthest)
-    sight = power.Sight(spread.value, appended, gate.confidence, math.sqrt(2) * gate.noise, slope)
+    sight = power.Sight(spread.value, appended, gate.confidence, slope)
     return Detectable(
         detectable=sight.drop(evidence, queries, limit),
         margin=sight.margin(queries),
@@ -73,7 +73,7 @@ def detectable(
 def by_size(gate: Gate, spread: float) -> list[tuple[int, float, float, float]]:
     """For gold sets of `SIZES` the drop that is caught by `estimate` and `proven_harm`, and `proven_safe`'s margin."""
     appended, limit = widest_change(gate.metric) or 0.0, gate.regression_max or 0.0
-    sight = power.Sight(spread, appended, gate.confidence, math.sqrt(2) * gate.noise)
+    sight = power.Sight(spread, appended, gate.confidence)
     return [(n, sight.drop("estimate", n, limit), sight.drop("proven_harm", n, limit), sight.margin(n)) for n in SIZES]
 
 
@@ -90,10 +90,8 @@ def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     safe = gate.evidence is Evidence.PROVEN_SAFE
     if seen.queries_needed is None:
         why = "no number of questions proves that nothing at all was lost"
-        moved = f"whole runs move by themselves (`noise: {gate.noise:g}`), so that no number of questions shows {limit}"
-        why = moved if gate.noise and gate.regression_max else why
         advice = f"; allow a {harm} of {margin}{assumed}" if allowing else assumed
-        return f"{why}{advice}" if safe or (gate.noise and gate.regression_max) else None
+        return f"{why}{advice}" if safe else None
     needed = f"about {rounded(seen.queries_needed)}"
     if safe:
         rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"

@@ -134,7 +134,7 @@ def _corrected_drops(gate: Gate, parts: Sequence[_Part]) -> dict[str | None, flo
 
 
 def _drop_level(metric: Metric, part: _Part) -> float:
-    pairs = paired_scores(metric, part.candidate, part.baseline, noise=part.gate.noise) if part.baseline else None
+    pairs = paired_scores(metric, part.candidate, part.baseline) if part.baseline else None
     return pairs.level() if pairs else 1.0
 
 

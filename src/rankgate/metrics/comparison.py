@@ -20,7 +20,7 @@ from rankgate.statistics.clusters import (
     clustered_mean_interval,
     clustered_mean_level,
 )
-from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile
+from rankgate.statistics.quantiles import difference_of_quantiles_interval
 from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level
 from rankgate.statistics.sign_flips import cluster_flip_p
 
@@ -113,8 +113,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     """The values of the queries, at least one, that have one on both sides, and what they say at any confidence.
 
-    `clusters` are their labels, `ends` what `attainable` gives for them, and `noise` what `rankgate noise` does. `same`
-    tells whether all their scored lists are equal, and is asked only where no value changed.
+    `clusters` are their labels, and `ends` what `attainable` gives for them. `same` tells whether all their scored
+    lists are equal, and is asked only where no value changed.
     """
 
     metric: Metric
@@ -123,7 +123,6 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     clusters: list[str] = []
     ends: list[float] = []
     same: Callable[[], bool] = bool
-    noise: float = 0.0
 
     def compared(self, confidence: float | None = CONFIDENCE) -> Comparison:
         """In numbers; without an interval where no confidence is asked for."""
@@ -165,17 +164,12 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             return None
         changes, reach = self.changes, self._reach
         if self.clusters:
-            found = clustered_mean_interval(changes, self.clusters, low=-reach, high=reach, confidence=confidence)
-        else:
-            ends = [] if unchanged else self.ends
-            found = difference_interval(changes, widest=ends or widest, confidence=confidence)
-        return found and with_noise(math.fsum(changes) / len(changes), found, self.noise, confidence, widest)
+            return clustered_mean_interval(changes, self.clusters, low=-reach, high=reach, confidence=confidence)
+        ends = [] if unchanged else self.ends
+        return difference_interval(changes, widest=ends or widest, confidence=confidence)
 
     def exact(self, ci: Interval | None) -> Exact | None:
-        """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound.
-
-        With noise its p is no less than the chance that noise alone moves the mean as far.
-        """
+        """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound."""
         side, q = self._harm, self.metric.at_quantile
         if not self._finite:
             return None
@@ -184,13 +178,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             bound = high if side == "below" else low
             return Exact(*swap_p(self.new, self.old, q, side=side)) if bound is None else None
         found = cluster_flip_p(self.changes, self.clusters, side=side) if self.clusters else None
-        if found is None:
-            return None
-        p, least = found
-        if self.noise:
-            mean = math.fsum(self.changes) / len(self.changes)
-            p = max(p, math.erfc((-mean if side == "below" else mean) / (2 * self.noise)) / 2)
-        return Exact(p, least)
+        return None if found is None else Exact(*found)
 
     def proven(self, level: float) -> bool:
         """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
@@ -200,7 +188,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
     def level(self) -> float:
         """The one-sided level at which harm is proven; 1.0 where it is at none."""
         side, reach, found = self._harm, self._reach, None
-        if self.metric.at_quantile is not None or self.noise:
+        if self.metric.at_quantile is not None:
             return level_at(self.proven)
         if self.clusters:
             found = clustered_mean_level(self.changes, self.clusters, 0.0, side=side, low=-reach, high=reach)
@@ -229,17 +217,6 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         return "below" if self.metric.direction is Direction.HIGHER else "above"
 
 
-def with_noise(
-    mean: float, ci: tuple[float, float], noise: float, confidence: float, widest: float | None
-) -> tuple[float, float]:
-    """With noise each bound lies at m -/+ sqrt((m - bound)^2 + 2 z^2 noise^2), as far as the metric can move."""
-    if not noise:
-        return ci
-    z, most = normal_quantile((1 - confidence) / 2), math.inf if widest is None else widest
-    low, high = (math.hypot(mean - bound, math.sqrt(2) * z * noise) for bound in ci)
-    return max(mean - low, -most), min(mean + high, most)
-
-
 def paired(
     metric: Metric,
     candidate: Sequence[float | None],
@@ -248,7 +225,6 @@ def paired(
     clusters: Sequence[str] = (),
     ends: Sequence[float] = (),
     same: Callable[[], bool] = bool,
-    noise: float = 0.0,
 ) -> Pairs | None:
     """Two columns query by query; None where no query has a value on both sides. Without `same` no lists are equal."""
     both = [_if_both(new, old) for new, old in zip(candidate, baseline, strict=True)]
@@ -262,11 +238,10 @@ def paired(
         clusters=defined_only(clusters, both),
         ends=list(ends),
         same=same,
-        noise=noise,
     )
 
 
-def paired_scores(metric: Metric, candidate: Scores, baseline: Scores, *, noise: float = 0.0) -> Pairs | None:
+def paired_scores(metric: Metric, candidate: Scores, baseline: Scores) -> Pairs | None:
     """The pairs of two runs under one gold."""
     new, old = candidate.values[metric.name], baseline_column(metric, baseline)
     return paired(
@@ -274,7 +249,6 @@ def paired_scores(metric: Metric, candidate: Scores, baseline: Scores, *, noise:
         clusters=candidate.clusters,
         ends=attainable(metric, candidate, list(map(_if_both, new, old))),
         same=lambda: same_lists(metric, candidate, baseline),
-        noise=noise,
     )
 
 

@@ -83,13 +83,12 @@ def _most_moved(moved: int, among: int) -> float:
 
 
 class Sight(NamedTuple):
-    """What a gate can see, from s, a, its confidence, and the SD of a change that whole runs share (√2 τ)."""
+    """What a gate can see, from s, a and its confidence."""
 
     spread: float
     appended: float = 0.0
     confidence: float = 0.95
-    shared: float = 0.0
-    slope: float = 1.0  # J, where a judge measures: s, a and τ are its own, what is seen is people's
+    slope: float = 1.0  # J, where a judge measures: s and a are its own, what is seen is people's
 
     def reach(self, queries: int) -> float:
         """P: how far the interval reaches to either side."""
@@ -97,7 +96,7 @@ class Sight(NamedTuple):
         return 1.5 * one / self.slope + z * math.hypot(self._error(queries), one / self.slope)
 
     def _error(self, queries: int) -> float:
-        return math.hypot(self.spread / math.sqrt(queries), self.shared) / self.slope
+        return self.spread / math.sqrt(queries) / self.slope
 
     def margin(self, queries: int) -> float:
         """The smallest ``regression_max`` under which ``proven_safe`` passes a change without effect in 80 %."""

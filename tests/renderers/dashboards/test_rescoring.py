@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from rankgate.baselines.memory import Memory
 from rankgate.baselines.object_memory import memory_at
 from rankgate.baselines.records import Record
 from rankgate.cli import main
-from rankgate.criteria import Gate, load_criteria
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.model.values import Gold
@@ -152,18 +150,3 @@ def test_rankings_that_are_equal_did_not_change_and_verdicts_do_not_compare(memo
     stored = Rankings(memory, gold, Plan(metrics=parse_metrics("recall@1,faithfulness")))
     assert stored.paired(one, replace(one, commit=None)) == {"recall@1": Known(0.0, (0.0, 0.0))}
     assert set(stored.paired(one, two)) == {"recall@1"}
-
-
-def gates(**said: object) -> Sequence[Gate]:
-    """One gate of recall@1 that says this."""
-    Path("criteria.yaml").write_text(json.dumps({"gates": [{"name": "recall@1", "threshold": 0.5, **said}]}), "utf-8")
-    return load_criteria("criteria.yaml").gates
-
-
-def test_noise_that_the_criteria_name_widens_the_interval(memory: Memory, gold: Gold) -> None:
-    one, two = memory.read("history")
-    plan = Plan(metrics=parse_metrics("recall@1"))
-    bounds = [Rankings(memory, gold, plan, gates(noise=noise)).paired(one, two)["recall@1"].ci for noise in (0.0, 0.1)]
-    (low, high), (lower, higher) = ((ci or (None, None)) for ci in bounds)
-    assert low is not None and high is not None and lower is not None and higher is not None  # noqa: PT018
-    assert lower < low < high < higher

@@ -19,7 +19,7 @@ from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
 from rankgate.baselines.tree import NotKeptError
-from rankgate.criteria import Criteria, Gate, load_criteria
+from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import deepest_cutoff, gold_of
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.metrics.base import Metric
@@ -84,7 +84,7 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
     shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=request.limit)
     questions = None
     try:
-        stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False), criteria.gates)
+        stored = Rankings(memory, gold_of(None, criteria), replace(plan, keep_matched=False))
         stored.read(records)
         shown = replace(shown, estimates=stored.estimates, paired=stored.paired)
         unscored, questions = stored.reasons(), stored.questions(records)
@@ -110,12 +110,11 @@ def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:
 class Rankings:
     """The stored rankings of a memory, scored with today's gold set; one that is read in order is read once.
 
-    `estimates` are the values by record and metric, by the noise of the gates. Two runs end where the shorter does.
+    `estimates` are the values by record and metric. Two runs end where the shorter does.
     """
 
-    def __init__(self, memory: Memory, gold: Gold, plan: Plan, gates: Sequence[Gate] = ()) -> None:
+    def __init__(self, memory: Memory, gold: Gold, plan: Plan) -> None:
         self.memory, self.gold, self.plan = memory, gold, plan
-        self.noise = {gate.metric.name: gate.noise for gate in sorted(gates, key=lambda gate: gate.noise)}
         self.estimates: dict[str, dict[str, Known]] = {}
         self._columns: dict[str, dict[str, str]] = {}
         self._held: dict[tuple[str, int], dict[str, Scores]] = {}
@@ -162,7 +161,7 @@ class Rankings:
             return None if Need.VERDICTS in metric.needs else Known(0.0, (0.0, 0.0))
         depth, name = min(before.depth, after.depth), metric.name
         old, new = (self._scores(each, depth).get(name) for each in (before, after))
-        pairs = paired_scores(metric, new, old, noise=self.noise.get(name, 0.0)) if new and old else None
+        pairs = paired_scores(metric, new, old) if new and old else None
         return Known((found := pairs.compared()).delta, found.ci) if pairs else None
 
     def _scores(self, record: Record, depth: int) -> Mapping[str, Scores]:
