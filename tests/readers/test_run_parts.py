@@ -117,12 +117,14 @@ def test_a_file_with_the_signs_of_a_pattern_is_itself() -> None:
     assert rankings("a[1]*.parquet") == RUN
 
 
-@pytest.mark.parametrize("path", ["memory://bucket/run/", "memory://bucket/run/part-*.parquet", "memory://bucket/r*/*"])
+@pytest.mark.parametrize(
+    "path", ["memory://bucket/r.parquet/", "memory://bucket/r.parquet/part-*.parquet", "memory://bucket/r*/*"]
+)
 def test_an_address(path: str) -> None:
     files = fsspec.filesystem("memory")
     for file in Path(as_spark_writes("out")).rglob("*"):
         if file.is_file():
-            files.pipe(f"/bucket/run/{file.relative_to('out')}", file.read_bytes())
+            files.pipe(f"/bucket/r.parquet/{file.relative_to('out')}", file.read_bytes())
     assert {ranking.query_id: ranking.ids for ranking in read_run(path).rankings} == RUN
 
 

@@ -90,7 +90,9 @@ class ParquetFile:
         else:
             root, top = os.path.abspath(spread), _pattern(spread)  # noqa: PTH100
         many = has_wildcard(spread)
-        found = self._glob(root) if many else self._glob(f"{top}/**") or self._glob(top)
+        listed = self._glob(root) if many else self._glob(f"{top}/**") or self._glob(top)
+        folders = {each.rpartition("/")[0] for each in listed}  # which fsspec lists too
+        found = [each for each in listed if each not in folders]
         stem = re.split(r"[*?]", root)[0].rpartition("/")[0] if many else root  # what is named hides nothing
         below = {each: each.removeprefix(stem) for each in found}
         if log := next((each for each in below.values() if _LOG.search(each)), None):
