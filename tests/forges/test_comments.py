@@ -140,9 +140,13 @@ def test_a_lost_answer_makes_no_second_comment(github: Emulator, proxy: Proxy) -
     assert len(proxy.asked("POST", COMMENTS)) == 1
 
 
-def test_what_did_not_arrive_is_posted_again_after_looking(github: Emulator, proxy: Proxy) -> None:
+@pytest.mark.parametrize("reset", [False, True], ids=["refused", "reset"])
+def test_what_did_not_arrive_is_posted_again_after_looking(github: Emulator, proxy: Proxy, *, reset: bool) -> None:
     pull = github.new_pull()
-    proxy.status("POST", COMMENTS, 502, json=BROKEN)
+    if reset:
+        proxy.reset_before("POST", COMMENTS)
+    else:
+        proxy.status("POST", COMMENTS, 502, json=BROKEN)
     assert post(proxy, pull, mark(pull), "held") == "created"
     assert len(bodies(github, pull)) == 1
     posts = [each.method for each in proxy.log if each.method == "POST" or "/comments" in each.path]
