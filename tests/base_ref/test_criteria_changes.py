@@ -371,12 +371,19 @@ def test_one_new_gate_is_the_new_name_of_one_old_one() -> None:
     assert [change.change for change in gate_changes(old, new)] == ["renamed", "removed"]
 
 
+JUDGED = "judge: {endpoint: 'http://host/v1', model: m%s}\n"
+
+
 @pytest.mark.parametrize(
-    ("mild", "strict"), [("max_unjudged: 0.05", "max_unjudged: 0.01"), ("allow_unjudged: warn", "")]
+    ("mild", "strict"),
+    [
+        pytest.param("max_unjudged: 0.05\n", "max_unjudged: 0.01\n", id="of the file"),
+        pytest.param("max_unjudged: 0.05\n", "", id="the default"),
+        pytest.param(JUDGED % ", allow_unjudged: warn", JUDGED % "", id="answers that nobody asked about"),
+    ],
 )
-def test_more_answers_without_a_verdict_are_weaker(mild: str, strict: str) -> None:
-    judge = "judge: {{endpoint: 'http://host/v1', model: m, {}}}\n"
-    old, new = (criteria(judge.format(each) + ONE) for each in (strict, mild))
+def test_more_values_that_are_missing_are_weaker(mild: str, strict: str) -> None:
+    old, new = (criteria(each + ONE) for each in (strict, mild))
     assert [strength for strength, _ in told(old, new)] == [WEAKER]
     assert [strength for strength, _ in told(new, old)] == [STRONGER]
 
@@ -395,6 +402,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "default_k"): (ONE, f"default_k: 3\n{ONE}"),
     (Criteria, "evidence"): (ONE, f"evidence: proven_safe\n{ONE}"),
     (Criteria, "confidence"): (ONE, f"confidence: 0.9\n{ONE}"),
+    (Criteria, "max_unjudged"): (ONE, f"max_unjudged: 0.02\n{ONE}"),
     (Criteria, "match"): (ONE, f"match: doc\n{ONE}"),
     (Criteria, "gold_changes"): (ONE, f"gold_changes: fail\n{ONE}"),
     (Criteria, "fork_runs"): (ONE, f"fork_runs: trusted\n{ONE}"),
@@ -434,7 +442,6 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
             ("prompts", "folder"),
             ("depth", 3),
             ("context_tokens", 100),
-            ("max_unjudged", 0.02),
             ("allow_unjudged", "warn"),
             ("calibration", "{file: c.json}"),
         )
@@ -479,6 +486,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
             ("severity", "warning"),
             ("evidence", "proven_safe"),
             ("confidence", 0.9),
+            ("max_unjudged", 0.02),
             ("segments", f"{{{RULE}}}"),
             ("must_pass", "[q]"),
             ("max_lost_queries", 0),

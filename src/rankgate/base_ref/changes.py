@@ -131,7 +131,7 @@ def _retriever(block: Retriever | None) -> dict[str, _Value]:
 def _weakens(key: str, old: _Value, new: _Value) -> bool:
     if key in _ORDER:
         return _ORDER[key].index(new) < _ORDER[key].index(old)
-    if key.startswith("baseline.max_age") or key in ("judge.max_unjudged", "judge.calibration.max_days"):
+    if key.startswith("baseline.max_age") or key in ("judge.calibration.max_days"):
         return isinstance(old, int | float) and not (isinstance(new, int | float) and new < old)
     return new is not None if key == "waiver_label" else not key.startswith("inputs") and key not in _OF_CALLS
 
@@ -153,6 +153,7 @@ def _gate_keys(old: Gate, new: Gate) -> Iterator[KeyChange]:
     if set(old.must_pass) != set(new.must_pass):
         weakens = not set(old.must_pass) <= set(new.must_pass)
         yield KeyChange(key="must_pass", before=list(old.must_pass), after=list(new.must_pass), weakens=weakens)
+    yield from _ceiling("max_unjudged", old.max_unjudged, new.max_unjudged)
     yield from _ceiling("max_lost_queries", old.max_lost_queries, new.max_lost_queries)
     yield from _segments(old, new)
 

@@ -90,14 +90,10 @@ class JudgeBlock(Part):
     calibration: CalibrationFile | None = Field(
         default=None, description="What people found of the judge. Without it, gates on its verdicts warn at most."
     )
-    max_unjudged: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.01,
-        description="Share of the questions, and at least one unless it is 0, whose answers may lack a verdict.",
-    )
     allow_unjudged: Annotated[Literal["warn"], WithJsonSchema({"const": "warn", "type": "string"})] | None = Field(
         default=None,
-        description="What more than that means if nobody has asked the judge. warn: a warning. "
-        "Absent: a gate that could block is not judged.",
+        description="What more answers without a verdict than `max_unjudged` mean if nobody has asked the judge. "
+        "warn: a warning. Absent: a gate that could block is not judged.",
     )
 
     @property

@@ -131,6 +131,9 @@ def _percent(value: float, metric: Metric) -> str:
 AllowedDrop = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Confidence = Annotated[float, Field(gt=0.5, lt=1)]
+MaxUnjudged = Annotated[float, Field(ge=0, le=1)]
+MAX_UNJUDGED = 0.01  # of the questions
+_OF_THE_FILE = ("evidence", "confidence", "max_unjudged")  # what a gate takes from there unless it says otherwise
 Severity = Literal["error", "warning"]
 WrittenEvidence = Annotated[Evidence, Strict(strict=False)]  # as its value
 PlacedPath = Annotated[str, AfterValidator(_placed), Field(description="Path of the file, relative to this one.")]
@@ -221,7 +224,7 @@ class SegmentRule(Part):
 class Gate(Part):
     """One gate: a metric with a floor, an allowed drop, or both."""
 
-    empty_is_absent: ClassVar = frozenset({"evidence", "confidence", "segments"})
+    empty_is_absent: ClassVar = frozenset({"evidence", "confidence", "max_unjudged", "segments"})
 
     name: Text = Field(description="The gate's name; the metric is read from it unless `metric` is given.")
     metric: Annotated[
@@ -253,8 +256,10 @@ class Gate(Part):
         "Which way is better; for score(FIELD) alone, all other metrics know theirs.", validate_default=True
     )
     line: NotWritten[int | None] = None
-    max_unjudged: NotWritten[float] = 0.01  # this and the next as `judge` says
-    allow_unjudged: NotWritten[bool] = False
+    max_unjudged: MaxUnjudged = optional(
+        "The share of this gate's questions whose value may be missing; the file's own where absent.", MAX_UNJUDGED
+    )
+    allow_unjudged: NotWritten[bool] = False  # as `judge` says
 
     @model_validator(mode="after")
     def _limits_something(self) -> Self:
@@ -334,6 +339,11 @@ class Criteria(Part):
         Evidence.ESTIMATE,
     )
     confidence: Confidence = optional("Confidence of the intervals, such as 0.95.", CONFIDENCE)
+    max_unjudged: MaxUnjudged = optional(
+        "Share of the questions, and at least one unless it is 0, whose value may be missing: a number that the run "
+        "should state and does not, or a judge's verdict. They count as the worst. With more, the gate is not judged.",
+        MAX_UNJUDGED,
+    )
     match: Annotated[Matching, ReadAs(MatchRule)] = optional(
         "What makes a retrieved item a document of the gold: chunk (default), doc, text or span.",
         "chunk",
@@ -430,12 +440,12 @@ def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> No
 def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
     """A gate with what the file says for all of them, the direction that it gives its metric, and its line."""
     known: dict[str, Any] = {"line": line}
-    known |= {key: getattr(criteria, key) for key in ("evidence", "confidence") if key not in gate.model_fields_set}
+    known |= {key: getattr(criteria, key) for key in _OF_THE_FILE if key not in gate.model_fields_set}
     if criteria.judge and Need.VERDICTS in gate.metric.needs:
         allowed = criteria.judge.allow_unjudged is not None
         if "evidence" not in {*gate.model_fields_set, *criteria.model_fields_set}:
             known["evidence"] = Evidence.PROVEN_HARM  # a judge errs, and few questions see little
-        known |= {"max_unjudged": criteria.judge.max_unjudged, "allow_unjudged": allowed}
+        known["allow_unjudged"] = allowed
     if gate.direction is not None and gate.metric.asks_direction:
         known["metric"] = msgspec.structs.replace(gate.metric, better=Direction(gate.direction))
     return gate.model_copy(update=known)

@@ -156,13 +156,13 @@ def _ruled(
     """The rulings on the gate's limits, why it cannot be judged, and what to look at twice."""
     metric, values, own, pairs, gap = gate.metric, candidate.values[gate.metric.name], seen.own, seen.pairs, seen.gap
     of_judge = Need.VERDICTS in metric.needs
-    scored = len(gap.missing) + sum(value is not None for value in values) if of_judge else len(values)
+    scored = len({*gap.missing, *(row for row, value in enumerate(values) if value is not None)})
     lacking = _missing(gate, gap, scored, pairs)
     ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and seen.finite and baseline is None and Need.BASELINE in metric.needs:
         warnings.append(Reason(ReasonKind.NO_BASELINE))
-    elif own is None and not (of_judge and lacking):
+    elif own is None and not lacking:
         nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
         unjudged.append(nowhere if seen.finite else Reason(ReasonKind.NOT_FINITE))
     elif lacking or own is None:
@@ -181,7 +181,7 @@ def _ruled(
             (unjudged if lost else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, seen.old_values, pairs, gap, people)] if pairs and not uncompared else []
         if gate.threshold is not None:
-            ruled.append(_floor(gate, candidate, seen.counted or own, gate.threshold, gap, people))
+            ruled.append(_floor(gate, candidate, seen, seen.counted or own, gate.threshold, people))
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     return ruled, unjudged, warnings
@@ -204,16 +204,36 @@ def _detectable(
     return detectable(gate, alone, queries=own.n if own else 0, relevant=relevant, slope=slope)
 
 
-def _floor(gate: Gate, candidate: Scores, own: Estimate, threshold: float, gap: Gaps, people: People | None) -> Ruled:
-    """The ruling on the value; see `_completed` for what a judge left open."""
+def _unless(found: Finding, at_worst: Ruling, reason: Reason, gate: Gate) -> Ruled:
+    """A ruling that holds, in doubt where it does not with the worst for what is missing.
+
+    What must be proven safe is violated by that doubt. A reason without `at_worst` only counts what is missing.
+    """
+    if found.ruling is not Ruling.HOLDS or at_worst is Ruling.HOLDS:
+        return found, replace(reason, at_worst=None)
+    ruling = Ruling.VIOLATED if gate.evidence is Evidence.PROVEN_SAFE else Ruling.INCONCLUSIVE
+    doubtful = found._replace(ruling=ruling, state=EvidenceState.INCONCLUSIVE)
+    return doubtful, replace(reason, ruling=ruling, state=doubtful.state)
+
+
+def _floor(gate: Gate, candidate: Scores, seen: _Seen, own: Estimate, threshold: float, people: People | None) -> Ruled:
+    """The ruling on the value; in doubt where it holds, but not with the worst for what is missing.
+
+    See `_completed` for what a judge left open.
+    """
     metric, values = gate.metric, candidate.own(gate.metric.name)
 
     def rule(value: Estimate) -> Finding:
         return rule_on_floor(gate.evidence, value.value, value.ci, threshold, metric.direction)
 
-    found = rule(own)
-    if Need.VERDICTS not in metric.needs or not gap.missing:
-        return found, Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
+    found, gap = rule(own), seen.gap
+    reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
+    if not gap.missing:
+        return found, reason
+    if Need.VERDICTS not in metric.needs:
+        column = at_worst(metric, (values, seen.old_values), set(gap.missing))
+        worst = estimate(column, metric, candidate.clusters, confidence=gate.confidence) or own
+        return _unless(found, rule(worst).ruling, replace(reason, count=len(gap.missing), at_worst=worst.value), gate)
     columns = [filled(metric, values, set(gap.missing), way) for way in _WAYS]
     ends: list[Estimate] = []
     for column in columns:
@@ -249,26 +269,22 @@ def _drop(
     gap: Gaps,
     people: People | None,
 ) -> Ruled:
-    """The ruling on the pairs; in doubt where they hold, but not with the worst for what only the run leaves open.
+    """The ruling on the pairs; in doubt where they hold, but not with the worst for what only the baseline has.
 
-    What must be proven safe is violated by that doubt.
     Queries that only the run has a value for decide nothing: whoever writes the answers could make any drop small.
     """
     metric, values = gate.metric, candidate.values[gate.metric.name]
     found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap, people)
-    lost = [row for row in gap.one_sided if values[row] is None]
-    few = not lost or not too_many(gap.one_sided, len(values))
-    if few or found.ruling is not Ruling.HOLDS or not metric.needs & LINE_KEYS.keys():
+    one_sided = gap.one_sided if too_many(gap.one_sided, len(values)) else []
+    unstated = [] if Need.VERDICTS in metric.needs else gap.missing
+    lost = [row for row in (*one_sided, *unstated) if values[row] is None and old_values[row] is not None]
+    if not lost or found.ruling is not Ruling.HOLDS or not metric.needs & LINE_KEYS.keys():
         return found, reason
     columns = (at_worst(metric, (values, old_values), set(lost)), old_values)
     others = paired(metric, *columns, clusters=candidate.clusters)
     worst = _in_units(gate, others, people) if others else pairs
-    if _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling is Ruling.HOLDS:
-        return found, reason
-    ruling = Ruling.VIOLATED if gate.evidence is Evidence.PROVEN_SAFE else Ruling.INCONCLUSIVE
-    doubtful = found._replace(ruling=ruling, state=EvidenceState.INCONCLUSIVE)
-    doubt = {"ruling": doubtful.ruling, "state": doubtful.state}
-    return doubtful, replace(reason, **doubt, count=len(lost), at_worst=worst.delta, need=None)
+    ruling = _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling
+    return _unless(found, ruling, replace(reason, count=len(lost), at_worst=worst.delta, need=None), gate)
 
 
 def _on_pairs(

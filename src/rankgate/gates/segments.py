@@ -104,7 +104,7 @@ class _Part:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
             reasons = [replace(reason, corrected_for=among) for reason in reasons]
-        left_open = enough and any(reason.need is Need.VERDICTS for reason in found.reasons)
+        left_open = enough and any(reason.at_worst is not None for reason in found.reasons)
         verdict = blocked if violated else Verdict.WARN if unprovable or left_open else Verdict.PASS
         if enough and any(reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in found.reasons):
             verdict = found.verdict if self.blocks else Verdict.WARN

@@ -14,7 +14,7 @@ import msgspec
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of
 from rankgate.metrics.plan import Plan
-from rankgate.model.values import CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
+from rankgate.model.values import BEYOND, CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
 from rankgate.statistics.binomial import level_at, swap_p
 from rankgate.statistics.clusters import (
     clustered_mean_interval,
@@ -69,9 +69,14 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
 
 
 def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[float | None]:
-    """The first of the columns with the metric's worst value (else 0, or the worst observed in any) in these rows."""
+    """The first of the columns with the metric's worst value, else the worst observed in any, in these rows.
+
+    Of a quantile they lie beyond every observed value: the slowest times could be the ones that nobody stated.
+    """
     seen = [value for column in columns for value in column if value is not None]
-    end = min(0.0, *seen) if metric.direction is Direction.HIGHER else max(seen)
+    end = min(seen) if metric.direction is Direction.HIGHER else max(seen)
+    if metric.at_quantile is not None:
+        end -= metric.direction.sign * (BEYOND + abs(end))
     worst = end if metric.worst is None else metric.worst
     return [worst if row in rows else value for row, value in enumerate(columns[0])]
 

@@ -193,13 +193,13 @@ class Score(QuantileMetric, frozen=True, kw_only=True):
     """A number that another tool wrote into `scores` of the line: `score(faithfulness)`, the mean or a quantile.
 
     rankgate does not know what it means, so a gate on it states `direction: higher` or `lower`. Any finite number;
-    undefined where the line states null or NaN, or no such key, and for a query that the run lacks.
+    missing where the line states null, NaN or no such key, and for a query that the run lacks.
 
     Attributes:
         field: the key in `scores`; it must be given and stands alone: `score(cost)`.
         better: which way is better, higher (default) or lower; a gate's `direction` sets it.
         drop_from: another key in `scores`, of which the share is taken that is lost per query: 1 − scores[field] /
-            scores[drop_from]; undefined where one of them is not stated, `drop_from` is not above 0, or the share is
+            scores[drop_from]; missing where one of them is, undefined where `drop_from` is not above 0, or the share is
             not finite.
     """
 
@@ -233,14 +233,15 @@ class Score(QuantileMetric, frozen=True, kw_only=True):
         return drop if math.isfinite(drop) else None
 
     def stated(self, details: Details) -> bool:
-        """Whether the field is there, and the one that it is compared with."""
-        return {self.field, self.drop_from or self.field} <= (details.scores or {}).keys()
+        """Whether there is a number in the field, and in the one that it is compared with."""
+        scores = details.scores or {}
+        return None not in (scores.get(self.field), scores.get(self.drop_from or self.field))
 
 
 class Latency(QuantileMetric, frozen=True, kw_only=True):
     """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
 
-    Lower is better. From 0 up; undefined for a query whose stages have no time or null, and for one that the run lacks.
+    Lower is better. From 0 up; missing for a query whose stages have no time or null, and for one that the run lacks.
 
     Attributes:
         stage: a stage by the run's own name for it, such as retrieve, embed or rerank; or total (default): as the query
@@ -267,13 +268,14 @@ class Latency(QuantileMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """The stage's time, or None where the run does not state it."""
-        times = query.details.latency_ms if query.details else None
-        if not times:
-            return None
-        if self.stage == "total" and self.stage not in times:
-            return None if None in times.values() else sum(filter(None, times.values()))
-        return times.get(self.stage)
+        return self._time(query.details) if query.details else None
 
     def stated(self, details: Details) -> bool:
         """Whether the stage's time is there."""
-        return self.stage == "total" or self.stage in (details.latency_ms or {})
+        return self._time(details) is not None
+
+    def _time(self, details: Details) -> float | None:
+        times = details.latency_ms or {}
+        if self.stage == "total" and times and self.stage not in times:
+            return None if None in times.values() else sum(filter(None, times.values()))
+        return times.get(self.stage)

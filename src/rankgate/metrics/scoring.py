@@ -136,7 +136,7 @@ class Tally:
     def _note(self, metric: Metric, keys: Sequence[str], query: MatchedQuery) -> None:
         """That the line lacks what the metric reads of it, where the gold defines the metric, or else who gave it."""
         details = query.details or Details()
-        stated = getattr(metric, "stated", None)  # whether its own entry is there, be it null
+        stated = getattr(metric, "stated", None)  # whether its own entry is there, and not null
         lacks = None in [getattr(details, key) for key in keys] or (stated and not stated(details))
         judge = details.judges.get(getattr(metric, "field", "")) if details.judges else None
         if judge or (lacks and defined_by_gold(metric, query)):

@@ -11,6 +11,7 @@ from rankgate.model.answers import LABELLED, MIN_ANSWERS, MIN_RARER, SEES_LITTLE
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
+    BEYOND,
     TOLERANCE,
     Direction,
     Evidence,
@@ -227,17 +228,22 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str, *, plain
         doubt = f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
     elif reason.state is EvidenceState.INCONCLUSIVE:
         doubt = unproven if reason.ruling is Ruling.VIOLATED and safety else noise
+    stateless = f"{count_text(reason.count, 'question')} {'has' if reason.count == 1 else 'have'} no value"
+    is_value = reason.kind is ReasonKind.THRESHOLD
     if reason.at_worst is None:
-        return doubt
+        return f"{doubt}; {stateless}" if is_value and reason.count else doubt
+    worst = value_text(reason.at_worst, gate.unit) if is_value else delta_text(reason.at_worst, gate.unit)
+    what = "it" if is_value else "the change"
     if reason.need is Need.VERDICTS:
-        is_value = reason.kind is ReasonKind.THRESHOLD
-        worst = value_text(reason.at_worst, gate.unit) if is_value else delta_text(reason.at_worst, gate.unit)
         answers = count_text(reason.count, "answer")
         counts = "which counts as wrong" if reason.count == 1 else "which count as wrong"
         counts = f"{counts}: so" if reason.ruling is Ruling.VIOLATED else "and with the worst verdict there"
-        return f"{doubt}; {answers} could not be judged, {counts} {'it' if is_value else 'the change'} is {worst}"
-    lacking = f"only the baseline has a value for {count_text(reason.count, 'question')}"
-    return f"; {lacking}, and with the worst value there the change is {delta_text(reason.at_worst, gate.unit)}"
+        return f"{doubt}; {answers} could not be judged, {counts} {what} is {worst}"
+    lacking = stateless if is_value else f"only the baseline has a value for {count_text(reason.count, 'question')}"
+    if abs(reason.at_worst) > BEYOND / 2:
+        limit = limit_word(gate.direction) if is_value else f"allowed {harm_word(gate.direction)}"
+        return f"; {lacking}, and the {limit} does not hold if that is worse than any other"
+    return f"; {lacking}, and with the worst value there {what} is {worst}"
 
 
 def _points(delta: float, gate: GateResult, decimals: int | None = None) -> str:
@@ -261,7 +267,8 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.NOT_IN_BASELINE: f"the baseline has {metric} for none of the queries that are scored now",
         ReasonKind.OTHER_JUDGE: f"{name} is not comparable with the baseline: for {of} the two runs do not name the "
         "same judge",
-        ReasonKind.MISSING: f"{name} is missing for {of} in the {reason.source}; write null where a tool gives none",
+        ReasonKind.MISSING: f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; "
+        + ("accept a run that states it" if reason.source == "baseline" else "state it, or allow more: `max_unjudged`"),
         ReasonKind.NO_VERDICT: f"no judge's verdicts for {of} in the {reason.source}, which {metric} needs; run "
         "`rankgate judge` before the check",
         ReasonKind.AWAITS_LABEL: f"{name} is waiting for the label `{ACCEPT_RANKINGS}`: {of} have answers that are not "

@@ -13,6 +13,8 @@ from rankgate.model.answers import AnswerVerdicts, GoldClaim
 # Differences smaller than this come from rounding in binary fractions and mean nothing.
 TOLERANCE = 1e-9
 
+BEYOND = 1e12  # by how much missing values lie beyond all others of which a quantile is taken
+
 CONFIDENCE = 0.95  # of intervals, where nobody asks for another
 
 CONTEXT_DEPTH = 5  # items that a prompt is taken to hold where neither the run nor anybody else says
@@ -160,11 +162,11 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a gate passed, warned or failed: what the sentence needs beyond the numbers of the gate itself.
 
     `ruling` and `state` are what a limit says of the value or the pairs, whose noise is counted in `clusters` or
-    queries; where `at_worst` is there, the change with the worst value for the `count` queries that only the baseline
-    has, or the value or change with the worst for those that a judge has no word on (`need`), that ruling is in
-    doubt. `count` of `among` queries are concerned, and `limit` is what is allowed or needed of them. `source`
-    lacks the values, `need` is what the baseline does not state. `corrected_for` is how many segments share the
-    correction. `text` is written into report.json for its readers, and read of `TEXT` alone.
+    queries; where `at_worst` is there, the value or change with the worst for the `count` queries whose value is
+    missing, or that only the baseline has, or that a judge has no word on (`need`), that ruling is in doubt. `count` of
+    `among` queries are concerned, and `limit` is what is allowed or needed of them. `source` lacks the values, `need`
+    is what the baseline does not state. `corrected_for` is how many segments share the correction. `text` is written
+    into report.json for its readers, and read of `TEXT` alone.
     """
 
     kind: ReasonKind

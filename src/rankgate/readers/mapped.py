@@ -196,8 +196,7 @@ def _times(value: Any) -> Any:
     if value is None:
         return None
     stages = value if isinstance(value, Mapping) else {"total": value}
-    known = {str(stage): time for stage, time in stages.items() if time is not None}
-    return {stage: float(time) if is_number(time) else time for stage, time in known.items()}
+    return {str(stage): float(time) if is_number(time) else time for stage, time in stages.items()}
 
 
 def _plain(value: Any) -> Any:
