@@ -711,6 +711,29 @@ def test_a_value_is_of_the_run_as_it_is_and_a_change_of_lists_of_one_length(
     assert (gate.paired_value, gate.baseline, gate.delta) == (cut, cut, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("rule", "verdict"),
+    [
+        pytest.param("must_pass: [q1]", "pass", id="what must pass is found below the cut"),
+        pytest.param("threshold: 0.9", "pass", id="so is what a floor counts"),
+        pytest.param(
+            "max_lost_queries: 0", "fail", id="a question is lost where the baseline had it and could not now"
+        ),
+        pytest.param("regression_max: 0.0", "fail", id="as a drop is one of lists of one length"),
+    ],
+)
+def test_rules_for_single_questions_see_the_whole_list_unless_they_compare(
+    tmp_path: Path, rule: str, verdict: str
+) -> None:
+    (tmp_path / "c.yaml").write_text(f"gates: [{{name: recall@all, {rule}}}]\n")
+    (tmp_path / "gold.yaml").write_text("samples:\n  - {id: q1, expected_output: [hit]}\n")
+    (tmp_path / "run.json").write_text(json.dumps({"q1": WHOLE.split()}))
+    accept(tmp_path / "baseline", {"q1": "hit x y"}, depth=3)
+    gold, run, baseline = (InputFile(str(tmp_path / name)) for name in ("gold.yaml", "run.json", "baseline"))
+    asked = Inputs(criteria=str(tmp_path / "c.yaml"), date="2026-01-31", gold=gold, run=run, baseline=baseline)
+    assert check(asked).verdict == verdict
+
+
 def test_a_cut_off_beyond_the_depth_cannot_be_judged(tmp_path: Path) -> None:
     with pytest.raises(RankgateError, match="accept its run again with --depth 10"):
         judged(tmp_path, "recall@10", "hit", baseline="hit", depth=3)

@@ -29,7 +29,6 @@ from rankgate.metrics.comparison import (
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
 from rankgate.model.report import Counted, Detectable, GateResult
 from rankgate.model.values import (
-    LINE_KEYS,
     TOLERANCE,
     Evidence,
     EvidenceState,
@@ -278,7 +277,7 @@ def _drop(
     one_sided = gap.one_sided if too_many(gap.one_sided, len(values)) else []
     unstated = [] if Need.VERDICTS in metric.needs else gap.missing
     lost = [row for row in (*one_sided, *unstated) if values[row] is None and old_values[row] is not None]
-    if not lost or found.ruling is not Ruling.HOLDS or not metric.needs & LINE_KEYS.keys():
+    if not lost or found.ruling is not Ruling.HOLDS:
         return found, reason
     columns = (at_worst(metric, (values, old_values), set(lost)), old_values)
     others = paired(metric, *columns, clusters=candidate.clusters)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Kind
 from rankgate.metrics.texts import folded, share_of_words, stands_in
-from rankgate.model.values import Direction, Item, MatchedQuery, Need, Unit
+from rankgate.model.values import Details, Direction, Item, MatchedQuery, Need, Unit
 
 
 class ItemMetric(BaseMetric, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ class Novelty(ItemMetric, frozen=True, kw_only=True):
 
     The overlap of a text with one above it is the share of its distinct words that the other has too; words are runs of
     letters and digits, case folded. The first text is always new; items without a text are left out. Range 0 to 1;
-    undefined where none of the first k has a text.
+    undefined for an empty list, missing where no item has a text.
 
     Attributes:
         threshold: a text is new if its overlap with every text above it is below this; 0.8 by default.
@@ -123,6 +123,10 @@ class Novelty(ItemMetric, frozen=True, kw_only=True):
             for position, text in enumerate(texts)
         )
         return new / len(texts) if texts else None
+
+    def stated(self, details: Details) -> bool:
+        """Whether any item has a text; an empty list lacks none."""
+        return not details.items or any(item.text for item in details.items)
 
 
 class Freshness(ItemMetric, frozen=True, kw_only=True):

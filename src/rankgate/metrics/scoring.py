@@ -72,7 +72,11 @@ class Tally:
         self.unstated: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
         self.stated: set[Need] = set()
         of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
-        self.of_lines = [(metric, [LINE_KEYS[need] for need in needs]) for metric, needs in of_lines if needs]
+        self.of_lines = [
+            (metric, [LINE_KEYS[need] for need in needs])
+            for metric, needs in of_lines
+            if needs or hasattr(metric, "stated")
+        ]
         self.givers: dict[str, dict[str, str | None]] = {}
         _require_kind(gold, plan.how)
 
