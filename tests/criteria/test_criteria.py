@@ -412,7 +412,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, "
-                    "severity, evidence, confidence, segments, must_pass, max_lost_queries and "
+                    "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'recall@5'"
                 )
             ],
@@ -600,7 +600,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, "
-                    "severity, evidence, confidence, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
             id="unknown key, nothing near",
@@ -610,7 +610,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "match, gold_changes, fork_runs, waiver_label, judge, retriever)"
+                    "max_unjudged, match, gold_changes, fork_runs, waiver_label, judge, retriever)"
                 )
             ],
             id="a key a level too high",
@@ -778,7 +778,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "13: gates[3].max_lost_queries: latency has no worst value that a query could have",
                 (
                     "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, "
-                    "severity, evidence, confidence, segments, must_pass, max_lost_queries and "
+                    "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'mrr'"
                 ),
                 "15: default_k: expected a whole number of at least 1, found 0",
@@ -859,11 +859,11 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, "
-                    "severity, evidence, confidence, segments, must_pass, max_lost_queries, direction)"
+                    "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries, direction)"
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "match, gold_changes, fork_runs, waiver_label, judge, retriever)"
+                    "max_unjudged, match, gold_changes, fork_runs, waiver_label, judge, retriever)"
                 ),
             ],
             id="line and name",

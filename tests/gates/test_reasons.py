@@ -196,7 +196,8 @@ OTHERS = {
     "not name the same judge",
     ReasonKind.NO_VERDICT: "no judge's verdicts for 3 of 1,200 questions in the run, which recall@5 needs; run "
     "`rankgate judge` before the check",
-    ReasonKind.MISSING: "recall@5 is missing for 3 of 1,200 questions in the run; write null where a tool gives none",
+    ReasonKind.MISSING: "recall@5 is missing (no value, null or NaN) for 3 of 1,200 questions in the run; state it, "
+    "or allow more: `max_unjudged`",
     ReasonKind.UNDEFINED: "recall@5 is defined for none of the 3 queries",
     ReasonKind.NOT_FINITE: "recall@5 is not a finite number for every query",
     ReasonKind.ABSENT: "3 queries are absent from the run and not counted in recall@5",

@@ -132,7 +132,7 @@ def test_scores_are_gated_stored_with_the_baseline_and_compared() -> None:
     assert (code, gate["value"], gate["baseline"]) == (1, pytest.approx(0.8), pytest.approx(0.9))
 
 
-def test_missing_undefined_and_queries_that_the_run_lacks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_values_and_queries_that_the_run_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     table(**dict.fromkeys(QUERIES[:-2], 0.8), q9=0.1, q8=0.1)
     code, report = check()
     assert code == 2, "two of eight are missing"
@@ -141,7 +141,8 @@ def test_missing_undefined_and_queries_that_the_run_lacks(capsys: pytest.Capture
     assert "inputs.scores has queries that the run lacks; q8, q9" in capsys.readouterr().out.replace("'", "")
     table(**dict.fromkeys(QUERIES[:-2], 0.8), q6="", q7="NaN")
     code, report = check()
-    assert (code, report["gates"][0]["value"], report["gates"][0]["n"]) == (0, pytest.approx(0.8), 6)
+    assert (code, report["gates"][0]["value"], report["gates"][0]["n"]) == (2, pytest.approx(0.8), 6)
+    assert "is missing (no value, null or NaN) for 2 of 8 questions in the run" in report["problems"][0]["message"]
 
 
 def test_an_untrusted_run_has_its_scores_in_its_lines() -> None:

@@ -243,6 +243,9 @@ class Gate(Part):
     confidence: Confidence = optional(
         "Confidence of this gate's intervals; the file's own `confidence` where absent.", CONFIDENCE
     )
+    max_unjudged: MaxUnjudged = optional(
+        "The share of this gate's questions whose value may be missing; the file's own where absent.", MAX_UNJUDGED
+    )
     segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = optional(
         "Limits on the queries that share a tag; a list for several keys.", ()
     )
@@ -256,9 +259,6 @@ class Gate(Part):
         "Which way is better; for score(FIELD) alone, all other metrics know theirs.", validate_default=True
     )
     line: NotWritten[int | None] = None
-    max_unjudged: MaxUnjudged = optional(
-        "The share of this gate's questions whose value may be missing; the file's own where absent.", MAX_UNJUDGED
-    )
     allow_unjudged: NotWritten[bool] = False  # as `judge` says
 
     @model_validator(mode="after")

@@ -209,7 +209,7 @@ def _unless(found: Finding, at_worst: Ruling, reason: Reason, gate: Gate) -> Rul
     What must be proven safe is violated by that doubt. A reason without `at_worst` only counts what is missing.
     """
     if found.ruling is not Ruling.HOLDS or at_worst is Ruling.HOLDS:
-        return found, replace(reason, at_worst=None)
+        return found, replace(reason, at_worst=None, count=reason.count if found.ruling is Ruling.HOLDS else 0)
     ruling = Ruling.VIOLATED if gate.evidence is Evidence.PROVEN_SAFE else Ruling.INCONCLUSIVE
     doubtful = found._replace(ruling=ruling, state=EvidenceState.INCONCLUSIVE)
     return doubtful, replace(reason, ruling=ruling, state=doubtful.state)
