@@ -290,7 +290,7 @@ HOMES = [
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
-        {"forges.base_checkout", "files.git", "recording.services"},
+        {"cli.check", "forges.base_checkout", "files.git", "recording.services"},
         id="subprocess: our own interpreter, git, and the command of `record`; no input becomes a command",
     ),
 ]

@@ -12,6 +12,7 @@ from rankgate.baselines.records import Record
 from rankgate.cli.baseline_options import add_store, named_memory
 from rankgate.cli.output import as_json
 from rankgate.model.base_ref import SHORT_SHA
+from rankgate.model.differences import RECORDING
 from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block, Pairs, Table
 from rankgate.renderers.escape import shorten, visible
@@ -109,7 +110,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         "reason": record.reason,
         "by": record.by,
         **{name: _score(value) for name, value in record.scores.items()},
-        **{key: str(value) for key, value in record.provenance.items()},
+        **{key: str(value) for key, value in record.provenance.items() if key != RECORDING},
     }
     return [(key, shorten(visible(str(value)), 100)) for key, value in facts.items() if value]
 

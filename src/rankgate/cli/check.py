@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -18,16 +20,20 @@ from rankgate.cli.inputs import file_of, inputs_of, read_report, refuse_two_stdi
 from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
+from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.gates.compose import internal_error, not_judged
 from rankgate.metrics.scored_run import Watch, unwatched
 from rankgate.model.report import Report, exit_code
+from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import TABLE
+from rankgate.readers.source import STDIN
 from rankgate.renderers.base import RENDERERS, format_for
 
+_OF_RECORD = {"criteria": "--criteria", "gold": "--gold", "gold_format": "--gold-format", "run": "--output"}
 SHOWN_ITEMS = 10  # of each ranking, on a page
 _OF_A_REPORT = {"report", "output", "template", "format", "fail_on"}
 _OTHERWISE_CALLED = {"values": "--per-query", "baseline_values": "--baseline-per-query"}
@@ -40,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
         "Judge a run by ship-criteria.yaml against the gold set and the accepted baseline.\n\n"
         "exit codes: 0 pass or warn; 1 fail (with --fail-on warn also warn); 2 could not be judged",
         "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
+        "rankgate check --record                          # what `retriever:` names is asked first",
         "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
         "rankgate check -o report.html                    # a page to open in a browser, from disk",
         "rankgate check -o junit.xml -o rankgate.badge.json",
@@ -95,6 +102,8 @@ def parser() -> argparse.ArgumentParser:
     text = "what to print (default: terminal; github: annotations for the Actions log)"
     options.add_argument("--format", choices=forms, default="terminal", help=text)
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
+    text = "record the run first, by `rankgate record` as a process of its own; what fails to be recorded is not judged"
+    options.add_argument("--record", action="store_true", help=text)
     add_date(options)
     return options
 
@@ -129,8 +138,37 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
         raise bad_input("--corpus goes with --run, whose lists the page shows; --per-query has none")
     named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
     refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
-    details = SHOWN_ITEMS if page else None
-    return judge(_inputs(arguments, details), watch=bar)
+    inputs = _inputs(arguments, SHOWN_ITEMS if page else None)
+    recorded = _recorded(arguments) if arguments.record else True
+    report = judge(inputs, watch=bar)
+    if not recorded and report.verdict is not Verdict.NOT_JUDGED:
+        what = "the run could not be recorded, and no older one is judged; `rankgate record` says why"
+        return not_judged(inputs, [Problem(what)])
+    return report
+
+
+def _recorded(arguments: argparse.Namespace) -> bool:
+    """Record the run as a process of its own, in which the retriever can change nothing here; whether that was done.
+
+    What it prints goes to standard error.
+    """
+    for name in ("untrusted_run", "values", "baseline_copy", "labels", "awaits"):
+        if getattr(arguments, name):
+            flag = _OTHERWISE_CALLED.get(name, f"--{name.replace('_', '-')}")
+            raise bad_input(f"--record runs the retriever, and {flag} is for a run that others made")
+    command = [sys.executable, "-P", "-m", "rankgate", "record"]
+    for name, option in _OF_RECORD.items():
+        value = getattr(arguments, name)
+        if value == STDIN:
+            raise bad_input(f"--record and the check read the same inputs; name a file with {option}")
+        command += [f"{option}={value}"] if value is not None else []
+    sys.stdout.flush()
+    with terminated_as_interrupted(), subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2) as process:  # noqa: S603
+        try:
+            return process.wait() == 0
+        except BaseException:
+            process.terminate()  # it says how far it got
+            raise
 
 
 def _refuse_others(arguments: argparse.Namespace) -> None:

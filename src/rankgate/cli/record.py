@@ -20,16 +20,18 @@ from rankgate.cli.options import add_criteria, add_gold, make_parser
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
-from rankgate.criteria.inputs import gold_of
+from rankgate.criteria.inputs import code_files, gold_of
 from rankgate.criteria.retriever_block import VARIABLE, Retriever, retriever_named
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line
+from rankgate.files.writing import write_atomic
 from rankgate.model.values import Gold
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import STDIN
 from rankgate.recording import Recorded, RecordingError, record
+from rankgate.recording.code_state import FAILED, Making, code_state, now
 from rankgate.recording.lines import Line
 from rankgate.recording.recorder import ask_one, first_failures, refuse_limits
-from rankgate.recording.retriever import Retrieve, Service, StopError, code_version, load_retriever
+from rankgate.recording.retriever import Retrieve, Service, StopError, load_retriever
 from rankgate.recording.services import MAX_BYTES, Command, HttpService, Send
 from rankgate.recording.workers import Calls
 
@@ -54,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
         "questions are answered: after an interruption or failures the same command asks only what is missing. When\n"
         "ten calls have failed and none has succeeded, nothing more is asked.\n\n"
         "exit codes: 0 recorded; 2 nothing could be recorded, or more questions failed than --allow-errors\n"
-        "(an older run stays as it was); 130 interrupted",
+        "(an older run stays as it was, and no check judges it before it is recorded again); 130 interrupted",
         "rankgate record                                   # what ship-criteria.yaml names, written to inputs.run",
         "rankgate record --only q-001                      # asks one question, prints its list, writes nothing",
         "rankgate record --retriever my_app.search:retrieve --gold gold.yaml -o run.jsonl",
@@ -198,12 +200,17 @@ def _record(
     output = arguments.output = _output(arguments, criteria)
     refuse_overwriting("record", arguments)
     stated = settings(arguments.settings)
-    own = None if stated.keys() & {"code_version", "commit"} else code_version(output)
+    making = _making(arguments, criteria, retriever)
     # From here on the user's code runs, and may change the directory.
     path = output if output == STDIN else Path(output).absolute()
     done = [0, 1]
     try:
-        with terminated_as_interrupted(), bar(lambda: done[0] / max(1, done[1]), "recording"), ExitStack() as ending:
+        with (
+            terminated_as_interrupted(),
+            bar(lambda: done[0] / max(1, done[1]), "recording"),
+            _marked(str(path)),
+            ExitStack() as ending,
+        ):
             with _naming(criteria, retriever):
                 retrieve = _opened(retriever, calls)
             if isinstance(retrieve, Command):
@@ -217,7 +224,7 @@ def _record(
                     workers=calls.workers,
                     allow_errors=arguments.allow_errors,
                     provenance={"system": system, **stated},
-                    code_version=own,
+                    making=making,
                     retriever=f"{system} {retriever.digest}",
                     fields=retriever.map,
                     name=output,
@@ -234,6 +241,35 @@ def _record(
         sys.stderr.write(f"warning: {problem}\n")
     say(summary(recorded))
     return 0
+
+
+def _making(arguments: argparse.Namespace, criteria: Criteria | None, retriever: Retriever) -> Making | None:
+    """What the run will say of its code; None where git knows none."""
+    state = code_state(arguments.output)
+    if state is None:
+        return None
+    return Making(
+        state=state,
+        files=code_files(criteria, arguments.gold, arguments.output, state.root, retriever.files),
+        retriever=retriever.digest,
+        is_function=retriever.function is not None,
+        begin=now(),
+    )
+
+
+@contextmanager
+def _marked(run: str) -> Iterator[None]:
+    """A mark beside the run from the beginning of its recording to a good end, with what went wrong, for checks."""
+    mark = f"{run}{FAILED}"
+    with suppress(RankgateError):  # the recording itself will say why nothing can be written there
+        write_atomic(mark, "it was ended\n")
+    try:
+        yield
+    except RankgateError as error:
+        with suppress(RankgateError):
+            write_atomic(mark, "".join(f"{problem}\n" for problem in error.problems))
+        raise
+    Path(mark).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import msgspec
 from rankgate.baselines.base import BaselineStore, Where
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import InputFile
-from rankgate.errors import RankgateError, bad_input, option, redacted
+from rankgate.errors import RankgateError, bad_input, on_one_line, option, redacted
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.lines import Score
 from rankgate.metrics.plan import Plan
@@ -28,6 +28,10 @@ from rankgate.readers.source import STDIN, shown_path
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
+    from rankgate.recording.code_state import CodeFiles
+
+FAILED = ".failed"  # beside a run whose last recording failed
+_LONGEST = 300  # characters of why it did
 
 Awaited = Literal["label", "merge"]  # a maintainer's label, or that what names a judge is merged
 Opener = Callable[..., Run | None]
@@ -177,9 +181,35 @@ def runs_of(
     if unread and (table := next((file for file in (inputs.run, inputs.baseline) if file and file.is_table), None)):
         what = "compare lists or judge answers, and a table of values has neither; give the runs, or leave them out"
         raise bad_input(f"{', '.join(unread)}: these gates {what}", file=shown_path(table.path))
+    if (run := inputs.run or criteria.inputs.run) and not run.held:
+        refuse_failed(run.path, untrusted=inputs.untrusted_run)
     candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
     accepted = partial(accepted_run, inputs, criteria, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     return candidate, accepted, partial(_trend_before, inputs, criteria)
+
+
+def refuse_failed(path: str, *, untrusted: bool) -> None:
+    """Refuse a run whose last recording failed, so that an older one would be judged in its place."""
+    mark = Path(f"{path}{FAILED}")
+    if path != STDIN and not is_remote(path) and mark.is_file():
+        text = "" if untrusted else mark.read_text(encoding="utf-8", errors="replace").partition("\n")[0][:_LONGEST]
+        why = f" ({on_one_line(text)})" if text else ""
+        name = shown_path(str(mark))
+        advice = f"record again, or remove {name} to judge the run that was there before"
+        raise bad_input(f"its last recording failed{why}; {advice}", file=shown_path(path))
+
+
+def code_files(criteria: Criteria | None, gold: str | None, run: str, root: str, patterns: Sequence[str]) -> CodeFiles:
+    """Which files of the repository at `root` make a run what it is: all but what judges it, unless patterns say."""
+    from rankgate.recording.code_state import CodeFiles, inside  # noqa: PLC0415 -- paid only where a run is recorded
+
+    named = [gold, f"{run}.verdicts.jsonl", f"{run.removesuffix('.jsonl')}.verdicts.jsonl"]
+    if criteria is not None:
+        inputs = criteria.inputs
+        named += [criteria.name, inputs.waivers, inputs.scores]
+        named += [file.path for file in (inputs.gold, inputs.baseline) if file and not is_remote(file.path)]
+    excluded = tuple(sorted({inside(root, path) for path in named if path and path != STDIN}))
+    return CodeFiles(run=inside(root, run), patterns=tuple(patterns), excluded=excluded)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:

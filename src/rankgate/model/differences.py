@@ -26,6 +26,7 @@ LABELS, QUESTIONS, AS_OF = "labels", "questions", "as_of"
 KNOWN_KEYS = frozenset(key for keys in COMPONENTS.values() for key in keys)
 
 _OF_STORE = "accepted"  # the one fact that a store adds to what the run said of itself
+RECORDING = "recording"  # how the run was made, which is another thing each time
 _DEEPEST = 8  # levels of mappings that are compared key by key
 _EXACT = 1e15  # below it, a whole number as a fraction is exact
 
@@ -53,7 +54,7 @@ def run_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
             differences += _differences(what, None, next(iter(old.values()), None), next(iter(new.values()), None))
         else:
             differences += [each for key in keys for each in _differences(what, key, old.get(key), new.get(key))]
-    for key in sorted((before.keys() | after.keys()) - KNOWN_KEYS - {_OF_STORE}):
+    for key in sorted((before.keys() | after.keys()) - KNOWN_KEYS - {_OF_STORE, RECORDING}):
         differences += _differences(OTHER, key, before.get(key), after.get(key))
     return differences
 

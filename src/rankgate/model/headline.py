@@ -11,7 +11,8 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, ProblemKind
-from rankgate.model.base_ref import BaseSide
+from rankgate.model.base_ref import SHORT_SHA, BaseSide
+from rankgate.model.conclusion import OtherCode
 from rankgate.model.reasons import plain_sentence
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import TOLERANCE, EvidenceState, ReasonKind, Verdict, worst
@@ -28,6 +29,23 @@ def concluded(report: Report) -> Report:
     """The report with the worst verdict of its gates, failures and warnings, and with the sentence that this gives."""
     own = [Verdict.FAIL for _ in report.failures] + [Verdict.WARN for _ in report.warnings]
     return with_summary(replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own])))
+
+
+def with_other_code(report: Report, found: OtherCode | None) -> Report:
+    """The report of a run that is not of this code, which warns at least."""
+    if found is None:
+        return report
+    warnings = [_code_text(found), *report.warnings]
+    verdict = worst([report.verdict, Verdict.WARN])
+    return with_summary(replace(report, other_code=found, warnings=warnings, verdict=verdict))
+
+
+def _code_text(found: OtherCode) -> str:
+    if found.same_as_accepted:
+        return "this run is the accepted run, byte by byte, and says nothing of this code; record again"
+    more = f" and {count_text(found.more, 'more file')}" if found.more else ""
+    what = f"{found.path}{more}; record again"
+    return f"this run was recorded at {found.commit[:SHORT_SHA]}, before the last change of {what}"
 
 
 def short_headline(report: Report) -> str:

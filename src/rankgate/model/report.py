@@ -12,6 +12,7 @@ from rankgate.errors import Problem, redacted, shown
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
 from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
+from rankgate.model.conclusion import OtherCode
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges
@@ -376,14 +377,15 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
 class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     """The whole of `report.json`.
 
-    `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
-    of the verdict should know, `fine_print` what an expert would ask: what the gold set can see at all. `diagnosis`
-    is empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is
-    None where the gold set is the one that was current when the baseline was accepted, or the baseline does not
-    say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
-    base was named. `untrusted_run` says that the pull request supplied the rankings and may have invented them;
-    `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the last runs of the main
-    branch, oldest first, where the baseline's store remembers them.
+    `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader of
+    the verdict should know, `fine_print` what an expert would ask: what the gold set can see at all. `diagnosis` is
+    empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is None
+    where the gold set is the one that was current when the baseline was accepted, or the baseline does not say.
+    `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a base was
+    named. `other_code` says why the run is not of the code that it is judged for. `untrusted_run` says that the pull
+    request supplied the rankings and may have invented them; `fork_runs` whether a pass counts all the same, as the
+    criteria have it. `trend` are the last runs of the main branch, oldest first, where the baseline's store remembers
+    them.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -408,6 +410,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     gold_changes: GoldChanges | None = None
     differences: list[Difference] = []
     base: BaseSide | None = None
+    other_code: OtherCode | None = None
     untrusted_run: bool = False
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
     trend: list[TrendPoint] = []

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, Self
 
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.writing import write_atomic
+from rankgate.recording.code_state import PARTIAL
 from rankgate.recording.lines import Line, encoded, read_back
 
-SUFFIX = ".partial"
 _MARK = "rankgate_partial"
 _VERSION = 1
 
@@ -35,8 +35,8 @@ class PartialRun:
         What it belongs to is in `binding`, each under the words for it, as `gold set`. Messages call the run by `name`.
         A RankgateError where the file cannot be read or written.
         """
-        self.path = run.with_name(run.name + SUFFIX)
-        self.name = redacted(name + SUFFIX)
+        self.path = run.with_name(run.name + PARTIAL)
+        self.name = redacted(name + PARTIAL)
         self.lines: dict[str, Line] = {}
         self.notice: str | None = None
         header = encoded({_MARK: _VERSION, **binding})

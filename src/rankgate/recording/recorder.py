@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, from_python, option, redacted, shown
 from rankgate.files.writing import refuse_overwriting, write_atomic
+from rankgate.model.differences import RECORDING
 from rankgate.model.values import Gold, Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
@@ -27,8 +28,9 @@ from rankgate.readers.mapping import FieldMap, Finder
 from rankgate.readers.results import ResultError
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
+from rankgate.recording.code_state import PARTIAL, Making
 from rankgate.recording.lines import Line, encoded, run_line
-from rankgate.recording.partial import SUFFIX, PartialRun
+from rankgate.recording.partial import PartialRun
 from rankgate.recording.retriever import Retrieve, Service, StopError, failure, name_of
 from rankgate.recording.workers import Calls, Outcome, Question, ask
 from rankgate.statistics.quantiles import quantile
@@ -92,7 +94,7 @@ def record(
     workers: int = 1,
     allow_errors: int = 0,
     provenance: Mapping[str, Any] | None = None,
-    code_version: str | None = None,
+    making: Making | None = None,
     retriever: str | None = None,
     fields: FieldMap | None = None,
     name: str | None = None,
@@ -109,7 +111,7 @@ def record(
     run is in gold order, gzipped where its name ends in `.gz`, and replaces an older file in one step at the end.
 
     Until then the answers are kept in `<path>.partial`, and so they are where too many questions failed. The next
-    recording goes on from there: same gold set, retriever, provenance and version of the code, and only questions
+    recording goes on from there: same gold set, retriever, provenance and state of the code, and only questions
     without an answer are asked. A question fails when the function raises, takes too long, or returns something else
     than it may; it is then absent from the run. When more than `allow_errors` and at least ten calls have failed and
     none has succeeded, nothing more is asked.
@@ -122,7 +124,7 @@ def record(
         workers: how many calls may be under way at once.
         allow_errors: how many questions may fail.
         provenance: keys for every line, as `system` or `index_version`.
-        code_version: which code answers, for every line, unless the provenance states it.
+        making: which code answers, for the run's first line, and for every line unless the provenance states it.
         retriever: what the partial file calls the function; by default its module and name.
         fields: which keys of what it returns hold what, where that has a shape of its own.
         name: what messages call the run file; by default its path.
@@ -152,14 +154,15 @@ def record(
         "set of questions": hashlib.sha256(json.dumps([*questions.items()]).encode()).hexdigest(),
         "retriever": retriever or name_of(retrieve),
         "provenance": stamp,
-        "code_version": code_version,
+        "state of the code": making and making.state.digest(making.files),
     }
     partial = PartialRun(target, binding, questions, name=called, restart=restart)
     if partial.notice:
         (notice or _on_standard_error)(partial.notice)
     resumed = len(partial.lines)
     failures: dict[str, Problem] = {}
-    stamped = stamp if code_version is None or "code_version" in stamp else {**stamp, "code_version": code_version}
+    states = making is None or stamp.keys() & {"code_version", "commit"}
+    stamped = stamp if making is None or states else {**stamp, "code_version": making.state.version}
 
     finder = _finder_of(fields, retrieve, partial.lines.values())
 
@@ -187,7 +190,7 @@ def record(
             lines = [*filter(None, map(partial.lines.get, questions))]
             _refuse_unmapped(finder, partial)
             if lines and not unasked and len(failures) <= allow_errors:
-                data = b"".join(line.data for line in lines)
+                data = b"".join([_first(lines[0], making), *(line.data for line in lines[1:])])
                 write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
         except (KeyboardInterrupt, StopError) as stop:
             stop.add_note(_how_far(partial, len(questions)))
@@ -267,6 +270,13 @@ def _line_of(outcome: Outcome, stamp: Mapping[str, Any], finder: Finder | None) 
         return failure(outcome.query_id, error)
 
 
+def _first(line: Line, making: Making | None) -> bytes:
+    """The first line of the run, which states how it was made."""
+    if making is None:
+        return line.data
+    return encoded({**json.loads(line.data), RECORDING: msgspec.to_builtins(making.ended())})
+
+
 def _refuse_unmapped(finder: Finder | None, partial: PartialRun) -> None:
     """Refuse, where anything was recorded, a map that names what no answer had: each line lacks it."""
     if finder and partial.lines and (problems := finder.problems()):
@@ -311,7 +321,7 @@ def _refuse_inputs(target: Path, gold: str | Path | Gold, retrieve: Retrieve) ->
     inputs.extend(("the command", file) for file in (retrieve.files if isinstance(retrieve, Service) else ()))
     with suppress(TypeError):  # built in, or an object
         inputs.append(("retrieve", inspect.getfile(retrieve)))
-    refuse_overwriting([("path", str(target)), ("path", f"{target}{SUFFIX}")], inputs)
+    refuse_overwriting([("path", str(target)), ("path", f"{target}{PARTIAL}")], inputs)
 
 
 def _checked_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:

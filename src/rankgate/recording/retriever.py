@@ -1,4 +1,4 @@
-"""The user's function, object or service: how it is named, imported and called, how it fails, which code it is."""
+"""The user's function, object or service: how it is named, imported and called, and how it fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean
-from rankgate.files.git import GitError, repository_around, run_git
 from rankgate.readers.results import described
 
 Retrieve = Callable[[str], Any]
@@ -44,9 +43,6 @@ class StopError(RankgateError):
 
 _FLAG = "--retriever"
 _LONGEST_MESSAGE = 300
-DIGITS = 12  # of the commit: enough for any repository, and still readable
-CHANGED = "+changes"
-_PATIENCE = 20.0  # seconds; a recording must not wait for a slow disk to know its own name
 _OURS = Path(__file__).parents[1]
 _STANDARD_LIBRARY = Path(os.__file__).parent
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -197,20 +193,3 @@ def _place(error: BaseException) -> tuple[str | None, int | None]:
 def _written(file: Path) -> str:
     here = Path.cwd()
     return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
-
-
-def code_version(output: str) -> str | None:
-    """The commit that is checked out, followed by `+changes` where files that git knows are not as it has them.
-
-    `output`, the run to be written, is no change of the code. None outside of a repository, before its first commit and
-    without git: a recording never fails for this.
-    """
-    try:
-        repository = repository_around(".")
-        commit = repository.commit("HEAD")
-        diff = run_git(repository.root, "diff", "--no-ext-diff", "--name-only", "-z", commit, patience=_PATIENCE)
-    except GitError:
-        return None
-    changed = filter(None, diff.stdout.decode("utf-8", "surrogateescape").split("\0"))
-    of_code = any(Path(repository.root, name) != Path(output).resolve() for name in changed)
-    return commit[:DIGITS] + (CHANGED if of_code or diff.returncode else "")
