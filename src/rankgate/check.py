@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TypeVar
 
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, code_files, gold_of, require_inputs, runs_of
+from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, runs_of
+from rankgate.criteria.run_code import with_code
 from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose
@@ -19,12 +19,8 @@ from rankgate.gates.compose import SHOWN, compose, with_details
 from rankgate.gates.judging import judge_runs, refuse_misfits, whole
 from rankgate.metrics.scored_run import Watch, listed, scored, unwatched
 from rankgate.metrics.scoring import ids_of
-from rankgate.model.differences import RECORDING
-from rankgate.model.headline import with_other_code
-from rankgate.model.report import BaselineSource, Report, Source
+from rankgate.model.report import Report
 from rankgate.model.values import Gold, Need
-
-S = TypeVar("S", Source | None, BaselineSource | None)
 
 
 def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
@@ -38,40 +34,10 @@ def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
         from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
         report = check_with_base(inputs, inputs.base, judge)
-        return _with_code(report, inputs, inputs.asked or load_criteria(inputs.criteria or find_criteria()))
+        return with_code(report, inputs, inputs.asked or load_criteria(inputs.criteria or find_criteria()))
     require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
     gold = gold_of(inputs.gold, criteria)
-    return _with_code(waive(judge(inputs, criteria, gold), waivers_of(criteria), inputs.date), inputs, criteria)
-
-
-def _with_code(report: Report, inputs: Inputs, criteria: Criteria) -> Report:
-    """The report with what the run says of its code, by the files that lie here: it can only make a verdict worse."""
-    run, baseline = report.provenance.run, report.provenance.baseline
-    provenance = replace(report.provenance, run=_without_recording(run), baseline=_without_recording(baseline))
-    report = replace(report, provenance=provenance)
-    if run is None or RECORDING not in run.about:
-        return report
-    from rankgate.recording.code_state import Present, other_code, root_here, stated_in  # noqa: PLC0415 -- as above
-
-    recording, root = stated_in(run.about), root_here()
-    if recording is None or root is None:
-        return report
-    file = inputs.run or criteria.inputs.run
-    gold = inputs.gold.path if inputs.gold else None
-    retriever = criteria.retriever
-    present = Present(
-        files=code_files(criteria, gold, file.path if file else "", root, retriever.files if retriever else ()),
-        retriever=retriever.digest if retriever else None,
-        criteria=criteria.name,
-        accepted=stated_in(baseline.about) if baseline else None,
-        branch=baseline.lineage.branch if baseline and baseline.lineage else None,
-    )
-    return with_other_code(report, other_code(recording, present))
-
-
-def _without_recording(source: S) -> S:
-    """Where an input came from, without how it was recorded, which is for the check alone."""
-    return source and replace(source, about={key: value for key, value in source.about.items() if key != RECORDING})
+    return with_code(waive(judge(inputs, criteria, gold), waivers_of(criteria), inputs.date), inputs, criteria)
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> Report:

@@ -14,7 +14,7 @@ from rankgate.cli.progress import bar
 from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
-from rankgate.criteria.starter import FIRST_GATES, FirstJudge, Start, criteria_text, first_gates
+from rankgate.criteria.starter import FIRST_GATES, FirstJudge, Start, criteria_text, first_gates, retriever_text
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
@@ -54,7 +54,9 @@ def parser() -> argparse.ArgumentParser:
     )
     add_gold(options)
     add_run(options)
-    options.add_argument("--retriever", metavar="MODULE:FUNCTION", help="your retrieve function, for the workflow")
+    options.add_argument(
+        "--retriever", metavar="MODULE:FUNCTION", help="your retrieve function, for criteria and workflow"
+    )
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
     options.add_argument("--judge", metavar="MODEL", nargs="?", const=MODEL, help=judge)
     endpoint = f"the OpenAI-compatible API that has the model (default: {ENDPOINT})"
@@ -83,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
     if gold:
-        _write_criteria(gold, run_file, arguments.to or CRITERIA, judge)
+        _write_criteria(gold, run_file, arguments.to or CRITERIA, judge, arguments.retriever)
     if job:
         for path, text in _TEXTS.items():
             write_atomic(path, text(job))
@@ -111,7 +113,9 @@ def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
         raise bad_input(f"expected an address such as {ENDPOINT}", key="--judge-endpoint") from error
 
 
-def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None) -> None:
+def _write_criteria(
+    gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None, retriever: str | None
+) -> None:
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
@@ -151,7 +155,7 @@ def _write_criteria(gold_file: InputFile, run_file: InputFile | None, to: str, j
         by=how.by,
         judge=FirstJudge(judge.endpoint, judge.model, len(gold.samples), claims) if judge else None,
     )
-    text = criteria_text(start)
+    text = criteria_text(start) + retriever_text(retriever)
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
 

@@ -20,8 +20,9 @@ from rankgate.cli.options import add_criteria, add_gold, make_parser
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
-from rankgate.criteria.inputs import code_files, gold_of
+from rankgate.criteria.inputs import gold_of
 from rankgate.criteria.retriever_block import VARIABLE, Retriever, retriever_named
+from rankgate.criteria.run_code import code_files
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line
 from rankgate.files.writing import write_atomic
 from rankgate.model.values import Gold

@@ -28,7 +28,6 @@ from rankgate.readers.source import STDIN, shown_path
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
-    from rankgate.recording.code_state import CodeFiles
 
 FAILED = ".failed"  # beside a run whose last recording failed
 _LONGEST = 300  # characters of why it did
@@ -197,19 +196,6 @@ def refuse_failed(path: str, *, untrusted: bool) -> None:
         name = shown_path(str(mark))
         advice = f"record again, or remove {name} to judge the run that was there before"
         raise bad_input(f"its last recording failed{why}; {advice}", file=shown_path(path))
-
-
-def code_files(criteria: Criteria | None, gold: str | None, run: str, root: str, patterns: Sequence[str]) -> CodeFiles:
-    """Which files of the repository at `root` make a run what it is: all but what judges it, unless patterns say."""
-    from rankgate.recording.code_state import CodeFiles, inside  # noqa: PLC0415 -- paid only where a run is recorded
-
-    named = [gold, f"{run}.verdicts.jsonl", f"{run.removesuffix('.jsonl')}.verdicts.jsonl"]
-    if criteria is not None:
-        inputs = criteria.inputs
-        named += [criteria.name, inputs.waivers, inputs.scores]
-        named += [file.path for file in (inputs.gold, inputs.baseline) if file and not is_remote(file.path)]
-    excluded = tuple(sorted({inside(root, path) for path in named if path and path != STDIN}))
-    return CodeFiles(run=inside(root, run), patterns=tuple(patterns), excluded=excluded)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:

@@ -118,6 +118,14 @@ def criteria_text(start: Start) -> str:
     return "\n".join(lines) + "\n"
 
 
+def retriever_text(function: str | None) -> str:
+    """The block that names what is recorded, or how to write it."""
+    if function is None:
+        example = "{function: my_app.search:retrieve}  # or {url: …}, {command: …}"
+        return f"\n# What `rankgate check --record` asks before it judges:\n# retriever: {example}\n"
+    return f"\nretriever:  # what `rankgate check --record` asks before it judges\n  function: {quoted(function)}\n"
+
+
 def _judged_lines(judge: FirstJudge) -> list[str]:
     few = f"warning  # only comments, for {judge.questions} questions see large drops alone"
     severity = few if judge.questions < ENOUGH_TO_BLOCK else "error  # blocks the merge"
