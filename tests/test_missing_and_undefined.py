@@ -275,6 +275,17 @@ def test_what_is_missing_must_not_decide(
     assert bool(doubted) is bool(doubt)
 
 
+def test_score_and_compare_say_how_many_lack_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    run("new.jsonl", first(72, null))
+    run("old.jsonl", first(0, nothing))
+    of_new = "score(f) is missing (no value, null or NaN) for 72 of 120 questions in {}."
+    sides = [("score", ["--run", "new.jsonl"], "the run"), ("compare", ["old.jsonl", "new.jsonl"], "new.jsonl")]
+    for command, files, name in sides:
+        assert main([command, *files, "--gold", "gold.jsonl", "--metrics", "score(f),recall@5"]) == 0
+        assert of_new.format(name) in (out := capsys.readouterr().out)
+        assert out.count("is missing") == 1
+
+
 def test_the_report_says_how_many_have_a_value(capsys: pytest.CaptureFixture[str]) -> None:
     run("new.jsonl", first(72, lambda number: scored(None) if number % 2 else {}))
     run("old.jsonl", first(0, nothing))

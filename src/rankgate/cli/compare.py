@@ -23,7 +23,7 @@ from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, deepest_cutoff, gold_of, named_run
 from rankgate.diagnosis.movements import by_tag
-from rankgate.diagnosis.notes import cut_text
+from rankgate.diagnosis.notes import cut_text, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
 from rankgate.gates.compose import SHOWN, with_details
@@ -81,6 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     read = partial(_opened, arguments, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     scored_runs, compared = scored_pair(gold, [partial(read, word) for word in words], plan, watch=bar)
     absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
+    sides = ((each.scores, on_one_line(each.run.name)) for each in scored_runs)
+    absent += [text for scores, name in sides for text in missing_notes(plan.metrics, scores, name)]
     if cut := cut_text(plan.metrics, *(each.scores for each in scored_runs[::-1])):
         absent.append(f"Lists were cut where the shorter store ends, on both sides{cut}.")
     if page is not None:

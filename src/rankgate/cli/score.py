@@ -16,7 +16,7 @@ from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, m
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import gold_of, run_of
-from rankgate.diagnosis.notes import judge_notes, judged_value
+from rankgate.diagnosis.notes import judge_notes, judged_value, missing_notes
 from rankgate.errors import bad_input
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
@@ -84,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
     text = _as_of_text(_as_of_counts(seen))
     after: list[Block] = ["", comparison_table(later, "value", "as of"), "", text] if later else []
-    say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *judge_notes(plan.metrics, scores)])
+    notes = [*missing_notes(plan.metrics, scores), *judge_notes(plan.metrics, scores)]
+    say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *notes])
     return 0
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from rankgate.metrics.base import Cutoff, Metric, sees_below
+from rankgate.metrics.comparison import gaps
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import JudgedValue
@@ -105,6 +106,14 @@ def gold_note(changes: GoldChanges) -> str:
     counts = ", ".join(f"{count:,} {what}" for what, count in named.items() if count)
     which = f" ({counts})" if counts else ""
     return f"The gold set changed since the baseline was accepted{which}; both runs are scored with today's."
+
+
+def missing_notes(metrics: Sequence[Metric], scores: Scores, run: str = "the run") -> list[str]:
+    """How many questions lack a value that the run should state, one sentence a metric."""
+    counts = ((metric, len(gaps(metric, scores, None).missing)) for metric in metrics)
+    among = count_text(len(scores.query_ids), "question")
+    lacks = "is missing (no value, null or NaN) for"
+    return [f"{metric.name} {lacks} {count:,} of {among} in {run}." for metric, count in counts if count]
 
 
 def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:
