@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -203,14 +204,45 @@ def test_without_git_nothing_is_stated_and_nothing_said(monkeypatch: pytest.Monk
     assert "recording" not in json.loads(Path("run.jsonl").read_text().splitlines()[0])
 
 
-@pytest.mark.parametrize("value", [5, {"commit": "HEAD"}, "varies", None, {"commit": "--all", "clean": True}])
-def test_what_cannot_be_read_says_nothing(value: object) -> None:
+HOSTILE = ("/dev/zero", "../outside", "a\n## b", "fifo")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(5, id="a number"),
+        pytest.param("varies by line: a, b", id="a text"),
+        pytest.param({"commit": "HEAD"}, id="half of it"),
+        pytest.param({"commit": "--all"}, id="an option of git"),
+        pytest.param({"changed": dict.fromkeys(HOSTILE, "")}, id="files outside, and none"),
+    ],
+)
+def test_what_a_run_states_wrongly_says_nothing(value: object) -> None:
+    """Nor is anything read that is no regular file of the repository."""
     recorded()
     line = json.loads(Path("run.jsonl").read_text())
-    Path("run.jsonl").write_text(json.dumps({**line, "recording": value}) + "\n")
-    edit("search.py")
-    assert main(["check"]) == 0
+    own = (
+        {**line["recording"], **value} if isinstance(value, dict) and len(value) == 1 and "changed" in value else value
+    )
+    Path("run.jsonl").write_text(json.dumps({**line, "recording": own}) + "\n")
+    Path("../outside").write_text("x")
+    os.mkfifo("fifo")
+    if own is value:
+        edit("search.py")
+    assert said() is None
     assert main(["check", "--untrusted-run"]) == 0
+
+
+def test_the_name_of_a_file_is_text_in_a_comment() -> None:
+    name = "![x](https:e.example) <img src=x> @a #1.py"
+    edit(name)
+    commit("a file")
+    recorded(**COMMAND)
+    edit(name)
+    assert main(["check", "-o", "../comment.md"]) == 0
+    comment = Path("../comment.md").read_text()
+    assert "before the last change of" in comment
+    assert not [live for live in ("![x](", "<img", " @a") if live in comment]
 
 
 SAME = "this run is the accepted run, byte by byte, and says nothing of this code; record again"

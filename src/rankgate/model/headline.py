@@ -5,6 +5,7 @@ Holds no text from the inputs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -44,7 +45,8 @@ def _code_text(found: OtherCode) -> str:
     if found.same_as_accepted:
         return "this run is the accepted run, byte by byte, and says nothing of this code; record again"
     more = f" and {count_text(found.more, 'more file')}" if found.more else ""
-    what = f"{found.path}{more}; record again"
+    plain = re.fullmatch(r"[\w./-]+", found.path or "", re.ASCII) and "www." not in (found.path or "")
+    what = f"{found.path if plain else 'a file'}{more}; record again"  # any other name is the inputs' own text
     return f"this run was recorded at {found.commit[:SHORT_SHA]}, before the last change of {what}"
 
 

@@ -15,11 +15,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import msgspec
 
 from rankgate.files.git import GitError, Repository, is_ancestor, repository_around, run_git
+from rankgate.model.base_ref import CommitSha
 from rankgate.model.conclusion import OtherCode
 from rankgate.model.differences import RECORDING
 
@@ -46,6 +48,8 @@ class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     def counts(self, path: str, imported: Sequence[str] | None = None) -> bool:
         """Whether a change of this file changes the code; of a function by what it imported."""
+        if path.startswith("/") or ".." in path.split("/"):
+            return False
         own = {self.run, *(self.run + suffix for suffix in (PARTIAL, FAILED))}
         if path in own or path.endswith(".pyc") or "__pycache__" in path.split("/"):
             return False
@@ -92,7 +96,7 @@ class CodeState(msgspec.Struct, frozen=True, kw_only=True):
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
     """What a run states of its making: `retriever` is the digest of what was asked."""
 
-    commit: str
+    commit: CommitSha
     clean: bool
     changed: dict[str, str] | None
     retriever: str
@@ -243,6 +247,8 @@ def _digest(root: str, path: str) -> str:
         if file.is_symlink():
             return hashlib.sha256(os.fsencode(file.readlink())).hexdigest()[:DIGITS]
         about = file.stat()
+        if not S_ISREG(about.st_mode):
+            return ""
         if about.st_size > _LARGE:
             return f"{about.st_size}-{about.st_mtime_ns}"
         return hashlib.sha256(file.read_bytes()).hexdigest()[:DIGITS]
