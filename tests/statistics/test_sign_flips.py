@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rankgate.statistics import sign_flips
 from rankgate.statistics.saddlepoint import Side
-from rankgate.statistics.sign_flips import cluster_flip_p
+from rankgate.statistics.sign_flips import cluster_flip_p, flip_p
 
 Changes = list[tuple[int, float]]  # the cluster and the difference of each query
 
@@ -103,3 +104,48 @@ def test_a_larger_loss_of_a_cluster_that_lost_is_no_weaker_proof(others: list[fl
 def test_what_does_not_pair_is_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
         cluster_flip_p([0.5], "ab", side="below")
+
+
+# Any number of changes.
+
+STEPS = st.sampled_from([-1.0, -0.5, -1 / 3, 0.0, 0.2, 0.5, 1.0])
+
+
+@given(st.lists(STEPS, max_size=11) | st.lists(st.floats(-1, 1), max_size=11))
+def test_the_p_of_any_changes_is_that_of_all_patterns(changes: list[float]) -> None:
+    farthest = max(map(abs, changes), default=0.0)
+    sizes = [abs(x) for x in changes if abs(x) > 1e-9 * farthest]
+    observed = math.fsum(x for x in changes if abs(x) > 1e-9 * farthest) + 1e-9 * farthest
+    patterns = itertools.product((-1, 1), repeat=len(sizes))
+    low = sum(math.fsum(map(float.__mul__, map(float, signs), sizes)) <= observed for signs in patterns)
+    assert flip_p(changes) == pytest.approx(low / 2 ** len(sizes), abs=1e-12)
+
+
+@pytest.mark.parametrize("count", [12, 20, 29])
+def test_both_exact_ways_agree(count: int) -> None:
+    source = random.Random(count)  # noqa: S311 -- a draw that can be repeated
+    for _ in range(5):
+        changes = [source.choice([-1.0, -0.5, 0.25, 0.5, 1.0]) for _ in range(count)]
+        steps = sign_flips._lattice(changes)
+        assert steps is not None
+        assert sign_flips._convolved(steps) == pytest.approx(flip_p(changes), abs=1e-12)
+
+
+@pytest.mark.parametrize("count", [40, 150, 400])
+@pytest.mark.parametrize("shift", [-0.25, -0.1, 0.0])
+def test_the_saddlepoint_is_close_to_the_exact_p(count: int, shift: float) -> None:
+    """On a fine lattice, where the exact p has hardly any steps."""
+    source = random.Random(count)  # noqa: S311 -- a draw that can be repeated
+    changes = [round(source.gauss(shift, 0.5), 2) for _ in range(count)]
+    steps = [round(100 * x) for x in changes if x]
+    exact = sign_flips._convolved(steps)
+    found = sign_flips._by_saddlepoint([x for x in changes if x], max(map(abs, changes)))
+    assert found == pytest.approx(exact, rel=0.05, abs=1e-12)
+
+
+def test_of_one_sign_only_one_pattern_is_as_low() -> None:
+    assert flip_p([-0.1] * 7) == 2**-7
+    assert flip_p([0.1] * 7) == 1.0
+    assert flip_p([0.0] * 7) == 1.0
+    with pytest.raises(ValueError, match="finite"):
+        flip_p([math.nan])

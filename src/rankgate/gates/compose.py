@@ -21,6 +21,7 @@ from rankgate.diagnosis.notes import (
     untrusted_notes,
 )
 from rankgate.errors import Problem, ProblemKind
+from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
@@ -32,7 +33,7 @@ from rankgate.model.answer_losses import AnswerChanges
 from rankgate.model.details import TEXTS_OF, worst_first
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
-from rankgate.model.headline import concluded, with_summary
+from rankgate.model.headline import concluded, part_text, with_summary
 from rankgate.model.lineage import age_problems, clock_problems, lineage_note
 from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
@@ -94,7 +95,12 @@ def compose(
     sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
     unplaced = [_unplaced(side, gold) for side in sides if side]
     warnings += [warning for warning, _ in unplaced if warning]
-    warnings += [_EMPTY] if lists_now and all(outline.retrieved == 0 for outline in lists_now) else []
+    empty = bool(lists_now) and all(outline.retrieved == 0 for outline in lists_now)
+    warnings += [_EMPTY] if empty else []
+    named = {(each.metric, each.segment) for each in results if each.verdict is not Verdict.PASS}
+    lost = [] if empty or not baseline else unnamed_losses(criteria, gold, candidate.scores, baseline.scores)
+    lost = [part for part in lost if (part.metric, part.segment) not in named]
+    warnings += map(part_text, lost)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
@@ -106,6 +112,7 @@ def compose(
         problems=problems_of(results, criteria.name, None),
         failures=failures,
         warnings=warnings,
+        lost_parts=lost,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *(note for _, note in unplaced if note),

@@ -12,7 +12,7 @@ from rankgate.errors import Problem, redacted, shown
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
 from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.conclusion import OtherCode
+from rankgate.model.conclusion import OtherCode, PartLoss
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges
@@ -382,10 +382,10 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is None
     where the gold set is the one that was current when the baseline was accepted, or the baseline does not say.
     `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a base was
-    named. `other_code` says why the run is not of the code that it is judged for. `untrusted_run` says that the pull
-    request supplied the rankings and may have invented them; `fork_runs` whether a pass counts all the same, as the
-    criteria have it. `trend` are the last runs of the main branch, oldest first, where the baseline's store remembers
-    them.
+    named. `lost_parts` lost what the rest did not, the most first, whatever the gates ask. `other_code` says why the
+    run is not of the code that it is judged for. `untrusted_run` says that the pull request supplied the rankings and
+    may have invented them; `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the
+    last runs of the main branch, oldest first, where the baseline's store remembers them.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -400,6 +400,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     oddities: Oddities | None = None
     gates: list[GateResult] = []
     waivers: list[WaiverUse] = []
+    lost_parts: list[PartLoss] = []
     metrics: Mapping[str, MetricValue] = {}
     baseline_metrics: Mapping[str, MetricValue] = {}
     queries: Queries | None = None

@@ -10,13 +10,18 @@ symmetric if nothing changed: where few clusters gain much and the rest lose a l
 import math
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
+from fractions import Fraction
 
 from rankgate.statistics.clusters import summed
 from rankgate.statistics.saddlepoint import Side
 
 MIN_CLUSTERS = 6  # clusters: of five that all moved alike, p is 1 in 32
 MOST = 29  # clusters: either half has at most 32,768 patterns, about twenty milliseconds
+MOST_STEPS = 2_000_000  # of the convolution, a quarter of a second; beyond it the saddlepoint decides
+_FINEST = 2520  # the lattice: steps of 1/2520 hold all shares of up to ten documents
 _ROUNDING = 1e-9  # of the largest sum
+_CLOSE = 1e-10  # in t, of the saddlepoint
+_NEAR_ZERO = 1e-3  # below this w, log(u / w) / w is rounding noise over a small number
 
 
 def cluster_flip_p(
@@ -56,3 +61,86 @@ def _sums(sizes: Sequence[float]) -> list[float]:
     for size in sizes:
         sums = [*(x - size for x in sums), *(x + size for x in sums)]
     return sums
+
+
+def flip_p(changes: Sequence[float]) -> float:
+    """The one-sided p-value that these changes, any number of them, are for the worse: that they sum to so little.
+
+    All of one sign: 2^-m, as of m changes only one pattern is as low. Up to 29 that are not zero: exact. More, on a
+    lattice: exact, by convolution of the sums. Else by the saddlepoint of K(t) = sum log cosh(t d), in Barndorff-
+    Nielsen's form, which agrees with the exact values to about a twentieth of them.
+
+    Args:
+        changes: of questions, or the sums of clusters; below zero is worse.
+
+    Returns:
+        From 2^-m to 1; 1 where nothing moved.
+
+    Raises:
+        ValueError: a change is not finite.
+    """
+    if not all(map(math.isfinite, changes)):
+        raise ValueError("a sign-flip test needs finite changes")
+    farthest = max(map(abs, changes), default=0.0)
+    moved = [x for x in changes if abs(x) > _ROUNDING * farthest]
+    if not moved or max(moved) < 0:
+        return math.ldexp(1.0, -len(moved))
+    if min(moved) > 0:
+        return 1.0
+    if len(moved) <= MOST:
+        return _tail([abs(x) / farthest for x in moved], -math.fsum(moved) / farthest)
+    steps = _lattice(moved)
+    return _convolved(steps) if steps else _by_saddlepoint(moved, farthest)
+
+
+def _lattice(moved: Sequence[float]) -> list[int] | None:
+    """The changes as whole steps of one size; None where they have none, or so many steps that it would be slow."""
+    fractions = [Fraction(x).limit_denominator(_FINEST) for x in moved]
+    if any(abs(x - float(each)) > _ROUNDING for x, each in zip(moved, fractions, strict=True)):
+        return None
+    unit = math.lcm(*(each.denominator for each in set(fractions)))
+    steps = [int(each * unit) for each in fractions]
+    common = math.gcd(*steps)
+    steps = [each // common for each in steps]
+    return steps if sum(map(abs, steps)) * len(steps) <= MOST_STEPS else None
+
+
+def _convolved(steps: Sequence[int]) -> float:
+    """The share of sign patterns whose sum is at most the observed: of subsets of the sizes that sum to no more.
+
+    The sum of a pattern is twice the sum of those with a plus, less the total.
+    """
+    sizes, observed = sorted(map(abs, steps)), sum(steps)
+    total = sum(sizes)
+    most = (observed + total) // 2
+    chances = [1.0]
+    for size in sizes:
+        without, with_it = [*chances, *([0.0] * size)], [*([0.0] * size), *chances]
+        chances = [(one + other) / 2 for one, other in zip(without, with_it, strict=True)][: most + 1]
+    return min(1.0, math.fsum(chances))
+
+
+def _by_saddlepoint(moved: Sequence[float], farthest: float) -> float:
+    """P(sum <= observed) of the sums with random signs, by the saddlepoint at the observed sum."""
+    sizes = [abs(x) / farthest for x in moved]
+    observed = math.fsum(moved) / farthest
+    low, high = -1.0, 1.0
+    while _slope(low, sizes) > observed:
+        low *= 2
+    while _slope(high, sizes) < observed:
+        high *= 2
+    while high - low > _CLOSE * max(1.0, abs(low)):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _slope(middle, sizes) < observed else (low, middle)
+    t = (low + high) / 2
+    cumulant = math.fsum(abs(t * x) + math.log1p(math.exp(-2 * abs(t * x))) - math.log(2) for x in sizes)
+    variance = math.fsum((x / math.cosh(min(abs(t * x), 350.0))) ** 2 for x in sizes)
+    w = math.copysign(math.sqrt(max(2 * (t * observed - cumulant), 0.0)), t)
+    if abs(w) < _NEAR_ZERO:
+        return math.erfc(-w / math.sqrt(2)) / 2
+    r = w + math.log(t * math.sqrt(variance) / w) / w
+    return math.erfc(-r / math.sqrt(2)) / 2
+
+
+def _slope(t: float, sizes: Sequence[float]) -> float:
+    return math.fsum(x * math.tanh(t * x) for x in sizes)

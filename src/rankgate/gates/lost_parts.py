@@ -1,0 +1,193 @@
+"""A loss in a part of the questions that no gate names: which value of which tag lost what the rest did not.
+
+A part is the questions with one value of a tag. It is named when three things hold together:
+
+(a) it moved more than chance puts there. Its mean |change| is held against a random draw of as many questions: the
+    normal p of a draw without replacement, Holm over all values of all tags, 20 %. How far a part moved says nothing of
+    the sign, so that choosing by it costs no level; it spares it, since calm parts are not tested.
+(b) the signs of its changes are not chance: the one-sided p of its sign flips, over sums of clusters where there are
+    any, is below 2.5 % by Holm among the parts of (a). Where criteria name segments, half of that is theirs.
+(c) its mean change lies 1.96 standard errors (Welch) below the rest's, so that a loss which all share is not blamed on
+    one.
+
+How often it is wrong and what it finds: docs/statistics.md, by `scripts/simulate_parts.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rankgate.metrics.comparison import baseline_column
+from rankgate.model.conclusion import PartLoss
+from rankgate.model.tags import split_tag
+from rankgate.model.values import TOLERANCE, Gold, Need, Sample, Scores
+from rankgate.statistics.chance import holm
+from rankgate.statistics.sign_flips import flip_p
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Criteria
+
+FEWEST = 5  # questions of a part
+MIN_VALUES, MOST_VALUES = 2, 50  # of a tag
+MOVED, LEVEL = 0.2, 0.025  # of (a) and of (b)
+APART = 1.96  # standard errors, of (c)
+
+
+class LostPart(NamedTuple):
+    """A part that lost what the rest did not: its questions, its mean change, and the p of (b)."""
+
+    name: str
+    rows: tuple[int, ...]
+    change: float
+    p: float
+
+
+def lost_parts(
+    changes: Sequence[float],
+    parts: Mapping[str, Sequence[int]],
+    *,
+    clusters: Sequence[str] = (),
+    named: Collection[str] = (),
+) -> list[LostPart]:
+    """The parts that lost, the largest sum of losses first.
+
+    Args:
+        changes: one a question that both runs have a value for; below zero is worse.
+        parts: by name, such as `lang:th`, the places of their questions in `changes`.
+        clusters: which cluster each question belongs to, where the gold names any.
+        named: the tags that segments of the criteria name, for which half of the level is kept.
+    """
+    moved = _moved_most(changes, parts)
+    asked = {name: level for name, level in moved.items() if _tag(name) in named}
+    others = {name: level for name, level in moved.items() if name not in asked}
+    share = LEVEL / 2 if named else LEVEL
+    proven = [*_proven(changes, parts, asked, clusters, share), *_proven(changes, parts, others, clusters, share)]
+    lost = [each for each in proven if _apart(changes, each.rows)]
+    return sorted(lost, key=lambda each: (each.change * len(each.rows), each.name))
+
+
+def parts_of(samples: Sequence[Sample]) -> dict[str, list[int]]:
+    """By tag value the places of the questions that have it, for each tag with 2 to 50 values; at least five questions.
+
+    What a question's `source` is counts like a tag of that name. A bare word is a value of one tag that all bare words
+    share.
+    """
+    values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row, sample in enumerate(samples):
+        for name in dict.fromkeys([*sample.tags, *(f"source:{source}" for source in sample.source)]):
+            values[_tag(name)][name].append(row)
+    return {
+        name: rows
+        for parts in values.values()
+        if MIN_VALUES <= len(parts) <= MOST_VALUES
+        for name, rows in parts.items()
+        if len(rows) >= FEWEST
+    }
+
+
+def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: Scores) -> list[PartLoss]:
+    """The parts that lost by the metric of a gate that blocks, or without one of any gate; the most lost first.
+
+    Only metrics that are means have changes to add up, and only such as do not compare with the baseline themselves.
+    """
+    blocking = [gate for gate in criteria.gates if gate.blocks] or criteria.gates
+    metrics = {gate.metric.name: gate.metric for gate in blocking if gate.metric.at_quantile is None}
+    tags = {tag for gate in criteria.gates for rule in gate.segments for tag in rule.by}
+    lost: list[tuple[float, PartLoss]] = []
+    for metric in metrics.values():
+        if Need.BASELINE in metric.needs:
+            continue
+        before, now = baseline_column(metric, baseline), candidate.values[metric.name]
+        rows = [row for row, pair in enumerate(zip(before, now, strict=True)) if None not in pair]
+        samples = [gold.samples[candidate.query_ids[row]] for row in rows]
+        changes = [metric.direction.sign * ((now[row] or 0.0) - (before[row] or 0.0)) for row in rows]
+        if not all(map(math.isfinite, changes)):
+            continue  # of which the gate says that it cannot be judged
+        clusters = [candidate.clusters[row] for row in rows] if candidate.clusters else []
+        for each in lost_parts(changes, parts_of(samples), clusters=clusters, named=tags):
+            chosen = [rows[place] for place in each.rows]
+            part = PartLoss(
+                segment=each.name,
+                metric=metric.name,
+                unit=metric.unit,
+                direction=metric.direction,
+                before=_mean([before[row] or 0.0 for row in chosen]),
+                now=_mean([now[row] or 0.0 for row in chosen]),
+                n=len(chosen),
+                worse=sum(changes[place] < -TOLERANCE for place in each.rows),
+                p=each.p,
+            )
+            lost.append((each.change * len(each.rows), part))
+    return [part for _, part in sorted(lost, key=lambda entry: entry[0])]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _tag(name: str) -> str:
+    dimension, _ = split_tag(name)
+    return dimension
+
+
+def _moved_most(changes: Sequence[float], parts: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """(a): the parts that moved more than a draw of as many questions would, with their p."""
+    sizes = list(map(abs, changes))
+    count = len(sizes)
+    if not count or max(sizes) == 0:
+        return {}
+    mean = math.fsum(sizes) / count
+    variance = math.fsum((x - mean) ** 2 for x in sizes) / max(count - 1, 1)
+    levels: dict[str | None, float] = {}
+    for name, rows in parts.items():
+        spread = math.sqrt(variance / len(rows) * (1 - len(rows) / count))
+        own = math.fsum(sizes[row] for row in rows) / len(rows)
+        levels[name] = math.erfc((own - mean) / spread / math.sqrt(2)) / 2 if spread else 1.0
+    confidences = holm(levels, 2 * MOVED, len(levels))
+    return {name: levels[name] for name in parts if levels[name] < (1 - confidences[name]) / 2}
+
+
+def _proven(
+    changes: Sequence[float],
+    parts: Mapping[str, Sequence[int]],
+    moved: Mapping[str, float],
+    clusters: Sequence[str],
+    level: float,
+) -> list[LostPart]:
+    """(b), by Holm among the parts that moved."""
+    found = {name: LostPart(name, tuple(parts[name]), *_tested(changes, parts[name], clusters)) for name in moved}
+    levels: dict[str | None, float] = {name: each.p for name, each in found.items()}
+    confidences = holm(levels, 2 * level, len(levels))
+    return [each for name, each in found.items() if each.p < (1 - confidences[name]) / 2]
+
+
+def _tested(changes: Sequence[float], rows: Sequence[int], clusters: Sequence[str]) -> tuple[float, float]:
+    """The mean change of some questions, and the p of its sign flips."""
+    own = [changes[row] for row in rows]
+    if clusters:
+        sums: dict[str, float] = defaultdict(float)
+        for row in rows:
+            sums[clusters[row]] += changes[row]
+        return math.fsum(own) / len(own), flip_p(list(sums.values()))
+    return math.fsum(own) / len(own), flip_p(own)
+
+
+def _apart(changes: Sequence[float], rows: Sequence[int]) -> bool:
+    """(c): whether the mean of these lies below that of the rest."""
+    chosen = set(rows)
+    own = [changes[row] for row in rows]
+    rest = [change for row, change in enumerate(changes) if row not in chosen]
+    if not rest:
+        return False
+    gap = math.fsum(own) / len(own) - math.fsum(rest) / len(rest)
+    return gap <= -APART * math.sqrt(_square_error(own) + _square_error(rest)) and gap < 0
+
+
+def _square_error(values: Sequence[float]) -> float:
+    """Of the mean; a single value tells nothing of its spread."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    return math.fsum((x - mean) ** 2 for x in values) / max(count - 1, 1) / count

@@ -1,0 +1,113 @@
+"""A part of the questions that lost what the rest did not: which are looked at, and which are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankgate.cli import main
+from rankgate.gates.lost_parts import lost_parts, parts_of
+from rankgate.model.values import Sample
+
+LANGUAGES = [f"l{number}" for number in range(12)]
+
+
+def parts(each: int = 25) -> dict[str, list[int]]:
+    return {f"lang:{code}": list(range(at * each, (at + 1) * each)) for at, code in enumerate(LANGUAGES)}
+
+
+def changes(lost: dict[int, int], *, each: int = 25, noise: int = 0) -> list[float]:
+    """So many questions lost in the parts of these places, and in every part `noise` lost and won."""
+    found = [0.0] * (12 * each)
+    for at in range(12):
+        first = at * each
+        for row in range(noise):
+            found[first + each - 1 - row] = -1.0 if row % 2 else 1.0
+        for row in range(lost.get(at, 0)):
+            found[first + row] = -1.0
+    return found
+
+
+@pytest.mark.parametrize(
+    ("moved", "named"),
+    [
+        pytest.param(changes({1: 9}), ["lang:l1"], id="nine of 25 in one of twelve"),
+        pytest.param(changes({1: 9, 4: 12}), ["lang:l4", "lang:l1"], id="two, the larger loss first"),
+        pytest.param(changes({1: 3}), [], id="three lost prove nothing"),
+        pytest.param(changes(dict.fromkeys(range(12), 9)), [], id="all lost alike"),
+        pytest.param(changes({}, noise=10), [], id="all moved alike, as much up as down"),
+        pytest.param([-x for x in changes({1: 9})], [], id="what one part won"),
+        pytest.param([0.0] * 300, [], id="nothing moved"),
+    ],
+)
+def test_what_is_named(moved: list[float], named: list[str]) -> None:
+    assert [each.name for each in lost_parts(moved, parts())] == named
+
+
+def test_half_of_the_level_is_kept_for_tags_that_criteria_name() -> None:
+    both = {**parts(), "topic:a": list(range(150)), "topic:b": list(range(150, 300))}
+    six = changes({1: 6})  # p = 1 / 64, between half of the level and all of it
+    assert [each.name for each in lost_parts(six, parts())] == ["lang:l1"]
+    assert lost_parts(six, both, named=["topic"]) == []
+
+
+def test_a_cluster_counts_once() -> None:
+    lost = changes({1: 9})
+    assert lost_parts(lost, parts(), clusters=[f"c{row}" for row in range(300)])
+    assert lost_parts(lost, parts(), clusters=[f"c{row // 25}" for row in range(300)]) == []
+
+
+def test_which_tags_have_parts() -> None:
+    def sample(number: int, *tags: str, source: tuple[str, ...] = ()) -> Sample:
+        return Sample(query_id=f"q{number}", gains={"d": 1.0}, tags=tags, source=source)
+
+    samples = [sample(n, f"lang:{'de' if n < 5 else 'en'}", "only:one", f"id:{n}", source=("kb",)) for n in range(60)]
+    samples += [sample(60 + n, "rare", source=("web",)) for n in range(5)] + [sample(70 + n, "odd") for n in range(4)]
+    found = parts_of(samples)
+    assert {name: len(rows) for name, rows in found.items()} == {
+        "lang:de": 5,
+        "lang:en": 55,
+        "source:kb": 60,
+        "source:web": 5,
+        "rare": 5,  # `odd` has too few questions, `only` one value and `id` too many
+    }
+
+
+@pytest.mark.parametrize(
+    ("tag", "shown"),
+    [
+        pytest.param("lang:th", "lang:th lost 36.0 points", id="a name"),
+        pytest.param("x:https://evil.example", "one part of the questions lost 36.0 points", id="an address"),
+        pytest.param("x:@team`<b>", "one part of the questions lost 36.0 points", id="Markdown"),
+    ],
+)
+def test_a_language_that_no_gate_names_warns_above_a_whole_that_holds(
+    tag: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Twelve languages of 25 questions: one falls from 96 to 60 %, the whole by three points, which are allowed."""
+    monkeypatch.chdir(tmp_path)
+    tags = [tag if at == 1 else f"{tag.partition(':')[0]}:l{at}" for at in range(12)]
+    queries = [f"q{number}" for number in range(300)]
+    gold = [
+        {"id": query, "expected_output": ["a"], "metadata": {"tags": [tags[number // 25]]}}
+        for number, query in enumerate(queries)
+    ]
+
+    def run(lost: set[int]) -> list[dict[str, Any]]:
+        return [{"query_id": q, "retrieved": ["b" if number in lost else "a"]} for number, q in enumerate(queries)]
+
+    files = {"gold": gold, "before": run({25}), "now": run(set(range(25, 35)))}
+    for name, lines in files.items():
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    Path("ship-criteria.yaml").write_text("gates: [{name: recall@5, regression_max: 0.03}]\n", encoding="utf-8")
+    words = ["check", "--gold", "gold.jsonl", "--run", "now.jsonl", "--baseline", "before.jsonl"]
+    assert main([*words, "-o", "report.json", "--fail-on", "warn"]) == 1
+    assert capsys.readouterr().out.startswith(f"WARN  May be merged, with a warning: {shown} of recall@5: 9 of 25")
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert [(gate["verdict"], round(gate["delta"], 9)) for gate in report["gates"]] == [("pass", -0.03)]
+    (part,) = report["lost_parts"]
+    assert (part["segment"], part["n"], part["worse"]) == (tag, 25, 9)
+    assert (part["before"], part["now"]) == pytest.approx((0.96, 0.6))
