@@ -85,7 +85,7 @@ def test_directory(problems_of: ProblemsOf) -> None:
     Path("folder").mkdir()
     expected = (
         "is a directory, and as one of BEIR it needs one file of judgments, qrels/test.tsv (found none)",
-        "holds no Parquet file; a folder, a pattern or an address is read as Parquet alone",
+        "holds no Parquet file (*.parquet); a folder, a pattern or an address is read as Parquet alone",
     )
     for name in ("folder", "folder/", "."):
         (problem,) = seen(problems_of(name))
