@@ -6,6 +6,8 @@ import json
 import re
 import shlex
 import shutil
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,12 +39,15 @@ def retrieve(question):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory with a package `my_app`, which no later test of this process finds imported."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     Path("my_app").mkdir()
     Path("my_app/search.py").write_text(RETRIEVER, encoding="utf-8")
-    return tmp_path
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "my_app"]:
+        del sys.modules[name]
 
 
 def commands(file: str) -> list[list[str]]:
