@@ -10,7 +10,9 @@ import pytest
 
 from rankgate.cli import main
 from rankgate.gates.lost_parts import lost_parts, parts_of
-from rankgate.model.values import Sample
+from rankgate.model.conclusion import PartLoss
+from rankgate.model.headline import part_text
+from rankgate.model.values import Direction, Sample, Unit
 
 LANGUAGES = [f"l{number}" for number in range(12)]
 
@@ -45,6 +47,38 @@ def changes(lost: dict[int, int], *, each: int = 25, noise: int = 0) -> list[flo
 )
 def test_what_is_named(moved: list[float], named: list[str]) -> None:
     assert [each.name for each in lost_parts(moved, parts())] == named
+
+
+def test_a_calm_part_among_volatile_ones_is_spared() -> None:
+    """It moved less than the others, so that its seven losses and no win are not tested."""
+    moved = changes({1: 7}, noise=10)
+    moved[25 + 7 : 50] = [0.0] * 18
+    assert lost_parts(moved, parts()) == []
+    assert [each.name for each in lost_parts(changes({1: 7}), parts())] == ["lang:l1"]
+
+
+def test_what_the_rest_lost_nearly_as_much_of_is_not_blamed_on_one() -> None:
+    """40 and 25 % lost: more than chance, in the larger loss, but within two standard errors of the rest's."""
+    two = {"lang:a": list(range(40)), "lang:b": list(range(40, 100))}
+    lost = [-1.0 if row < 16 or 40 <= row < 55 else 0.0 for row in range(100)]
+    assert lost_parts(lost, two) == []
+    alone = [-1.0 if row < 16 else 0.0 for row in range(100)]
+    assert [each.name for each in lost_parts(alone, two)] == ["lang:a"]
+
+
+def test_where_lower_is_better_it_rose() -> None:
+    slower = PartLoss(
+        segment="lang:th",
+        metric="latency",
+        unit=Unit.MILLISECONDS,
+        direction=Direction.LOWER,
+        before=20.0,
+        now=50.5,
+        n=25,
+        worse=20,
+        p=0.001,
+    )
+    assert part_text(slower) == "latency rose by 30.5 ms in lang:th: 20 of 25 questions got worse"
 
 
 def test_half_of_the_level_is_kept_for_tags_that_criteria_name() -> None:

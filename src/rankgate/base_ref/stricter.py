@@ -67,6 +67,8 @@ def stricter(
         *([_SCORES] if base.scores_brought else []),
         *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
     ]
+    lost = list(head.lost_parts)
+    lost += [part for part in (by_base.lost_parts if by_base else ()) if part not in lost]
     verdicts = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
     verdict = worst([head.verdict, *(gate.verdict for gate in added), *verdicts])
     problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None, base)]
@@ -79,6 +81,7 @@ def stricter(
         notes=[*_notes(base, by_base), *([_MEANT] if meant else []), *head.notes],
         diagnosis=head.diagnosis or (by_base.diagnosis if by_base and added else []),
         gates=gates,
+        lost_parts=lost,
         base=base,
         fork_runs="untrusted" if any(key.key == "fork_runs" for key in base.keys) else head.fork_runs,
     )

@@ -34,10 +34,12 @@ def with_code(report: Report, inputs: Inputs, criteria: Criteria) -> Report:
     if recording is None or root is None:
         return report
     file = inputs.run or criteria.inputs.run
+    path = file.path if file else ""
     gold = inputs.gold.path if inputs.gold else None
     retriever = criteria.retriever
+    patterns = retriever.files if retriever else ()
     present = Present(
-        files=code_files(criteria, gold, file.path if file else "", root, retriever.files if retriever else ()),
+        files=code_files(criteria, gold, path, root, patterns),
         retriever=retriever.digest if retriever else None,
         criteria=criteria.name,
         accepted=stated_in(baseline.about) if baseline else None,

@@ -158,10 +158,10 @@ def _proven(
     level: float,
 ) -> list[LostPart]:
     """(b), by Holm among the parts that moved."""
-    found = {name: LostPart(name, tuple(parts[name]), *_tested(changes, parts[name], clusters)) for name in moved}
-    levels: dict[str | None, float] = {name: each.p for name, each in found.items()}
+    tested = {name: LostPart(name, tuple(parts[name]), *_tested(changes, parts[name], clusters)) for name in moved}
+    levels: dict[str | None, float] = {name: each.p for name, each in tested.items()}
     confidences = holm(levels, 2 * level, len(levels))
-    return [each for name, each in found.items() if each.p < (1 - confidences[name]) / 2]
+    return [each for name, each in tested.items() if each.p < (1 - confidences[name]) / 2]
 
 
 def _tested(changes: Sequence[float], rows: Sequence[int], clusters: Sequence[str]) -> tuple[float, float]:

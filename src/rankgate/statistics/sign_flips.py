@@ -131,7 +131,10 @@ def _by_saddlepoint(moved: Sequence[float], farthest: float) -> float:
         high *= 2
     while high - low > _CLOSE * max(1.0, abs(low)):
         middle = (low + high) / 2
-        low, high = (middle, high) if _slope(middle, sizes) < observed else (low, middle)
+        if _slope(middle, sizes) < observed:
+            low = middle
+        else:
+            high = middle
     t = (low + high) / 2
     cumulant = math.fsum(abs(t * x) + math.log1p(math.exp(-2 * abs(t * x))) - math.log(2) for x in sizes)
     variance = math.fsum((x / math.cosh(min(abs(t * x), 350.0))) ** 2 for x in sizes)
