@@ -16,7 +16,7 @@ How often it is wrong and what it finds: docs/statistics.md, by `scripts/simulat
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,16 +75,15 @@ def parts_of(samples: Sequence[Sample]) -> dict[str, list[int]]:
     What a question's `source` is counts like a tag of that name. A bare word is a value of one tag that all bare words
     share.
     """
-    values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    by_name: dict[str, list[int]] = defaultdict(list)
     for row, sample in enumerate(samples):
         for name in dict.fromkeys([*sample.tags, *(f"source:{source}" for source in sample.source)]):
-            values[_tag(name)][name].append(row)
+            by_name[name].append(row)
+    values = Counter(map(_tag, by_name))
     return {
         name: rows
-        for parts in values.values()
-        if MIN_VALUES <= len(parts) <= MOST_VALUES
-        for name, rows in parts.items()
-        if len(rows) >= FEWEST
+        for name, rows in by_name.items()
+        if MIN_VALUES <= values[_tag(name)] <= MOST_VALUES and len(rows) >= FEWEST
     }
 
 
@@ -96,18 +95,21 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
     blocking = [gate for gate in criteria.gates if gate.blocks] or criteria.gates
     metrics = {gate.metric.name: gate.metric for gate in blocking if gate.metric.at_quantile is None}
     tags = {tag for gate in criteria.gates for rule in gate.segments for tag in rule.by}
+    tagged: dict[str, list[int]] | None = None
     lost: list[tuple[float, PartLoss]] = []
     for metric in metrics.values():
         if Need.BASELINE in metric.needs:
             continue
         before, now = baseline_column(metric, baseline), candidate.values[metric.name]
         rows = [row for row, pair in enumerate(zip(before, now, strict=True)) if None not in pair]
-        samples = [gold.samples[candidate.query_ids[row]] for row in rows]
         changes = [metric.direction.sign * ((now[row] or 0.0) - (before[row] or 0.0)) for row in rows]
-        if not all(map(math.isfinite, changes)):
-            continue  # of which the gate says that it cannot be judged
+        if not any(changes) or not all(map(math.isfinite, changes)):
+            continue  # nothing moved, or the gate says that it cannot be judged
+        if tagged is None:
+            tagged = parts_of(list(gold.samples.values()))
+        parts = tagged if len(rows) == len(now) else _among(tagged, rows)
         clusters = [candidate.clusters[row] for row in rows] if candidate.clusters else []
-        for each in lost_parts(changes, parts_of(samples), clusters=clusters, named=tags):
+        for each in lost_parts(changes, parts, clusters=clusters, named=tags):
             chosen = [rows[place] for place in each.rows]
             part = PartLoss(
                 segment=each.name,
@@ -122,6 +124,13 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
             )
             lost.append((each.change * len(each.rows), part))
     return [part for _, part in sorted(lost, key=lambda entry: entry[0])]
+
+
+def _among(parts: Mapping[str, Sequence[int]], rows: Sequence[int]) -> dict[str, list[int]]:
+    """The parts as far as they lie in these rows, by their places there."""
+    places = {row: place for place, row in enumerate(rows)}
+    kept = {name: [places[row] for row in own if row in places] for name, own in parts.items()}
+    return {name: own for name, own in kept.items() if len(own) >= FEWEST}
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -9,7 +9,8 @@ symmetric if nothing changed: where few clusters gain much and the rest lose a l
 
 import math
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
 from rankgate.statistics.clusters import summed
@@ -95,13 +96,15 @@ def flip_p(changes: Sequence[float]) -> float:
 
 def _lattice(moved: Sequence[float]) -> list[int] | None:
     """The changes as whole steps of one size; None where they have none, or so many steps that it would be slow."""
-    fractions = [Fraction(x).limit_denominator(_FINEST) for x in moved]
-    if any(abs(x - float(each)) > _ROUNDING for x, each in zip(moved, fractions, strict=True)):
+    if len(moved) ** 2 > MOST_STEPS:  # at a step each
         return None
-    unit = math.lcm(*(each.denominator for each in set(fractions)))
-    steps = [int(each * unit) for each in fractions]
-    common = math.gcd(*steps)
-    steps = [each // common for each in steps]
+    fractions = {x: Fraction(x).limit_denominator(_FINEST) for x in set(moved)}
+    if any(abs(x - float(each)) > _ROUNDING for x, each in fractions.items()):
+        return None
+    unit = math.lcm(*(each.denominator for each in fractions.values()))
+    whole = {x: int(each * unit) for x, each in fractions.items()}
+    common = math.gcd(*whole.values())
+    steps = [whole[x] // common for x in moved]
     return steps if sum(map(abs, steps)) * len(steps) <= MOST_STEPS else None
 
 
@@ -122,7 +125,7 @@ def _convolved(steps: Sequence[int]) -> float:
 
 def _by_saddlepoint(moved: Sequence[float], farthest: float) -> float:
     """P(sum <= observed) of the sums with random signs, by the saddlepoint at the observed sum."""
-    sizes = [abs(x) / farthest for x in moved]
+    sizes = Counter(abs(x) / farthest for x in moved)
     observed = math.fsum(moved) / farthest
     low, high = -1.0, 1.0
     while _slope(low, sizes) > observed:
@@ -136,8 +139,10 @@ def _by_saddlepoint(moved: Sequence[float], farthest: float) -> float:
         else:
             high = middle
     t = (low + high) / 2
-    cumulant = math.fsum(abs(t * x) + math.log1p(math.exp(-2 * abs(t * x))) - math.log(2) for x in sizes)
-    variance = math.fsum((x / math.cosh(min(abs(t * x), 350.0))) ** 2 for x in sizes)
+    cumulant = math.fsum(
+        count * (abs(t * x) + math.log1p(math.exp(-2 * abs(t * x))) - math.log(2)) for x, count in sizes.items()
+    )
+    variance = math.fsum(count * (x / math.cosh(min(abs(t * x), 350.0))) ** 2 for x, count in sizes.items())
     w = math.copysign(math.sqrt(max(2 * (t * observed - cumulant), 0.0)), t)
     if abs(w) < _NEAR_ZERO:
         return math.erfc(-w / math.sqrt(2)) / 2
@@ -145,5 +150,6 @@ def _by_saddlepoint(moved: Sequence[float], farthest: float) -> float:
     return math.erfc(-r / math.sqrt(2)) / 2
 
 
-def _slope(t: float, sizes: Sequence[float]) -> float:
-    return math.fsum(x * math.tanh(t * x) for x in sizes)
+def _slope(t: float, sizes: Mapping[float, int]) -> float:
+    """K'(t); `sizes` are the distinct |changes|, each with how many there are."""
+    return math.fsum(count * x * math.tanh(t * x) for x, count in sizes.items())
