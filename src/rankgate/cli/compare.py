@@ -22,6 +22,7 @@ from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, deepest_cutoff, gold_of, named_run
+from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import cut_text, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
@@ -41,7 +42,7 @@ from rankgate.model.values import Gold, Need, Ranking, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text, interval_text, size_text, value_text
 from rankgate.readers.base import Run
 from rankgate.renderers.blocks import Table
-from rankgate.renderers.phrases import NOTHING
+from rankgate.renderers.phrases import NOTHING, never_line
 
 USUAL = "recall@5"  # leads where it is among the metrics
 
@@ -83,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
     sides = ((each.scores, on_one_line(each.run.name)) for each in scored_runs)
     absent += [text for scores, name in sides for text in missing_notes(plan.metrics, scores, name)]
+    odd_runs = [(odd, each.run.name) for each in scored_runs if (odd := unmatched(gold, plan, each))]
+    absent += [never_line(odd, shown, on_one_line(name)) for odd, name in odd_runs]
     if cut := cut_text(plan.metrics, *(each.scores for each in scored_runs[::-1])):
         absent.append(f"Lists were cut where the shorter store ends, on both sides{cut}.")
     if page is not None:

@@ -11,11 +11,21 @@ from rankgate import __version__
 from rankgate.cli.inputs import file_of, refuse_two_stdins
 from rankgate.cli.options import add_gold, add_run, make_parser
 from rankgate.cli.progress import bar
-from rankgate.criteria import DEFAULT_PATHS, InputFile, find_criteria, load_criteria
+from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
-from rankgate.criteria.starter import FIRST_GATES, FirstJudge, Start, criteria_text, first_gates, retriever_text
-from rankgate.errors import bad_input, redacted
+from rankgate.criteria.starter import (
+    FIRST_GATES,
+    FirstJudge,
+    Start,
+    criteria_text,
+    first_drop,
+    first_gates,
+    retriever_text,
+    segment_tags,
+)
+from rankgate.errors import bad_input, redacted, shown
+from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.gate import PATH as GATE
@@ -23,6 +33,7 @@ from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import Job, action_of, is_word
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
+from rankgate.gates.warnings import counting, planned, small_parts
 from rankgate.metrics.estimates import best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
@@ -30,6 +41,8 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import Want
+from rankgate.model.report import Detectable
+from rankgate.model.values import Evidence
 from rankgate.model.wording import count_text
 from rankgate.readers.source import STDIN
 
@@ -91,6 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_atomic(path, text(job))
             print(f"wrote {path}")
     if gold:
+        _ignore_run(arguments)
         print(_next_steps(arguments), end="")
     if job:
         print(to_do_on_github(job), end="")
@@ -120,7 +134,7 @@ def _write_criteria(
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
     reachable = best.value if best else None
-    metrics = [parse_metric(name) for name, _, _ in first_gates(reachable)]
+    metrics = [parse_metric(name) for name, _ in first_gates(reachable)]
     by_span = any(sample.spans for sample in gold.samples.values())
     ways = [Matching(by=By.SPAN)] if by_span else [BY_CHUNK, Matching(by=By.DOC)]
     how, scores = ways[0], None
@@ -141,15 +155,25 @@ def _write_criteria(
     base = os.path.dirname(to) or "."  # noqa: PTH120
     paths = (gold_file.path, run_file.path if run_file else "run.jsonl", "baseline")
     gold_path, run_path, baseline = (Path(os.path.relpath(path, base)).as_posix() for path in paths)
+    measured = [
+        (metric, estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None)
+        for metric in metrics
+    ]
+    samples, drops, sees = [*gold.samples.values()], list[float](), list[Detectable | None]()
+    for metric, value in measured:
+        counted = [*filter(None, counting(metric, samples, DEFAULT_K))]
+        drops.append(first_drop(len(counted), value.value if value else None))
+        gate = Gate(name=metric.name, metric=metric, regression_max=drops[-1], evidence=Evidence.PROVEN_HARM)
+        sees.append(planned(gate, counted))
     claims = any(sample.claims or sample.answers for sample in gold.samples.values())
     start = Start(
         gold=gold_path,
         run=run_path,
         baseline=baseline,
-        measured=[
-            (metric, estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None)
-            for metric in metrics
-        ],
+        measured=measured,
+        drops=drops,
+        sees=sees,
+        tags=segment_tags(gold),
         measured_run=run_file.path if run_file else None,
         reachable=reachable,
         by=how.by,
@@ -158,6 +182,20 @@ def _write_criteria(
     text = criteria_text(start) + retriever_text(retriever)
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
+    if start.tags:
+        tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
+        blind = small_parts(load_criteria(to), gold)
+        print(f"segments by {tags}, judged by evidence: proven_harm{f'; {blind}' if blind else ''}")
+
+
+def _ignore_run(arguments: argparse.Namespace) -> None:
+    """Keep the run out of git, and say what belongs there; a run that a workflow takes as it is belongs there, too."""
+    run_path = arguments.run or "run.jsonl"
+    committed = arguments.github and not arguments.retriever
+    if not committed and ignore_beside(run_path):
+        print(f"wrote .gitignore: {redacted(run_path)} and what `rankgate record` leaves beside it")
+    names = ", ".join(map(redacted, (arguments.to or CRITERIA, arguments.gold, *[run_path] * committed)))
+    print(f"commit {names} and baseline/{'' if committed else f', not {redacted(run_path)}'}")
 
 
 def _next_steps(arguments: argparse.Namespace) -> str:

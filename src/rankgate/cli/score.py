@@ -16,18 +16,19 @@ from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, m
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import gold_of, run_of
+from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.notes import judge_notes, judged_value, missing_notes
-from rankgate.errors import bad_input
+from rankgate.errors import bad_input, shown
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.evaluation import in_numbers
-from rankgate.metrics.scored_run import Compared, score_run
+from rankgate.metrics.scored_run import Compared, scored
 from rankgate.metrics.scoring import require_fields, require_gold_queries, valid_on
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.renderers.blocks import Block, Table
-from rankgate.renderers.phrases import NOTHING
+from rankgate.renderers.phrases import NOTHING, never_line
 
 Dated = dict[str, tuple[Ranking, int, int]]  # as of the day, how many it leaves out, how many have no version
 
@@ -64,9 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.as_of and all(sample.as_of is None for sample in gold.samples.values()):
         raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
     plan = replace(plan, also=frozenset({Need.VERSIONS})) if arguments.as_of else plan
-    opened, seen = run_of(run_file, criteria, plan.needs), Dated()
+    again, seen = partial(run_of, run_file, criteria), Dated()
+    opened = again(needs=plan.needs)
     through = partial(_dated, gold, seen) if arguments.as_of else iter
-    scores = score_run(gold, opened, plan, watch=bar, through=through)
+    scored_run = scored(gold, opened, plan, again, watch=bar, through=through)
+    scores = scored_run.scores
     require_gold_queries(scores, opened.name, gold)
     require_fields(scores, plan, opened.name)
     estimates = [
@@ -84,7 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
     rows = [("metric", "value", "95% interval", "queries", "at 0", "at 1"), *(_row(*each) for each in estimates)]
     text = _as_of_text(_as_of_counts(seen))
     after: list[Block] = ["", comparison_table(later, "value", "as of"), "", text] if later else []
-    notes = [*missing_notes(plan.metrics, scores), *judge_notes(plan.metrics, scores)]
+    odd = unmatched(gold, plan, scored_run)
+    notes = [never_line(odd, shown, "the run")] if odd else []
+    notes += [*missing_notes(plan.metrics, scores), *judge_notes(plan.metrics, scores)]
     say([Table(rows=rows, right=(1, 3, 4, 5)), *after, "", _counts(scores), *notes])
     return 0
 

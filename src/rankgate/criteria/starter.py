@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.matching import By
-from rankgate.model.values import Unit
-from rankgate.model.wording import value_text
+from rankgate.model.report import BARE_TAG, Detectable
+from rankgate.model.tags import rows_by_tag
+from rankgate.model.values import Gold, Unit
+from rankgate.model.wording import count_text, size_text, value_text
 from rankgate.readers.yaml_text import quoted
 
-# The metrics of a first gate set, each with the drop that a first gate allows and whether it blocks.
-FirstGates = tuple[tuple[str, float, bool], ...]
-FIRST_GATES: FirstGates = (("recall@5", 0.03, True), ("mrr", 0.05, False), ("ndcg@10", 0.03, False))
+# The metrics of a first gate set, each with whether it blocks.
+FirstGates = tuple[tuple[str, bool], ...]
+FIRST_GATES: FirstGates = (("recall@5", True), ("mrr", False), ("ndcg@10", False))
 # The same where many questions have more relevant documents than recall@5 looks at.
-MANY_RELEVANT: FirstGates = (("capped_recall@5", 0.03, True), ("mrr", 0.05, False), ("ndcg@10", 0.03, True))
+MANY_RELEVANT: FirstGates = (("capped_recall@5", True), ("mrr", False), ("ndcg@10", True))
+SMALL_DROP, LARGE_DROP, FEW_QUESTIONS = 0.03, 0.05, 250  # fewer see no small one
+FEWEST_VALUES, MOST_VALUES = 2, 30  # of a tag whose values become segments
+SEGMENT_DROP, SEGMENT_QUESTIONS = 0.1, 10
 LEAST_REACHABLE = 0.8
 # Of answers; with fewer questions these comment only, since 100 of them see drops of 10 to 15 points.
 JUDGED_GATES = (("faithfulness", 0.03), ("answered_rate", 0.05), ("claim_recall", 0.05))
@@ -43,13 +48,17 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when criteria are written for the first time; paths are relative to the criteria file.
 
     `reachable` is the best recall@5 that the gold set allows, None where it is defined for no question. `measured` are
-    the metrics of `first_gates(reachable)`; `by` is how results match the gold set.
+    the metrics of `first_gates(reachable)`, `drops` what each may lose, and `sees` the loss that its questions see;
+    `tags` are those that become segments, with their values. `by` is how results match the gold set.
     """
 
     gold: str
     run: str
     baseline: str
     measured: Sequence[tuple[Metric, Estimate | None]]
+    drops: Sequence[float]
+    sees: Sequence[Detectable | None]
+    tags: Mapping[str, int] = {}
     measured_run: str | None
     reachable: float | None
     by: By = By.CHUNK
@@ -61,12 +70,30 @@ def first_gates(reachable: float | None) -> FirstGates:
     return FIRST_GATES if reachable is None or reachable >= LEAST_REACHABLE else MANY_RELEVANT
 
 
+def first_drop(questions: int, value: float | None) -> float:
+    """What a first gate allows over so many questions: of a low value a tenth, for 3 points of 11 % are a quarter."""
+    most = LARGE_DROP if questions < FEW_QUESTIONS else SMALL_DROP
+    return min(most, float(f"{value / LARGEST_PART:.2g}")) if value is not None and value > 0 else most
+
+
+def segment_tags(gold: Gold) -> dict[str, int]:
+    """The tags that become segments, with how many values each has; one of which no value is judged is left out."""
+    sizes: dict[str, list[int]] = {}
+    for (tag, _), rows in rows_by_tag(gold).items():
+        if tag != BARE_TAG:
+            sizes.setdefault(tag, []).append(len(rows))
+    return {
+        tag: len(counts)
+        for tag, counts in sorted(sizes.items())
+        if FEWEST_VALUES <= len(counts) <= MOST_VALUES and max(counts) >= SEGMENT_QUESTIONS
+    }
+
+
 def criteria_text(start: Start) -> str:
     """A commented `ship-criteria.yaml`.
 
     A floor is the lower end of the measured value's 95 % interval, rounded down to two decimals: below it, chance
     alone no longer explains the difference. Without a run there is nothing to derive floors from, and none is written.
-    Of a low value a tenth may be lost: three points of 11 % would be a quarter of it.
     """
     gates = first_gates(start.reachable)
     lines = [
@@ -78,7 +105,7 @@ def criteria_text(start: Start) -> str:
     else:
         lines.append("# There are no floors yet: `rankgate init --run RUN --force` derives them from a run.")
     lines += [
-        "# Only a proven drop blocks, what is within noise warns; `rankgate validate` says what these gates can see.",
+        "# Only a proven drop blocks. Beside each limit stands the loss that these questions see in four of five runs.",
         "evidence: proven_harm  # estimate: the measured drop decides by itself",
         "",
         "gates:",
@@ -88,7 +115,8 @@ def criteria_text(start: Start) -> str:
             f"  # Many questions have more than 5 relevant documents: recall@5 reaches {start.reachable:.0%} at best,",
             "  # and hardly moves. capped_recall@5 counts out of 5 where there are more, and ndcg@10 blocks as well.",
         ]
-    for (name, most, blocks), (metric, found) in zip(gates, start.measured, strict=True):
+    each_gate = zip(gates, start.measured, start.drops, start.sees, strict=True)
+    for place, ((name, blocks), (metric, found), drop, seen) in enumerate(each_gate):
         lines.append(f"  - name: {name}")
         if found is not None and found.ci is not None and found.ci[0] is not None:
             floor = max(0.0, math.floor(found.ci[0] * 100 + 1e-9) / 100)
@@ -98,13 +126,12 @@ def criteria_text(start: Start) -> str:
                 "    # the floor is its lower end, rounded down",
                 f"    threshold: {floor:.2f}",
             ]
-        drop = min(most, float(f"{found.value / LARGEST_PART:.2g}")) if found is not None and found.value > 0 else most
-        allowed = f"{100 * drop:g} percentage points" if metric.unit is Unit.SHARE else f"{drop:g}"
-        allowed += " (a tenth of the value)" if drop < most else ""
+        sees = "" if seen is None else f"; {count_text(seen.queries, 'question')} see {_seen_loss(seen, metric)}"
         lines += [
-            f"    regression_max: {drop:g}  # at most {allowed} below the accepted baseline, on the same questions",
+            f"    regression_max: {drop:g}  # {_allowed(drop, metric)} below the baseline{sees}",
             f"    severity: {'error' if blocks else 'warning'}  # {'blocks the merge' if blocks else 'only comments'}",
         ]
+        lines += _segment_lines(start.tags) if place == 0 else []
     if start.judge:
         lines += _judged_lines(start.judge)
     lines += ["", f"match: {start.by.value}  # {_MATCHED[start.by]}"] if start.by in _MATCHED else []
@@ -116,6 +143,30 @@ def criteria_text(start: Start) -> str:
         f"  baseline: {quoted(start.baseline)}  # made by `rankgate baseline accept`",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _allowed(drop: float, metric: Metric) -> str:
+    allowed = f"{100 * drop:g} percentage points" if metric.unit is Unit.SHARE else f"{drop:g}"
+    return f"at most {allowed}" + (" (a tenth of the value)" if drop < SMALL_DROP else "")
+
+
+def _seen_loss(seen: Detectable, metric: Metric) -> str:
+    return f"losses from {size_text(seen.detectable, metric.unit)} on" if seen.detectable <= 1 else "no loss"
+
+
+def _segment_lines(tags: Mapping[str, int]) -> list[str]:
+    if not tags:
+        return []
+    return [
+        "    # A mean hides a loss in one part. `evidence: proven_harm` corrects for how many parts there are; with",
+        "    # `estimate` one lost question of ten would be ten points, so raise min_queries to 30 then.",
+        "    segments:",
+        *(
+            f"      - {{by: {quoted(tag)}, regression_max: {SEGMENT_DROP:.2f}, min_queries: {SEGMENT_QUESTIONS}}}"
+            f"  # {values} values"
+            for tag, values in tags.items()
+        ),
+    ]
 
 
 def retriever_text(function: str | None) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.diagnosis.stale_gold import finds_enough
 from rankgate.errors import RankgateError
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
@@ -17,6 +19,7 @@ from rankgate.model.values import Gold, Outline, Ranking
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
 DEEPEST = 100  # ranks of each list that are kept
+MATCHED_SHARE = 0.1  # of the relevant ids: with fewer in the lists, the ids are looked at before the metric
 
 
 class Listing(msgspec.Struct, frozen=True, gc=False):
@@ -119,6 +122,8 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         never = [doc for doc in never if doc not in seen]
     if not never and not now.rising:
         return None
+    ids = now.documents.values() if how.by is By.DOC else now.documents
+    returned = list(islice(dict.fromkeys(ids), NAMED))
     return Oddities(
         never_returned=len(never),
         relevant=len(relevant),
@@ -126,7 +131,16 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         rising=len(now.rising),
         lists=len(now.by_query),
         rising_queries=list(now.rising[:NAMED]),
+        returned=returned if never and len(never) == len(relevant) else [],
     )
+
+
+def unmatched(gold: Gold, plan: Plan, scored: ScoredRun) -> Oddities | None:
+    """What is odd in a run whose lists hold next to none of the relevant ids, as where ids are spelled differently."""
+    if finds_enough(gold, scored.scores, MATCHED_SHARE):
+        return None
+    odd = oddities_of(gold, plan.how, (listings_of(gold, plan, scored.lists, documents=False), None))
+    return odd if odd and odd.relevant - odd.never_returned < MATCHED_SHARE * odd.relevant else None
 
 
 def with_displacers(

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import repeat
+from itertools import islice, repeat
 
 from msgspec.structs import replace
 
-from rankgate.errors import ProblemKind, bad_input
+from rankgate.errors import ProblemKind, bad_input, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import require_fields, require_gold_queries
+from rankgate.model.report import NAMED
 from rankgate.model.values import Gold, Need, Ranking, Scores
 from rankgate.model.wording import count_text
 
@@ -69,7 +70,7 @@ def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
     offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
     """
     how = plan.how
-    if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or _finds_enough(gold, candidate):
+    if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or finds_enough(gold, candidate, STALE_SHARE):
         return ""
     lists = [outline.retrieved for outline in candidate.outlines.values() if outline.ranks]
     lengths = Counter(each for each in lists if each is not None)
@@ -81,27 +82,29 @@ def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
         return ""
     returned = _names(now(), how)
     about = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str
-    relevant = {about(doc) for sample in gold.samples.values() for doc in sample.relevant()}
-    occurring = len(relevant & returned)
+    relevant = dict.fromkeys(about(doc) for sample in gold.samples.values() for doc in sample.relevant())
+    occurring = len(relevant.keys() & returned.keys())
     if not returned or len(relevant) < MIN_IDS or occurring >= STALE_SHARE * len(relevant):
         return ""
     named = (each for sample in gold.samples.values() for each in (sample.gains, sample.judge_gains, sample.negatives))
     known = {about(doc) for each in named for doc in each}
-    if len(returned & known) >= STALE_SHARE * len(returned):
+    if len(returned.keys() & known) >= STALE_SHARE * len(returned):
         return ""
     one, remedy = ("document", "") if how.by is not By.CHUNK else ("chunk", ", or gate by document with `match: doc`")
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
+    gold_has, run_has = (", ".join(map(shown, islice(names, NAMED))) for names in (relevant, returned))
+    both = f"the gold set has {gold_has}, the run {run_has}"
     return (
-        f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change, or "
-        f"is another corpus indexed? "
+        f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full: {both}; "
+        f"did the {one} ids change, or is another corpus indexed? "
         f"The search works, but returns ids that the gold set does not know; map the gold set to the new ids{remedy}"
     )
 
 
-def _finds_enough(gold: Gold, candidate: Scores) -> bool:
-    """Whether queries find at least 1 % of the relevant ids in their own lists; most runs show that at once."""
-    enough = STALE_SHARE * sum(len(sample.gains) for sample in gold.samples.values())
+def finds_enough(gold: Gold, candidate: Scores, share: float) -> bool:
+    """Whether queries find such a share of the relevant ids in their own lists; most runs show that at once."""
+    enough = share * sum(len(sample.gains) for sample in gold.samples.values())
     found: set[str] = set()
     for query_id, outline in candidate.outlines.items():
         docs = gold.samples[query_id].relevant()
@@ -111,14 +114,14 @@ def _finds_enough(gold: Gold, candidate: Scores) -> bool:
     return False
 
 
-def _names(rankings: Iterable[Ranking], how: Matching) -> set[str]:
-    """The ids that these lists hold; or the documents, as each item states its own, or as its id says."""
+def _names(rankings: Iterable[Ranking], how: Matching) -> dict[str, None]:
+    """The ids that these lists hold, in order; or the documents, as each item states its own, or as its id says."""
     if how.by is By.CHUNK:
-        return {item_id for ranking in rankings for item_id in ranking.ids}
-    names: set[str] = set()
+        return dict.fromkeys(item_id for ranking in rankings for item_id in ranking.ids)
+    names: dict[str, None] = {}
     for ranking in rankings:
         items = ranking.details.items if ranking.details else None
-        names.update(
+        names |= dict.fromkeys(
             document_of(item_id, item.doc_id if item else None, how.separator)
             for item_id, item in zip(ranking.ids, items or repeat(None), strict=False)
             if how.by is By.DOC or (item and item.start is not None)

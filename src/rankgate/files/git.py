@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
 from rankgate.errors import Problem, RankgateError, option, shown
+from rankgate.files.writing import write_atomic
 
 PATIENCE = 120.0  # seconds that one command of git may take; a blob of a partial clone comes over the network
 
@@ -198,6 +201,30 @@ def repository_around(folder: str, *, asker: str | None = None) -> Repository:
     if "must be run in a work tree" in why:
         raise GitError(f"{asker} needs a working tree; this is a bare repository or a .git directory")
     raise GitError(f"{asker} reads files at a commit, and this is not a git repository; check it out with git")
+
+
+def ignore_beside(path: str, *, folder: str = ".") -> bool:
+    """Let git ignore a file, and what has its name and more, by `.gitignore` of the folder; whether anything was added.
+
+    Nothing is added without a repository, of what git tracks or ignores already, and of what lies elsewhere.
+    """
+    name, file = Path(os.path.relpath(path, folder)).as_posix(), Path(folder, ".gitignore")
+    try:
+        repository_around(folder)
+        tracked = run_git(folder, "ls-files", "--", name).stdout
+        ignored = run_git(folder, "check-ignore", "--stdin", "-z", given=f"{name}\0{name}.failed\0".encode())
+    except GitError:
+        return False
+    if tracked or ignored.stdout.count(b"\0") > 1 or name.startswith("../") or "\n" in name or file.is_symlink():
+        return False
+    escaped = re.sub(r"([\\*?\[ ])", r"\\\1", name)
+    lines = [f"/{escaped}*"] if Path(name).suffix else [f"/{escaped}", f"/{escaped}.*"]  # run* would be runner.py, too
+    before = file.read_bytes() if file.exists() else b""
+    if set(lines) <= {line.rstrip() for line in before.decode("utf-8", "replace").splitlines()}:
+        return False
+    start = b"\n" if before and not before.endswith(b"\n") else b""
+    write_atomic(file, before + start + "".join(f"{line}\n" for line in lines).encode())
+    return True
 
 
 def run_git(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rankgate.criteria import Criteria, Gate
+from rankgate.criteria import Criteria, Gate, SegmentRule
 from rankgate.errors import shown
 from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open, rounded
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
@@ -19,9 +19,9 @@ from rankgate.metrics.matching import match
 from rankgate.model.answers import LABELLED, Lack, Want
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import advisory_text, labels_text
-from rankgate.model.report import GateResult
+from rankgate.model.report import Detectable, GateResult
 from rankgate.model.tags import segments_of
-from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample
+from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample, Unit
 from rankgate.model.wording import count_text, harm_word, size_text, telling_decimals, value_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
@@ -128,7 +128,7 @@ def judged_facts(
         standing = (result and result.standing) or people[metric.name].standing
         found, see = result and result.detectable, partial(detectable, gate, slope=standing.sees)
         facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, standing)}")
-        samples = [*filter(None, _counting(metric, [*gold.samples.values()], criteria.default_k))]
+        samples = [*filter(None, counting(metric, [*gold.samples.values()], criteria.default_k))]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
         planned = [see(queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]
         seen = [each for each in ([found] if found and not found.assumed else planned) if each]
@@ -155,7 +155,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     measured = {(result.name, result.segment): result for result in results if result.n_pairs}
     facts: list[str] = []
     for gate in criteria.gates:
-        counts = _counting(gate.metric, [*gold.samples.values()], criteria.default_k)
+        counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
         asked = [*filter(None, counts)]
         judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
         said = None if judged else _blind_spot(gate, measured.get((gate.name, None)), asked)
@@ -166,6 +166,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
             blind: dict[str, str] = {}
             tagged = segments_of(gold, rule.by).items()
             parts = {name: [*filter(None, map(counts.__getitem__, rows))] for name, rows in tagged}
+            of_parts = _part_gates(gate, rule, parts)
             held = [len(samples) for name, samples in parts.items() if rule.limits_of(name) is not None]
             if held and max(held) < rule.min_queries:
                 none = f"judges none of its {len(held)} segments" if held[1:] else "does not judge its only segment"
@@ -173,11 +174,10 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 facts.append(f"gate {shown(gate.name)} {none} by {' and '.join(map(shown, rule.by))}: {most}")
             # The smallest first, for it sees least; what is too small to be judged promises nothing.
             for name, samples in sorted(parts.items(), key=lambda item: len(item[1])):
-                limits, unknown = rule.limits_of(name), judged and (gate.name, name) not in measured  # nor J
-                if limits is None or len(samples) < rule.min_queries or unknown:
+                unknown = judged and (gate.name, name) not in measured  # nor J
+                if name not in of_parts or unknown:
                     continue
-                part = gate.model_copy(update={"regression_max": limits.regression_max})
-                said = _blind_spot(part, measured.get((gate.name, name)), samples)
+                said = _blind_spot(of_parts[name], measured.get((gate.name, name)), samples)
                 blind |= {name: said} if said else {}
             if blind:
                 name, said = next(iter(blind.items()))
@@ -186,17 +186,53 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     return facts
 
 
+def _part_gates(gate: Gate, rule: SegmentRule, parts: Mapping[str, Sequence[Sample]]) -> dict[str, Gate]:
+    """The gate as it judges each segment that is large enough, with the confidence of Holm's first step."""
+    limited = {name: rule.limits_of(name) for name, samples in parts.items() if len(samples) >= rule.min_queries}
+    limits = {name: each for name, each in limited.items() if each is not None}
+    corrects = gate.evidence is Evidence.PROVEN_HARM
+    both = any(None not in (each.threshold, each.regression_max) for each in limits.values())
+    tests = (2 if both else 1) * len(limits) if corrects else 1
+    own = {"confidence": 1 - (1 - gate.confidence) / max(tests, 1)}
+    return {
+        name: gate.model_copy(update={**own, "regression_max": each.regression_max}) for name, each in limits.items()
+    }
+
+
+def small_parts(criteria: Criteria, gold: Gold) -> str | None:
+    """How many segments are too small to prove a loss that their limit names, in one sentence; None where none is."""
+    seen: list[Detectable] = []
+    for gate in criteria.gates:
+        counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
+        for rule in gate.segments:
+            tagged = segments_of(gold, rule.by).items()
+            parts = {name: [*filter(None, map(counts.__getitem__, rows))] for name, rows in tagged}
+            planned_parts = (planned(part, parts[name]) for name, part in _part_gates(gate, rule, parts).items())
+            seen += filter(None, planned_parts)
+    blind = sorted((each for each in seen if not each.sees), key=lambda each: each.queries)
+    if not blind:
+        return None
+    first, last = blind[0], blind[-1]
+    sizes = f"{first.queries} to {last.queries}" if first.queries < last.queries else f"{first.queries}"
+    losses = size_text(last.detectable, Unit.SHARE)
+    sees = f"only losses above {losses}" if last.detectable <= 1 else "no loss"
+    of_all = f"{len(blind)} of {count_text(len(seen), 'segment')}, of {sizes} questions,"
+    return f"{of_all} {'see' if blind[1:] else 'sees'} {sees} 80 % of the time"
+
+
 def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
     """What gold sets of other sizes would see, by each decision rule, of the first gate that limits drops of a rate."""
     gates = [gate for gate in criteria.gates if not isinstance(gate.metric, JudgedMetric) and is_rate(gate.metric)]
     for gate in sorted(gates, key=lambda gate: not gate.blocks):
-        samples = [*filter(None, _counting(gate.metric, [*gold.samples.values()], criteria.default_k))]
-        relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
-        if seen := detectable(gate, queries=len(samples), relevant=relevant):
+        samples = [*filter(None, counting(gate.metric, [*gold.samples.values()], criteria.default_k))]
+        if seen := planned(gate, samples):
             unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
             allowed = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
             rows = [(n, *(size_text(drop, unit) for drop in drops)) for n, *drops in by_size(gate, seen.spread)]
-            return [f"what other gold sets would see of {gate.metric.name} 80 % of the time ({allowed}):"] + [
+            sees = f"{harm}s of {size_text(seen.detectable, unit)} or more" if seen.detectable <= 1 else f"no {harm}"
+            asked = count_text(seen.queries, "question of this gold set sees", "questions of this gold set see")
+            own = f"of {gate.metric.name} the {asked} {sees} 80 % of the time, by {gate.evidence.value} ({allowed})"
+            return [own, f"what other gold sets would see of {gate.metric.name} 80 % of the time ({allowed}):"] + [
                 f"  {n} questions: a {harm} of {one} by estimate, {two} by proven_harm; proven_safe has to allow {safe}"
                 for n, one, two, safe in rows
             ]
@@ -210,7 +246,7 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
     clustered = any(sample.cluster is not None for sample in samples)
     for gate in criteria.gates:
         every = gate.metric.worst is None  # what the run alone states, any query may have
-        counts = _counting(gate.metric, samples, criteria.default_k)
+        counts = counting(gate.metric, samples, criteria.default_k)
         scored = {row for row, each in enumerate(counts) if every or each}
         name, q = shown(gate.name), gate.metric.at_quantile
         if q is not None and None in quantile_interval([0.0] * len(scored), q, confidence=gate.confidence):
@@ -266,12 +302,17 @@ def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]
     """What the gate cannot see over these queries: as measured, if that leaves anything open, else as planned."""
     if result:
         return blind_spot(gate, result.detectable) if leaves_open(result) else None
+    return blind_spot(gate, planned(gate, samples))
+
+
+def planned(gate: Gate, samples: Sequence[Sample]) -> Detectable | None:
+    """What the gate could see over these queries, before any run, by a planning spread."""
     clusters = [sample.cluster or (sample.query_id,) for sample in samples]  # a query without one is its own
     relevant = sum(len(sample.relevant()) for sample in samples) / max(len(samples), 1)
-    return blind_spot(gate, detectable(gate, clusters, queries=len(samples), relevant=relevant))
+    return detectable(gate, clusters, queries=len(samples), relevant=relevant)
 
 
-def _counting(metric: Metric, samples: Sequence[Sample], default_k: int) -> list[Sample | None]:
+def counting(metric: Metric, samples: Sequence[Sample], default_k: int) -> list[Sample | None]:
     """The queries that count for the metric whatever is found, None for others; all where only an answer tells."""
     blank = (match(each, Ranking(each.query_id, []), default_k=default_k, needs=metric.needs) for each in samples)
     counts = [each if metric.absent(empty) is not None else None for each, empty in zip(samples, blank, strict=True)]

@@ -26,6 +26,7 @@ MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
 
 # What is around the reading: it is given a function that says how much of the run has been read, from 0 to 1.
 Watch = Callable[[Callable[[], float]], AbstractContextManager[object]]
+Through = Callable[[Iterable[Ranking]], Iterable[Ranking]]
 
 
 class ScoredRun(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ def score_run(
     plan: Plan,
     *,
     watch: Watch = unwatched,
-    through: Callable[[Iterable[Ranking]], Iterable[Ranking]] = iter,
+    through: Through = iter,
 ) -> Scores:
     """Score a run, reading it once; twice where something is wrong with it.
 
@@ -90,7 +91,7 @@ def _quick_tally(
     rankings: Iterator[Ranking],
     share_read: Callable[[], float],
     watch: Watch,
-    through: Callable[[Iterable[Ranking]], Iterable[Ranking]],
+    through: Through,
 ) -> Tally | None:
     """What the rankings add up to; None where the run must be read carefully."""
     tally = Tally(gold, plan)
@@ -110,6 +111,7 @@ def scored(
     again: Callable[..., Run | None],
     *,
     watch: Watch = unwatched,
+    through: Through = iter,
 ) -> ScoredRun:
     """Score a run; see `score_run`. Its lists are kept in memory where they are few or came through a pipe.
 
@@ -120,7 +122,7 @@ def scored(
 
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
-    kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}))
+    kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}), through)
     scores = score_run(gold, run, plan, watch=watch, through=kept.each)
     if piped:
         return ScoredRun(run, scores, *[lambda: kept.rankings] * 3)
@@ -193,15 +195,16 @@ def _compared(metric: Metric, before: Scores, after: Scores) -> Compared:
 class _Kept:
     """The rankings of a run as they go by: all of them, or none where they hold too many ids."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, through: Through) -> None:
         self.most = most
+        self.through = through
         self.rankings: list[Ranking] = []
         self.whole = False
 
     def each(self, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
         """The rankings from the first, which may be read once more after a flaw."""
         self.rankings, room = [], self.most
-        for ranking in rankings:
+        for ranking in self.through(rankings):
             room -= len(ranking.ids)
             if room >= 0:
                 self.rankings.append(ranking)

@@ -299,8 +299,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 class Oddities(msgspec.Struct, frozen=True, kw_only=True):
     """What is suspicious in the lists, whatever the verdict: counts, each with its first few ids.
 
-    `never_returned` of the `relevant` ids of the gold set are in no list of the run or of the baseline. In `rising` of
-    `lists` the scores rise from rank to rank.
+    `never_returned` of the `relevant` ids of the gold set are in no list of the run or of the baseline; if these are
+    all, the lists have ids such as `returned`. In `rising` of `lists` the scores rise from rank to rank.
     """
 
     never_returned: int
@@ -309,6 +309,7 @@ class Oddities(msgspec.Struct, frozen=True, kw_only=True):
     rising: int
     lists: int
     rising_queries: list[str]
+    returned: list[str] = []
 
 
 class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):

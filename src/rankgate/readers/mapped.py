@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from rankgate.readers.mapping import (
     names_of,
     unpacked,
 )
-from rankgate.readers.rows import Order, Row, Rows
+from rankgate.readers.rows import Order, Row, Rows, Tag
 from rankgate.readers.run_lines import rankings_of
 from rankgate.readers.run_shapes import ANSWER_KEYS
 from rankgate.readers.source import Source
@@ -48,8 +48,8 @@ def read_records(
         yield from rankings_of(looked_up(records, _line, finder, log), needs, log)
         return
     rows = Rows(Order.of(scored=fields.score is not None, ranked=fields.rank is not None))
-    for _, place, (query_id, row, times) in looked_up(records, _cells if cells else _row, finder, log):
-        rows.add(query_id, row, place.line, times)
+    for _, place, (query_id, row, times, tags) in looked_up(records, _cells if cells else _row, finder, log):
+        rows.add(query_id, row, place.line, times, tags)
     yield from rows.rankings(name, needs, log)
 
 
@@ -129,8 +129,8 @@ def _item(entry: Any, finder: Finder, where: str) -> Any:
     return item
 
 
-def _row(record: Any, finder: Finder) -> tuple[str, Row, Any]:
-    """The query, the row and the times of an object that is a result."""
+def _row(record: Any, finder: Finder) -> tuple[str, Row, Any, Sequence[Tag]]:
+    """The query, the row, the times and the system's tags of an object that is a result."""
     query_id = id_of(finder.required("query_id", record, "the object"), "the query")
     query = f"query {shown(query_id)}"
     doc = id_of(finder.required("chunk_id", record, query), f"{query}: the result")
@@ -141,10 +141,11 @@ def _row(record: Any, finder: Finder) -> tuple[str, Row, Any]:
     extras = {key: value for key in _EXTRAS if (value := _plain(finder.optional(key, record))) is not None}
     if Need.ITEM_SCORES in finder.needs and finder.names("score"):
         extras["score"] = score
-    return query_id, Row(doc, score, int(rank), extras or None), _times(finder.optional("latency_ms", record))
+    row, times = Row(doc, score, int(rank), extras or None), _times(finder.optional("latency_ms", record))
+    return query_id, row, times, finder.tags(record)
 
 
-def _cells(record: Mapping[str, str], finder: Finder) -> tuple[str, Row, Any]:
+def _cells(record: Mapping[str, str], finder: Finder) -> tuple[str, Row, Any, Sequence[Tag]]:
     """The same of a row of texts, where an empty one says nothing."""
     names = {key: getattr(finder.fields, key) for key in ("query_id", "chunk_id", *_READ_AS) if finder.names(key)}
     query = f"query {shown(record[names['query_id']])}"

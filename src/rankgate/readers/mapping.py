@@ -69,6 +69,9 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
 TEXT = {"query", "querytext", "question", "searchterm", "searchquery", "userinput"}
 QUERY = ({"queryid", "qid", "topicid", "topic"}, TEXT)  # a query goes by its text where it has no id
 DOC = ({"chunkid"}, {"docno"}, {"docid", "documentid", "corpusid", "passageid", "productid", "pid", "id"})
+SYSTEM = (
+    {*("system", "systemid", "systemname", "model", "modelid", "modelname", "run", "runid", "runname", "runtag")},
+)
 ROLES = {"query_id": "the query", "chunk_id": "the document's id", "score": "what orders", "gain": "the rating"}
 Sets = Sequence[Collection[str]]
 
@@ -77,6 +80,12 @@ def named(sets: Sets, names: Iterable[str]) -> list[str]:
     """The names of the first set that has any."""
     bare = [(re.sub(r"[\W_]+", "", name).casefold(), name) for name in names]
     return next(filter(None, ([name for key, name in bare if key in known] for known in sets)), [])
+
+
+def system_columns(names: Iterable[str], fields: FieldMap) -> list[str]:
+    """The columns that name, beside what the map reads, the system that a row is of."""
+    mapped = named_in(fields).values()
+    return named(SYSTEM, [name for name in names if name not in mapped])
 
 
 def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, place: Problem) -> dict[str, str]:
@@ -154,6 +163,14 @@ class Finder:
         self._lacking: dict[str, Problem] = {}
         self._missed: dict[str, Problem] = {}
         self.place = Problem("")
+        self._systems: list[str] | None = None
+
+    def tags(self, record: Any) -> list[tuple[str, str]]:
+        """What the columns that name a row's system hold; which columns these are, the first object tells."""
+        if self._systems is None:
+            self._systems = system_columns(names_of(record), self.fields)
+        tags = ((name, look_up(record, name)) for name in self._systems)
+        return [(name, str(tag)) for name, tag in tags if tag not in (None, "", MISSING)]
 
     def names(self, key: str) -> bool:
         """Whether the map names this, and something needs it."""

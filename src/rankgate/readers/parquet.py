@@ -18,9 +18,9 @@ from rankgate.readers.base import ProblemLog
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.json_text import not_finite
 from rankgate.readers.mapped import read_records
-from rankgate.readers.mapping import FieldMap, MissingNameError, named_in, needed
+from rankgate.readers.mapping import FieldMap, MissingNameError, named_in, needed, system_columns
 from rankgate.readers.recognition import Likeness, RunFormat
-from rankgate.readers.rows import Gathered, Order, Row, ranking_of
+from rankgate.readers.rows import Gathered, Order, Row, ranking_of, refuse_systems
 from rankgate.readers.source import MAGIC, Source, cloud_at, has_wildcard, shown_path
 from rankgate.readers.tables import usual_map
 
@@ -171,11 +171,16 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: P
     folder = "parse_dirpath(filename)" if len(file.folders) > 1 else "''"
     cells = f"{query}, count(*) FILTER ({flawed}), to_json(list(struct_pack({packed}))), any_value({times})"
     cells += f", min({folder}), max({folder})"
+    systems = [
+        name for name in system_columns(file.columns, fields) if file.columns[name].partition("(")[0] in ID_TYPES
+    ]
+    tags = [f"nullif(CAST({quoted(name)} AS VARCHAR), '')" for name in systems]
+    cells += "".join(f", min({tag}), max({tag})" for tag in tags)
     order = Order.of(scored="score" in columns, ranked="rank" in columns)
     select = f"SELECT {cells} FROM {file.table} GROUP BY 1 ORDER BY 1"  # noqa: S608 -- quoted
-    for query_id, wrong, rows, latency, *folders in file.rows(select):
-        if folders[0] != folders[1]:  # as of two days or two systems
-            places = " and in ".join(map(shown_path, folders))
+    for query_id, wrong, rows, latency, first_folder, last_folder, *ends in file.rows(select):
+        if first_folder != last_folder:  # as of two days or two systems
+            places = " and in ".join(map(shown_path, (first_folder, last_folder)))
             what = f"query {shown(query_id)} has rows in {places}, which are two runs; name the folder of one"
             raise bad_input(what, file=file.name)
         try:
@@ -188,6 +193,9 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: P
                 raise ValueError(f"query {shown(query_id)}: {flaw}")
             results = gathered(_ROWS.decode(rows), needs)
             results.times = None if latency is None else {"total": latency}
+            both = [(name, tag) for name, *pair in zip(systems, ends[::2], ends[1::2], strict=True) for tag in pair]
+            results.tags = {pair: None for pair in both if pair[1] is not None}
+            refuse_systems(query_id, results, file.name)
             yield ranking_of(query_id, results, order, needs)
         except ValueError as error:
             log.add(Problem(str(error), file.name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import pairwise
 from operator import attrgetter
@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.json_text import spoken
@@ -46,12 +46,16 @@ class Row(msgspec.Struct, gc=False, frozen=True):
     extras: Mapping[str, Any] | None = None
 
 
+Tag = tuple[str, str]  # of a row: a column that names its system, and what stands there
+
+
 class Gathered(msgspec.Struct, gc=False):
     """A query's rows, the line of the first, and what the query took where a row says so."""
 
     line: int | None
     rows: list[Row] = []
     times: Any = None
+    tags: dict[Tag, int | None] = {}  # and the line on which each first stands
 
 
 class Rows:
@@ -61,7 +65,7 @@ class Rows:
         self.order = order
         self.queries: dict[str, Gathered] = {}
 
-    def add(self, query_id: str, row: Row, line: int | None, times: Any = None) -> None:
+    def add(self, query_id: str, row: Row, line: int | None, times: Any = None, tags: Iterable[Tag] = ()) -> None:
         """Take one row; of the times that a query's rows state, the first count."""
         gathered = self.queries.get(query_id)
         if gathered is None:
@@ -69,16 +73,42 @@ class Rows:
         gathered.rows.append(row)
         if gathered.times is None:
             gathered.times = times
+        for tag in tags:
+            gathered.tags.setdefault(tag, line)
 
     def rankings(self, name: str, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
         """A ranking a query; a RankgateError with every problem noted so far, and those of ranks and details."""
         log.raise_if_any()
         for query_id, gathered in self.queries.items():
+            refuse_systems(query_id, gathered, name)
             try:
                 yield ranking_of(query_id, gathered, self.order, needs)
             except ValueError as error:
                 log.add(Problem(str(error), name, gathered.line))
         log.raise_if_any()
+
+
+def refuse_systems(query_id: str, gathered: Gathered, name: str) -> None:
+    """Refuse rows of two systems, whose scores would make one list of two; once, for the whole file is like that.
+
+    A tag may differ from query to query. Within one it may where ranks tell one list: where no rank stands twice.
+    """
+    ranks = {row.rank for row in gathered.rows}
+    if len(gathered.tags) < 2 or len(ranks) == len(gathered.rows):  # noqa: PLR2004 -- two systems
+        return
+    first: dict[str, tuple[str, int | None]] = {}
+    for (column, tag), line in gathered.tags.items():
+        other, before = first.setdefault(column, (tag, line))
+        if other != tag:
+            raise bad_input(two_systems(query_id, (other, tag), column, before), file=name, line=line)
+
+
+def two_systems(query_id: str, tags: tuple[str, str], column: str, before: int | None = None) -> str:
+    """That one file holds two runs, and what to do."""
+    one, other = map(shown, tags)
+    where = f" (line {before})" if before else ""
+    what = f"query {shown(query_id)} has rows of two systems by {shown(column)}, {one}{where} and {other}"
+    return f"{what}; split the file by it, or write one value there if these rows are one list"
 
 
 def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset[Need]) -> Ranking:

@@ -22,7 +22,9 @@ from rankgate.model.differences import KNOWN_KEYS, text_of
 from rankgate.model.values import Details, Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json, without_nan
+from rankgate.readers.mapping import SYSTEM, named
 from rankgate.readers.recognition import LINE_KEYS, LISTS, RAGAS_QUESTION, SAMPLE_KEYS, Beginning, Likeness, RunFormat
+from rankgate.readers.rows import two_systems
 from rankgate.readers.run_shapes import (
     ANSWER_KEYS,
     ContractLine,
@@ -69,10 +71,23 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
         except _REFUSED as error:
             log.note(place, explain(line, error))
             continue
+        query_id = str(loose.id if loose.query_id is None else loose.query_id)
+        if tags := _two_systems(source.head, seen.get(query_id, 0), line):
+            log.note(place, two_systems(query_id, *tags))
+            log.raise_if_any()  # the whole file is like that
         ranking = _checked(loose, needs, seen, number, place, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
+
+
+def _two_systems(head: bytes, first: int, line: bytes) -> tuple[tuple[str, str], str, int] | None:
+    """The two systems that two lines of a query name, under which key; the first line as far as `head` has it."""
+    lines = head.split(b"\n", first) if first else []
+    one = _stated(lines[first - 1] if len(lines) > first else b"")
+    other = _stated(line) if one else {}
+    differing = (key for key in named(SYSTEM, one) if key in other and one[key] != other[key])
+    return next((((one[key][1], other[key][1]), key, first) for key in differing), None)
 
 
 def read_jsonl_quickly(

@@ -15,11 +15,12 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rankgate.errors import Problem, shown
+from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, finite_number, once
 from rankgate.readers.delimited import columns_of
 from rankgate.readers.recognition import Beginning, Likeness, RunFormat
+from rankgate.readers.rows import two_systems
 from rankgate.readers.source import Source
 
 RUN_COLUMNS = 6
@@ -29,23 +30,32 @@ _ROW_END = "\0"
 _numbers = msgspec.json.Decoder(list[float]).decode
 # What a text's split() takes for white space and the bytes' does not; and our own mark.
 _ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
-_Rows = tuple[Sequence[str], Sequence[str], Sequence[float]]  # row by row: query, document and score
+_Rows = tuple[Sequence[str], Sequence[str], Sequence[float], Sequence[str]]  # by row: query, document, score, tag
 
 
 def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from a TREC run file, in the order in which queries first appear; their rows may stand anywhere."""
+    """Rankings from a TREC run file, in the order in which queries first appear; their rows may stand anywhere.
+
+    Rows of a query with two tags are those of two runs; from query to query the tag may differ.
+    """
     del needs  # the format holds ids and scores only
-    held: dict[str, tuple[list[str], array[float]]] = {}
+    held: dict[str, tuple[list[str], array[float], str]] = {}
     number = 1
     for block in _blocks(source.stream):
-        for query_id, ids, numbers in _runs(_plain(block) or _careful(block, number, source.name, log)):
-            docs, scores = held.setdefault(query_id, ([], array("d")))
+        for query_id, ids, numbers, tags in _runs(_plain(block) or _careful(block, number, source.name, log)):
+            docs, scores, tag = held.setdefault(query_id, ([], array("d"), tags[0]))
             docs += ids
             scores.extend(numbers)
+            if tags.count(tag) < len(tags):
+                other = next(each for each in tags if each != tag)
+                log.raise_if_any()
+                line = number + _row_of(block, query_id, other)
+                raise bad_input(two_systems(query_id, (tag, other), "tag"), file=source.name, line=line)
         number += block.count(b"\n")
     log.raise_if_any()
     for query_id in list(held):
-        yield _ranked(query_id, *held.pop(query_id))
+        docs, scores, _ = held.pop(query_id)
+        yield _ranked(query_id, docs, scores)
 
 
 def _read_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
@@ -54,12 +64,15 @@ def _read_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: i
     Where they are scattered, a query comes more than once; a RankgateError where something is wrong with a row.
     """
     del head, needs, size
-    query_id, docs, scores = "", list[str](), list[float]()
+    query_id, docs, scores, tag = "", list[str](), list[float](), ""
     for block in _blocks(stream):
-        for following, ids, numbers in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
+        for following, ids, numbers, tags in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
             if following != query_id and docs:
                 yield _ranked(query_id, docs, scores)
                 docs, scores = [], []
+            tag = tag if docs else tags[0]
+            if tags.count(tag) < len(tags):
+                raise ValueError(query_id)  # of two systems
             query_id = following
             docs += ids
             scores += numbers
@@ -91,30 +104,37 @@ def _plain(block: bytes) -> _Rows | None:
         scores = _numbers(f"[{','.join(words[4::width])}]")
     except msgspec.MsgspecError:
         return None
-    return (words[0::width], words[2::width], scores) if len(scores) == count else None
+    return (words[0::width], words[2::width], scores, words[5::width]) if len(scores) == count else None
 
 
 def _careful(block: bytes, first: int, name: str, log: ProblemLog) -> _Rows:
     """The rows of a block of which the first has that number, after noting what is wrong with the others."""
-    rows: list[tuple[str, str, float]] = []
+    rows: list[tuple[str, str, float, str]] = []
     lines = ((number, line) for number, line in enumerate(block.split(b"\n"), start=first) if line.split())
-    for number, (query_id, _, doc, _, written, _) in columns_of(lines, _LAYOUT, name, log):
+    for number, (query_id, _, doc, _, written, tag) in columns_of(lines, _LAYOUT, name, log):
         score = finite_number(written)
         if score is None:
             what = f"the score of {shown(doc)} is {shown(written)}; scores must be finite numbers"
             log.add(Problem(f"query {shown(query_id)}: {what}", name, number))
             continue
-        rows.append((query_id, doc, score))
-    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+        rows.append((query_id, doc, score, tag))
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
 
 
-def _runs(rows: _Rows) -> Iterator[tuple[str, Sequence[str], Sequence[float]]]:
+def _runs(rows: _Rows) -> Iterator[tuple[str, Sequence[str], Sequence[float], Sequence[str]]]:
     """Rows of one query that follow one another, together."""
-    queries, docs, scores = rows
+    queries, docs, scores, tags = rows
     changes = compress(range(1, len(queries)), map(ne, queries, islice(queries, 1, None)))
     for start, end in pairwise([0, *changes, len(queries)]):
         if end > start:
-            yield queries[start], docs[start:end], scores[start:end]
+            yield queries[start], docs[start:end], scores[start:end], tags[start:end]
+
+
+def _row_of(block: bytes, query_id: str, tag: str) -> int:
+    """Where in the block the first row of a query with this tag stands, counted from 0."""
+    rows = (line.split() for line in block.split(b"\n"))
+    named = (bool(row) and (row[0], row[-1]) == (query_id.encode(), tag.encode()) for row in rows)
+    return list(named).index(True)
 
 
 def _ranked(query_id: str, docs: list[str], scores: Sequence[float]) -> Ranking:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import sentences
-from rankgate.model.report import Diagnosis, GateResult, Provenance, Report, SegmentValue, Source
+from rankgate.model.report import Diagnosis, GateResult, Oddities, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict, worst
 from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import (
@@ -344,10 +344,7 @@ def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
     odd = report.oddities
     lines: list[str] = []
     if odd and odd.never_returned:
-        count, verb = count_text(odd.relevant, "relevant id"), "is" if odd.never_returned == 1 else "are"
-        runs = "the run or of the baseline" if report.provenance.baseline else "the run"
-        examples = listed(odd.examples, len(odd.examples), quote, odd.never_returned)
-        lines.append(f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}.")
+        lines.append(never_line(odd, quote, "the run or of the baseline" if report.provenance.baseline else "the run"))
     if odd and odd.rising:
         examples = listed(odd.rising_queries, len(odd.rising_queries), quote, odd.rising)
         lines.append(
@@ -355,6 +352,14 @@ def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
             f"or a list in reverse order: {examples}."
         )
     return lines
+
+
+def never_line(odd: Oddities, quote: Callable[[str], str], runs: str) -> str:
+    """How many relevant ids are in no list of these runs; with ids of either kind where that are all."""
+    count, verb = count_text(odd.relevant, "relevant id"), "is" if odd.never_returned == 1 else "are"
+    examples = listed(odd.examples, len(odd.examples), quote, odd.never_returned)
+    instead = f"; the lists have {listed(odd.returned, len(odd.returned), quote)}" if odd.returned else ""
+    return f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}{instead}."
 
 
 def finding_parts(found: Diagnosis) -> tuple[str, str, str]:
