@@ -152,6 +152,7 @@ def test_it_says_what_it_wrote_and_what_comes_next(capsys: pytest.CaptureFixture
         "wrote ship-criteria.yaml: 3 gates over 4 questions\n"
         "wrote .github/workflows/rankgate.yml\n"
         "wrote .github/workflows/rankgate-report.yml\n"
+        "commit ship-criteria.yaml, gold.yaml, run.jsonl and baseline/\n"
         "next:\n"
         "  $ rankgate validate\n"
         "  $ rankgate check\n"
@@ -576,3 +577,64 @@ def test_a_judge_that_cannot_be_writes_nothing(
     assert main(["init", "--gold", "answers.jsonl", *words]) == 2
     assert message in capsys.readouterr().err
     assert not Path("ship-criteria.yaml").exists()
+
+
+def lines_of(out: str, start: str) -> list[str]:
+    return [line for line in out.splitlines() if line.startswith(start)]
+
+
+LANGUAGES = [
+    {"id": f"q{row}", "expected_output": [f"d{row}"], "metadata": {"tags": [f"lang:{('de', 'th')[row % 2]}"]}}
+    for row in range(100)
+]
+
+
+def test_segments_are_written_with_what_their_questions_see(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tagged.jsonl").write_text("\n".join(map(json.dumps, LANGUAGES)), encoding="utf-8")
+    assert init(gold="tagged.jsonl") == 0
+    out = capsys.readouterr().out
+    parts = "2 of 2 segments, of 50 questions, see only losses above 22.5 pp 80 % of the time"
+    assert lines_of(out, "segments") == [f"segments by 'lang' (2 values), judged by evidence: proven_harm; {parts}"]
+    assert len(out.splitlines()) <= 15
+    [rule] = load_criteria("ship-criteria.yaml").gates[0].segments
+    assert (rule.by, rule.regression_max, rule.min_queries) == (("lang",), 0.1, 10)
+    assert "100 questions see losses from 13.8 pp on" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("before", "words", "after"),
+    [
+        pytest.param(None, FROM_RUN, "/run.jsonl*\n", id="none yet"),
+        pytest.param("build", FROM_RUN, "build\n/run.jsonl*\n", id="without a last line end"),
+        pytest.param("a\r\nb\r\n", FROM_RUN, "a\r\nb\r\n/run.jsonl*\n", id="line ends of Windows"),
+        pytest.param("/run.jsonl*\n", FROM_RUN, "/run.jsonl*\n", id="it stands there"),
+        pytest.param("*.jsonl*\n", FROM_RUN, "*.jsonl*\n", id="ignored by another pattern"),
+        pytest.param("run.jsonl\n", FROM_RUN, "run.jsonl\n/run.jsonl*\n", id="what a failed record leaves is not"),
+        pytest.param(None, [*FROM_RUN, GITHUB], None, id="a workflow judges the committed file"),
+        pytest.param(None, [*FROM_RETRIEVER, GITHUB], "/run.jsonl*\n", id="a workflow records"),
+        pytest.param(None, ["--run", "run"], "/run\n/run.*\n", id="a name that others begin with"),
+        pytest.param(None, ["--run", "a [b].jsonl"], "/a\\ \\[b].jsonl*\n", id="signs of patterns"),
+        pytest.param(None, ["--run", "../run.jsonl"], None, id="outside"),
+    ],
+)
+def test_the_run_is_ignored_by_git_once(project: Path, before: str | None, words: list[str], after: str | None) -> None:
+    git("init", "--quiet")
+    for name in ("run", "a [b].jsonl", "../run.jsonl"):
+        Path(name).write_text(RUN, encoding="utf-8")
+    ignore = project / ".gitignore"
+    if before is not None:
+        ignore.write_bytes(before.encode())
+    for _ in range(2):
+        assert init(*words, "--force") == 0
+        assert (ignore.read_bytes().decode() if ignore.exists() else None) == after
+    if after is not None:
+        assert git("check-ignore", words[1] if "--run" in words else "run.jsonl")
+
+
+@pytest.mark.parametrize("repository", [pytest.param(False, id="no repository"), pytest.param(True, id="tracked")])
+def test_nothing_is_ignored(*, repository: bool) -> None:
+    if repository:
+        git("init", "--quiet")
+        commit()
+    assert init(*FROM_RUN) == 0
+    assert not Path(".gitignore").exists()

@@ -26,6 +26,7 @@ RUN = """\
 {"query_id": "stranger", "retrieved": ["x"]}
 """
 INPUTS = ["--gold", "gold.yaml", "--run", "run.jsonl"]
+NONE_COMMON = "2 of 2 relevant ids are in no list of {}: '10', '20'; the lists have '10.0', '20.0'."
 PROJECT = {"gold.yaml": GOLD, "run.jsonl": RUN}
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -271,3 +272,32 @@ def test_as_of_needs_days(
 ) -> None:
     assert main(dated(tmp_path, {"q": day}, {"q": [("a", version)]})) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("gold", "run", "note"),
+    [
+        pytest.param('{"1": {"10": 1}, "2": {"20": 1}}', "10.0 20.0", NONE_COMMON, id="as pandas writes integers"),
+        pytest.param('{"1": {"10": 1}, "2": {"20": 1}}', "10 20.0", None, id="half of them"),
+        pytest.param('{"1": {"10": 1}, "2": {"20": 1}}', "20 10", None, id="in another list"),
+        pytest.param(
+            json.dumps({"1": {str(number): 1 for number in range(11)}, "2": {"20": 1}}),
+            "10 x",
+            "11 of 12 relevant ids are in no list of {}: '0', '1', '2' and 8 more.",
+            id="nearly none",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_ids_that_are_not_the_golds_are_shown(
+    project: Path, capsys: Capture, gold: str, run: str, note: str | None, command: str
+) -> None:
+    first, second = run.split()
+    (project / "g.json").write_text(gold, encoding="utf-8")
+    text = f"qid,docid,score\n1,{first},3.2\n2,{second},3.1\n"
+    (project / "r.csv").write_text(text, encoding="utf-8")
+    words = {"score": ["score", "--run", "r.csv"], "compare": ["compare", "r.csv", "r.csv"]}
+    assert main([*words[command], "--gold", "g.json", "--metrics", "recall@5"]) == 0
+    found = [line for line in capsys.readouterr().out.splitlines() if "in no list of" in line]
+    times = 0 if note is None else 2 if command == "compare" else 1
+    assert found == [(note or "").format("r.csv" if command == "compare" else "the run")] * times

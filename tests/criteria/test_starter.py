@@ -12,7 +12,6 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.report import Detectable
 from rankgate.model.values import Gold, Interval, Sample
 
-
 SEEN = Detectable(detectable=0.249, margin=0.249, queries=40, queries_needed=400, spread=0.43, assumed=True, sees=False)
 
 
@@ -143,7 +142,7 @@ def test_few_questions_allow_more_and_of_a_low_value_a_tenth_may_be_lost(
     ],
 )
 def test_the_tags_that_become_segments(tags: list[list[str]], segments: dict[str, int]) -> None:
-    samples = {str(row): Sample(str(row), {"d": 1}, tags=tuple(each)) for row, each in enumerate(tags)}
+    samples = {str(row): Sample(query_id=str(row), gains={"d": 1}, tags=tuple(each)) for row, each in enumerate(tags)}
     assert segment_tags(Gold(samples=samples, name="gold", format="yaml")) == segments
     written = yaml.safe_load(criteria_text(start_from(0.9, tags=segments)))["gates"]
     assert [rule["by"] for rule in written[0].get("segments", [])] == list(segments)

@@ -91,8 +91,8 @@ def test_the_message_has_the_numbers_and_what_to_do() -> None:
     run = {query_id: f"n{query_id} m{query_id}" for query_id in many} | {"q7": "nq7 h3", "q8": "h5 nq8"}
     assert stale(run, asked=gold(many)) == (
         "gold.yaml: gold stale: 2 of 345 relevant ids occur in any ranking, 236 of 236 lists are full; did the chunk "
-        "ids change, or is another corpus indexed? The search works, but returns ids that the gold set does not know; "
-        "map the gold set to the new ids, or gate by document with `match: doc`"
+        "ids change, or is another corpus indexed? Map the gold set to the new ids, or gate by document with "
+        "`match: doc`; the gold set has 'h0', 'h1', 'h2', the run 'nq0', 'mq0', 'nq1'"
     )
 
 

@@ -17,6 +17,7 @@ from rankgate.gates.warnings import (
     power_facts,
     proof_facts,
     run_facts,
+    small_parts,
     unseen_facts,
 )
 from rankgate.metrics.answers import SPREADS
@@ -274,6 +275,38 @@ def test_of_segments_the_smallest_is_named_that_is_judged_at_all() -> None:
     assert power_of(gold, "recall@5", regression_max=None, segments=(BY_LANG,)) == [
         f"gate 'recall@5', 2 segments of 4: in 'lang:es' with 10 questions, {BLIND.format('21.4', 14, 0.43)}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "evidence", "said"),
+    [
+        pytest.param({"en": 200, "de": 200}, Evidence.PROVEN_HARM, None, id="large enough"),
+        pytest.param(
+            {"en": 200, "de": 25},
+            Evidence.PROVEN_HARM,
+            "1 of 2 segments, of 25 questions, sees only losses above 34.5 pp 80 % of the time",
+            id="one too small",
+        ),
+        pytest.param(
+            {f"l{number}": 25 for number in range(12)},
+            Evidence.PROVEN_HARM,
+            "12 of 12 segments, of 25 questions, see only losses above 40.4 pp 80 % of the time",
+            id="twelve share the level",
+        ),
+        pytest.param(
+            {"en": 13, "de": 12},
+            Evidence.ESTIMATE,
+            "2 of 2 segments, of 12 to 13 questions, see only losses above 20.0 pp 80 % of the time",
+            id="by estimate",
+        ),
+        pytest.param({"en": 2, "de": 2}, Evidence.PROVEN_HARM, None, id="not judged at all"),
+    ],
+)
+def test_segments_too_small_to_prove_their_limit_are_counted(
+    sizes: dict[str, int], evidence: Evidence, said: str | None
+) -> None:
+    gate = criteria_of("recall@5", evidence=evidence).gates[0].model_copy(update={"segments": (BY_LANG,)})
+    assert small_parts(Criteria(name="c.yaml", gates=(gate,), default_k=5), tagged(**sizes)) == said
 
 
 def test_recall_of_many_documents_moves_in_small_steps_and_clusters_count_as_one() -> None:

@@ -147,7 +147,7 @@ def criteria_text(start: Start) -> str:
 
 def _allowed(drop: float, metric: Metric) -> str:
     allowed = f"{100 * drop:g} percentage points" if metric.unit is Unit.SHARE else f"{drop:g}"
-    return f"at most {allowed}" + (" (a tenth of the value)" if drop < SMALL_DROP else "")
+    return f"at most {allowed}" + (" (a tenth of the value)" if drop not in (SMALL_DROP, LARGE_DROP) else "")
 
 
 def _seen_loss(seen: Detectable, metric: Metric) -> str:

@@ -94,11 +94,10 @@ def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
     gold_has, run_has = (", ".join(map(shown, islice(names, NAMED))) for names in (relevant, returned))
-    both = f"the gold set has {gold_has}, the run {run_has}"
     return (
-        f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full: {both}; "
-        f"did the {one} ids change, or is another corpus indexed? "
-        f"The search works, but returns ids that the gold set does not know; map the gold set to the new ids{remedy}"
+        f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change, or "
+        f"is another corpus indexed? Map the gold set to the new ids{remedy}; the gold set has {gold_has}, the run "
+        f"{run_has}"
     )
 
 

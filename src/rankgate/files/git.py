@@ -212,7 +212,9 @@ def ignore_beside(path: str, *, folder: str = ".") -> bool:
     try:
         repository_around(folder)
         tracked = run_git(folder, "ls-files", "--", name).stdout
-        ignored = run_git(folder, "check-ignore", "--stdin", "-z", given=f"{name}\0{name}.failed\0".encode())
+        names = f"{name}\0{name}.failed\0".encode()
+        literal = {"GIT_LITERAL_PATHSPECS": "0"}  # check-ignore takes names alone, and refuses to be told so
+        ignored = run_git(folder, "check-ignore", "--stdin", "-z", given=names, environment=literal)
     except GitError:
         return False
     if tracked or ignored.stdout.count(b"\0") > 1 or name.startswith("../") or "\n" in name or file.is_symlink():
