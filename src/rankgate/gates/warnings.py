@@ -164,8 +164,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
         facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]
         for rule in gate.segments:
             blind: dict[str, str] = {}
-            tagged = segments_of(gold, rule.by).items()
-            parts = {name: [*filter(None, map(counts.__getitem__, rows))] for name, rows in tagged}
+            parts = _parts(gold, rule, counts)
             of_parts = _part_gates(gate, rule, parts)
             held = [len(samples) for name, samples in parts.items() if rule.limits_of(name) is not None]
             if held and max(held) < rule.min_queries:
@@ -186,16 +185,23 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
     return facts
 
 
+def _parts(gold: Gold, rule: SegmentRule, counts: Sequence[Sample | None]) -> dict[str, list[Sample]]:
+    """By segment the queries that count."""
+    tagged = segments_of(gold, rule.by).items()
+    return {name: [*filter(None, map(counts.__getitem__, rows))] for name, rows in tagged}
+
+
 def _part_gates(gate: Gate, rule: SegmentRule, parts: Mapping[str, Sequence[Sample]]) -> dict[str, Gate]:
     """The gate as it judges each segment that is large enough, with the confidence of Holm's first step."""
-    limited = {name: rule.limits_of(name) for name, samples in parts.items() if len(samples) >= rule.min_queries}
-    limits = {name: each for name, each in limited.items() if each is not None}
-    corrects = gate.evidence is Evidence.PROVEN_HARM
-    both = any(None not in (each.threshold, each.regression_max) for each in limits.values())
-    tests = (2 if both else 1) * len(limits) if corrects else 1
-    own = {"confidence": 1 - (1 - gate.confidence) / max(tests, 1)}
+    judged = [name for name, samples in parts.items() if len(samples) >= rule.min_queries]
+    limits = {name: each for name in judged if (each := rule.limits_of(name)) is not None}
+    confidence = gate.confidence
+    if gate.evidence is Evidence.PROVEN_HARM and limits:
+        both = any(None not in (each.threshold, each.regression_max) for each in limits.values())
+        confidence = 1 - (1 - confidence) / (len(limits) * (2 if both else 1))
     return {
-        name: gate.model_copy(update={**own, "regression_max": each.regression_max}) for name, each in limits.items()
+        name: gate.model_copy(update={"confidence": confidence, "regression_max": each.regression_max})
+        for name, each in limits.items()
     }
 
 
@@ -205,10 +211,9 @@ def small_parts(criteria: Criteria, gold: Gold) -> str | None:
     for gate in criteria.gates:
         counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
         for rule in gate.segments:
-            tagged = segments_of(gold, rule.by).items()
-            parts = {name: [*filter(None, map(counts.__getitem__, rows))] for name, rows in tagged}
-            planned_parts = (planned(part, parts[name]) for name, part in _part_gates(gate, rule, parts).items())
-            seen += filter(None, planned_parts)
+            parts = _parts(gold, rule, counts)
+            judged = _part_gates(gate, rule, parts).items()
+            seen += filter(None, (planned(part, parts[name]) for name, part in judged))
     blind = sorted((each for each in seen if not each.sees), key=lambda each: each.queries)
     if not blind:
         return None

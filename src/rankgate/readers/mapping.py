@@ -169,6 +169,8 @@ class Finder:
         """What the columns that name a row's system hold; which columns these are, the first object tells."""
         if self._systems is None:
             self._systems = system_columns(names_of(record), self.fields)
+        if not self._systems:
+            return []
         tags = ((name, look_up(record, name)) for name in self._systems)
         return [(name, str(tag)) for name, tag in tags if tag not in (None, "", MISSING)]
 
