@@ -17,6 +17,7 @@ from rankgate.gates.warnings import (
     power_facts,
     proof_facts,
     run_facts,
+    size_facts,
     small_parts,
     unseen_facts,
 )
@@ -275,6 +276,19 @@ def test_of_segments_the_smallest_is_named_that_is_judged_at_all() -> None:
     assert power_of(gold, "recall@5", regression_max=None, segments=(BY_LANG,)) == [
         f"gate 'recall@5', 2 segments of 4: in 'lang:es' with 10 questions, {BLIND.format('21.4', 14, 0.43)}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("count", "sees"),
+    [
+        pytest.param(400, "of recall@5 the 400 questions of this gold set see drops of 11.8 pp or more", id="many"),
+        pytest.param(1, "of recall@5 the 1 question of this gold set sees no drop", id="one"),
+    ],
+)
+def test_what_this_gold_set_sees_is_said_though_it_is_enough(count: int, sees: str) -> None:
+    criteria = criteria_of("recall@5", evidence=Evidence.PROVEN_HARM)
+    first, *_ = size_facts(criteria, gold_of(*(sample(query_id, "a") for query_id in many(count))))
+    assert first == f"{sees} 80 % of the time, by proven_harm (10.0 pp allowed, spread of 0.43 assumed)"
 
 
 @pytest.mark.parametrize(
