@@ -79,28 +79,32 @@ def judge(now: Mapping[str, str], before: Mapping[str, str] | None = None) -> Re
 @pytest.mark.parametrize(
     ("now", "before", "verdict", "gates", "summary"),
     [
-        pytest.param(GOOD, GOOD, PASS, [PASS, PASS], "Retrieval holds: all 2 gates pass.", id="the same run twice"),
+        pytest.param(
+            GOOD,
+            GOOD,
+            PASS,
+            [PASS, PASS],
+            "No list changed: recall@5 stays at 100.0% (2 questions).",
+            id="the same run twice",
+        ),
         pytest.param(
             *(GOOD, None, WARN, [WARN, WARN]),
-            "May be merged: it holds its floors, but without a baseline nobody can tell whether retrieval got worse.",
+            "Nothing to compare with yet: recall@5 is 100.0%, floor 75.0%.",
             id="no baseline yet",
         ),
         pytest.param(
             *(LOWER, GOOD, WARN, [PASS, WARN]),
-            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
-            "always first) dropped by 0.167, from 1.000 to 0.833; at most 0.050 are allowed; that may be chance.",
+            "May be merged, with a warning: mrr lost 0.167: 1.000 → 0.833, 0.050 allowed.",
             id="relevant documents stand lower",
         ),
         pytest.param(
             *(LOST, GOOD, FAIL, [FAIL, WARN]),
-            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 50.0 "
-            "points, from 100.0% to 50.0%; at most 3.0 are allowed.",
+            "Do not merge: recall@5 lost 50.0 points: 100.0% → 50.0%, 3.0 allowed.",
             id="relevant documents are lost",
         ),
         pytest.param(
             *({"q1": "a", "2": "7 b"}, GOOD, FAIL, [FAIL, WARN]),
-            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 33.3 "
-            "points, from 100.0% to 66.7%; at most 3.0 are allowed.",
+            "Do not merge: recall@5 lost 33.3 points: 100.0% → 66.7%, 3.0 allowed.",
             id="a query left out is a query lost",
         ),
         pytest.param(
@@ -311,10 +315,7 @@ def test_an_index_of_the_first_thirty_words_fails(place: Path, form: str, *, sto
         f"recall@5 dropped from 28.5% to 21.5% ({change}; allowed drop: 3.0 pp)",
         "recall@5 is 21.5%, below the floor of 28.0%",
     ]
-    assert found.summary == (
-        "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by "
-        f"{change.strip('−p ')} points, from 28.5% to 21.5%; at most 3.0 are allowed; 4 more gates fail."
-    )
+    assert found.summary.startswith("Do not merge: hit@5 is 66.7%, below the floor of 75.0%; the baseline held it (")
 
 
 @needs_cranfield
@@ -393,7 +394,7 @@ HOTPOTQA = CRANFIELD.parent / "hotpotqa_sample"
 @pytest.mark.parametrize(
     ("collection", "metric", "limit", "verdict", "state"),
     [
-        pytest.param(HOTPOTQA, "recall@5", 0.02, WARN, "inconclusive", id="HotpotQA, recall@5"),
+        pytest.param(HOTPOTQA, "recall@5", 0.02, PASS, "inconclusive", id="HotpotQA, recall@5"),
         pytest.param(HOTPOTQA, "hit@5", 0.03, WARN, "inconclusive", id="HotpotQA, hit@5"),
         pytest.param(CRANFIELD, "recall@5", 0.03, FAIL, "clear", id="Cranfield, recall@5"),
     ],

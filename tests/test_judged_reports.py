@@ -21,6 +21,7 @@ from tests.renderers.reports import HOLDS, REPORT
 from rankgate.cli import main
 from rankgate.criteria import load_criteria
 from rankgate.diagnosis.answers import LONGEST_CLAIM
+from rankgate.gates.conclude import with_conclusion
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers
@@ -38,7 +39,6 @@ from rankgate.model.answers import (
     UnjudgedKind,
     Want,
 )
-from rankgate.model.headline import with_summary
 from rankgate.model.report import GateResult, Provenance, Report
 from rankgate.model.values import Reason, ReasonKind, Unit, Verdict
 from rankgate.model.wording import delta_text
@@ -378,7 +378,7 @@ def test_a_baseline_without_answers_says_nothing_of_refusals(tmp_path: Path, mon
     ],
 )
 def test_the_headline_says_what_was_judged(gates: list[GateResult], verdict: Verdict, said: str) -> None:
-    assert said in with_summary(replace(REPORT, verdict=verdict, gates=gates)).summary
+    assert said in with_conclusion(replace(REPORT, verdict=verdict, gates=gates)).summary
 
 
 def claims() -> st.SearchStrategy[LostClaim]:

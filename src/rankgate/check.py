@@ -11,11 +11,12 @@ from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, runs_of
 from rankgate.criteria.run_code import with_code
 from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
-from rankgate.diagnosis.look import diagnose
+from rankgate.diagnosis.look import diagnose, look_first
 from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
 from rankgate.gates.apply_waivers import waive
-from rankgate.gates.compose import SHOWN, compose, with_details
+from rankgate.gates.compose import compose, with_details, with_leading
+from rankgate.gates.conclude import with_other_code
 from rankgate.gates.judging import judge_runs, refuse_misfits, whole
 from rankgate.metrics.scored_run import Watch, listed, scored, unwatched
 from rankgate.metrics.scoring import ids_of
@@ -34,18 +35,17 @@ def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
         from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
         report = check_with_base(inputs, inputs.base, judge)
-        return with_code(report, inputs, inputs.asked or load_criteria(inputs.criteria or find_criteria()))
-    require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
-    gold = gold_of(inputs.gold, criteria)
-    return with_code(waive(judge(inputs, criteria, gold), waivers_of(criteria), inputs.date), inputs, criteria)
+        criteria = inputs.asked or load_criteria(inputs.criteria or find_criteria())
+    else:
+        require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
+        report = waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
+    return with_other_code(with_code(report, inputs, criteria))
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
-    plan, baseline = replace(criteria.plan(), also=SHOWN if inputs.details else frozenset()), None
-    if inputs.leading and inputs.leading not in plan.metrics:
-        plan = replace(plan, metrics=[*plan.metrics, inputs.leading])
+    plan, baseline = with_leading(criteria.plan(), inputs), None
     open_run, open_baseline, trend = runs_of(inputs, criteria, plan, gold)
     if Need.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
@@ -58,8 +58,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
     candidate = scored(gold, open_run(), plan, open_run, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
-    before = listed(gold, plan, candidate, baseline)
-    sides = [candidate, *([baseline] if baseline else [])]
+    before, sides = listed(gold, plan, candidate, baseline), [candidate, *([baseline] if baseline else [])]
     results = judge_runs(criteria, gold, plan, sides, before, awaits=inputs.awaits, today=inputs.date)
     leading = inputs.leading or leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
@@ -67,4 +66,5 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
     lists, details = lists_of(gold, plan, candidate, baseline)
     found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
     made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
-    return with_details(replace(made, trend=trend()), inputs, gold, plan, sides, before, leading)
+    first = look_first(made, gold, plan.metrics, candidate.scores, before, details)
+    return with_details(replace(made, diagnosis=first, trend=trend()), inputs, gold, plan, sides, before, leading)

@@ -47,7 +47,7 @@ def rankgate_process(*words: str, stdin: bytes) -> subprocess.CompletedProcess[b
     )
 
 
-def test_a_small_segment_that_certainly_fell_is_named_and_changes_no_exit_code(
+def test_a_small_segment_that_certainly_fell_is_listed_and_named_and_changes_no_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """Twelve languages of 25 questions, of which Russian lost seven: no rule judges it, and the reader sees it."""
@@ -72,8 +72,8 @@ def test_a_small_segment_that_certainly_fell_is_named_and_changes_no_exit_code(
         capsys.readouterr().out,
         *(Path(name).read_text(encoding="utf-8") for name in ("comment.md", "report.html")),
     )
-    named = "lang:ru lost 28.0 points of recall@5: 7 of 25 questions got worse."
-    assert printed.startswith(f"WARN  May be merged, with a warning: {named}")
+    lost = "recall@5 holds overall (−2.3, allowed), but lang:ru lost 28.0 points: 7 of 25 questions got worse."
+    assert printed.startswith(f"WARN  {lost}")
     assert all(none in text for text in (printed, comment, page))
     assert f"Worse when looked at alone, which does not block: lang:ru −28.0 pp in recall@5 ({why})." in printed
     assert f"Worse when looked at alone, which does not block: `lang:ru` −28.0 pp in recall@5 ({why})." in comment
@@ -350,7 +350,8 @@ def test_what_could_not_be_judged_is_a_report_and_a_comment_too(
     report, comment = written(), Path("comment.md").read_text(encoding="utf-8")
     assert report["verdict"] == "not_judged"
     assert len(report["problems"]) >= 1
-    assert comment.startswith("**❔ NOT JUDGED. Do not merge yet: retrieval could not be judged (")
+    assert comment.startswith("**❔ NOT JUDGED. `")
+    assert report["summary"].startswith(report["problems"][0]["file"])
     out, err = capsys.readouterr()
     assert out.startswith("NOT JUDGED  ")
     assert err == ""

@@ -15,6 +15,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import ISSUES, MAX_IDS, compose, internal_error, not_judged
+from rankgate.gates.conclude import with_conclusion
 from rankgate.gates.decide import decide
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
@@ -22,7 +23,6 @@ from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges, GoldMark
-from rankgate.model.headline import with_summary
 from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Moved, Provenance, Queries, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import (
@@ -95,7 +95,7 @@ def headline(
         problems=list(problems),
         warnings=list(warnings),
     )
-    return with_summary(report).summary
+    return with_conclusion(report).summary
 
 
 FELL = Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED, state=EvidenceState.CLEAR)
@@ -104,133 +104,6 @@ NO_BASELINE = Reason(ReasonKind.NO_BASELINE)
 NO_LATENCY = Reason(ReasonKind.NOT_IN_BASELINE)
 ONE_SIDED = Reason(ReasonKind.ONE_SIDED, count=3)
 TOLD = Reason(ReasonKind.TEXT, text="no baseline: whether recall@5 got worse could not be checked")
-
-
-@pytest.mark.parametrize(
-    ("results", "sentence"),
-    [
-        pytest.param([result(PASS)], "Retrieval holds: the gate passes.", id="pass: one gate"),
-        pytest.param([result(PASS)] * 3, "Retrieval holds: all 3 gates pass.", id="pass: several gates"),
-        pytest.param(
-            [result(FAIL, "recall@5", FELL)],
-            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
-            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
-            id="fail: a drop, and what the metric means",
-        ),
-        pytest.param(
-            [result(FAIL, "mrr", LOW, floor=0.62)],
-            "Do not merge: mrr (how high the first relevant document stands in the whole list, 1 = always first) is "
-            "0.612, below the floor of 0.620.",
-            id="fail: a floor",
-        ),
-        pytest.param(
-            [result(FAIL, "recall@5", FELL, LOW)],
-            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
-            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
-            id="fail: the first reason alone",
-        ),
-        pytest.param(
-            [result(PASS), result(FAIL, "recall@5", FELL), result(FAIL, "mrr", FELL)],
-            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
-            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
-            id="fail: one more gate",
-        ),
-        pytest.param(
-            [result(FAIL, "recall@5", FELL), result(FAIL, "mrr", FELL), result(FAIL, "latency", LOW)],
-            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
-            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 2 more gates fail.",
-            id="fail: two more gates",
-        ),
-        pytest.param(
-            [
-                result(FAIL, "recall@5", FELL),
-                result(FAIL, "mrr", FELL),
-                replace(result(FAIL, "mrr", LOW), judged_by="base"),
-            ],
-            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
-            "points, from 87.0% to 81.2%; at most 3.0 are allowed; 1 more gate fails.",
-            id="fail: a gate that both sides judge is one",
-        ),
-        pytest.param(
-            [result(WARN, "mrr", FELL), result(FAIL, "recall@5", FELL)],
-            "Do not merge: recall@5 (share of the relevant documents found in the first 5 results) dropped by 5.8 "
-            "points, from 87.0% to 81.2%; at most 3.0 are allowed.",
-            id="fail: a warning beside it waits",
-        ),
-        pytest.param(
-            [result(PASS), result(WARN, "mrr", FELL)],
-            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
-            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed.",
-            id="warn: a drop that does not block",
-        ),
-        pytest.param(
-            [result(WARN, "mrr", FELL), result(WARN, "recall@5", FELL)],
-            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
-            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 1 more gate warns.",
-            id="warn: one more gate",
-        ),
-        pytest.param(
-            [result(WARN, "mrr", FELL), result(WARN, "recall@5", FELL), result(WARN, "latency", ONE_SIDED)],
-            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
-            "always first) dropped by 0.061, from 0.751 to 0.690; at most 0.050 are allowed; 2 more gates warn.",
-            id="warn: two more gates",
-        ),
-        pytest.param(
-            [result(PASS), result(WARN, "latency", ONE_SIDED)],
-            "May be merged, with a warning: 3 queries have latency in only one of the two runs.",
-            id="warn: a doubt",
-        ),
-        pytest.param(
-            [result(WARN, "recall@5", NO_BASELINE, floor=0.8)],
-            "May be merged: it holds its floors, but without a baseline nobody can tell whether retrieval got worse.",
-            id="warn: no baseline, floors hold",
-        ),
-        pytest.param(
-            [result(WARN, "recall@5", NO_BASELINE)],
-            "May be merged, but without a baseline nobody can tell whether retrieval got worse.",
-            id="warn: no baseline, no floors",
-        ),
-        pytest.param(
-            [result(PASS, "mrr", floor=0.6), result(WARN, "recall@5", NO_BASELINE)],
-            "May be merged: it holds its floors, but without a baseline nobody can tell whether retrieval got worse.",
-            id="warn: no baseline, the floor of another gate holds",
-        ),
-        pytest.param(
-            [result(WARN, "recall@5", NO_BASELINE), result(WARN, "mrr", LOW, floor=0.62)],
-            "May be merged, with a warning: mrr (how high the first relevant document stands in the whole list, 1 = "
-            "always first) is 0.612, below the floor of 0.620; 1 more gate warns.",
-            id="warn: no baseline, but a floor that does not hold says more",
-        ),
-        pytest.param(
-            [result(PASS), result(WARN, "latency", NO_LATENCY, floor=50.0)],
-            "May be merged, with a warning: the baseline has latency for none of the queries that are scored now.",
-            id="warn: there is a baseline, it only lacks this metric",
-        ),
-        pytest.param(
-            [replace(result(WARN, "recall@5", TOLD), evidence_state=EvidenceState.NO_BASELINE)],
-            "May be merged, but without a baseline nobody can tell whether retrieval got worse.",
-            id="warn: no baseline, in a report of before",
-        ),
-    ],
-)
-def test_the_verdict_in_one_sentence(results: list[GateResult], sentence: str) -> None:
-    verdict = max((each.verdict for each in results), key=[PASS, WARN, FAIL].index)
-    assert headline(verdict, results) == sentence
-
-
-@pytest.mark.parametrize(
-    ("problems", "sentence"),
-    [
-        pytest.param(
-            1, "Do not merge yet: retrieval could not be judged (1 problem with the inputs).", id="one problem"
-        ),
-        pytest.param(
-            3, "Do not merge yet: retrieval could not be judged (3 problems with the inputs).", id="several problems"
-        ),
-    ],
-)
-def test_no_verdict_in_one_sentence(problems: int, sentence: str) -> None:
-    assert headline(NOT_JUDGED, [], [Problem("bad")] * problems) == sentence
 
 
 SAMPLES = {"q1": ["a"], "q2": ["b"], "q3": ["c", "d"], "none": []}
@@ -558,9 +431,7 @@ def test_a_drop_leads_the_headline_whatever_warns_beside_it(verdict: Verdict) ->
 
 def test_a_warning_leads_where_gates_only_lack_a_baseline() -> None:
     lacking = replace(result(WARN, "mrr"), reasons=[NO_BASELINE])
-    assert (
-        headline(WARN, [lacking], [], ["it is old"]) == "May be merged, with a warning: it is old; 1 more gate warns."
-    )
+    assert headline(WARN, [lacking], [], ["it is old"]) == "May be merged, with a warning: it is old."
 
 
 def test_other_findings_warn_of_nothing() -> None:
@@ -570,10 +441,7 @@ def test_other_findings_warn_of_nothing() -> None:
 
 def test_a_stale_gold_set_is_said_in_the_first_line() -> None:
     problem = Problem("0 of 9 relevant ids occur in any ranking", "gold.yaml", kind=ProblemKind.GOLD_STALE)
-    assert headline(NOT_JUDGED, [], [problem]) == (
-        "Do not merge yet: retrieval could not be judged (the gold set is stale, it names ids that the search "
-        "no longer returns)."
-    )
+    assert headline(NOT_JUDGED, [], [problem]) == "gold.yaml: 0 of 9 relevant ids occur in any ranking."
 
 
 @pytest.mark.parametrize(
@@ -605,17 +473,15 @@ def test_a_report_without_a_verdict_says_why_and_of_what() -> None:
         run=InputFile("results/run.txt", "trec"),
     )
     problems = [Problem("no such file", "gold.yaml"), Problem("broken", "results/run.txt", 7, "q1")]
-    assert not_judged(inputs, problems) == Report(
-        verdict=NOT_JUDGED,
-        summary="Do not merge yet: retrieval could not be judged (2 problems with the inputs).",
-        problems=problems,
-        provenance=Provenance(
-            rankgate=__version__,
-            date="2026-01-31",
-            criteria="ship-criteria.yaml",
-            gold=Source(path="gold.yaml", format="not read"),
-            run=Source(path="results/run.txt", format="trec"),
-        ),
+    found = not_judged(inputs, problems)
+    assert (found.verdict, found.problems) == (NOT_JUDGED, problems)
+    assert found.summary == "gold.yaml: no such file. 1 more problem below."
+    assert found.provenance == Provenance(
+        rankgate=__version__,
+        date="2026-01-31",
+        criteria="ship-criteria.yaml",
+        gold=Source(path="gold.yaml", format="not read"),
+        run=Source(path="results/run.txt", format="trec"),
     )
 
 

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.baselines.accepting import accept_into
 
 from rankgate.check import check
@@ -86,7 +87,7 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
 def test_a_report_is_read_back_as_it_was_written(full: Report) -> None:
     text = encode_report(full)
     back = decode_report(text.encode(), "report.json")
-    assert back == full
+    assert back == replace(full, losers=msgspec.UNSET)
     assert encode_report(back) == text
 
 
@@ -253,7 +254,7 @@ def test_keys_that_a_later_release_of_this_schema_adds_are_ignored(full: Report)
     value = json.loads(encode_report(full))
     value["forecast"] = {"rain": 1}
     value["gates"][0]["mood"] = "fine"
-    assert decode_report(json.dumps(value).encode(), "report.json") == full
+    assert decode_report(json.dumps(value).encode(), "report.json") == replace(full, losers=msgspec.UNSET)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -335,4 +336,4 @@ def test_a_sentence_beside_a_kind_is_written_for_others_and_not_read(full: Repor
         for reason in gate["reasons"]:
             assert gate["metric"] in reason["text"]
             reason["text"] = "all is well"
-    assert decode_report(json.dumps(written).encode(), "report.json") == full
+    assert decode_report(json.dumps(written).encode(), "report.json") == replace(full, losers=msgspec.UNSET)

@@ -80,11 +80,11 @@ def said() -> str | None:
     """What the check says of the run's code: its warning, or nothing."""
     assert main(["check", "-o", "../report.json"]) == 0
     report = json.loads(Path("../report.json").read_text())
-    found: list[str] = [text for text in report["warnings"] if "this run" in text]
-    assert bool(found) == (report["other_code"] is not None)
-    assert report["verdict"] == "warn" if found else True
+    other = report["other_code"] is not None
+    assert (report["conclusion"]["kind"] == "other_code") == other
+    assert report["verdict"] == "warn" if other else True
     assert "recording" not in json.dumps(report["provenance"])
-    return found[0] if found else None
+    return str(report["summary"]) if other else None
 
 
 def edit(path: str, text: str = "# changed\n") -> None:
@@ -127,7 +127,7 @@ def on_another_branch() -> None:
     commit("elsewhere")
 
 
-BEFORE = "this run was recorded at {}, before the last change of {}; record again"
+BEFORE = "This run was recorded at {}, before the last change of {}."
 CHANGES: list[Any] = [
     pytest.param(lambda: None, FUNCTION, None, id="no change"),
     pytest.param(lambda: edit("search.py"), FUNCTION, "search.py", id="an edit without a commit"),
@@ -245,7 +245,7 @@ def test_the_name_of_a_file_is_text_in_a_comment() -> None:
     assert not [live for live in ("![x](", "<img", " @a") if live in comment]
 
 
-SAME = "this run is the accepted run, byte by byte, and says nothing of this code; record again"
+SAME = "This run is the accepted run, byte by byte: it says nothing of this code."
 
 
 def test_the_accepted_run_says_nothing_of_another_branch(monkeypatch: pytest.MonkeyPatch) -> None:

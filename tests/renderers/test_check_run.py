@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
 
 from rankgate.errors import Problem
+from rankgate.gates.conclude import with_conclusion
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Unit, Verdict
 from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of

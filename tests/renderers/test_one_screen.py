@@ -16,7 +16,7 @@ from tests.renderers.page import Page as Parsed
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
 from rankgate.errors import Problem
-from rankgate.model.headline import concluded, with_summary
+from rankgate.gates.conclude import concluded, with_conclusion
 from rankgate.model.report import Diagnosis, GateResult, Links, Report
 from rankgate.model.values import EvidenceState, Reason, ReasonKind, Ruling, Verdict
 from rankgate.model.wording import VERDICT_WORDS
@@ -261,9 +261,9 @@ def test_no_bullet_says_what_a_row_or_the_sentence_says_and_nothing_that_failed_
 
 
 def test_what_fails_by_an_estimate_gives_its_interval_and_no_excuse() -> None:
-    report = with_summary(replace(REPORT, gates=[FALLEN]))
+    report = with_conclusion(replace(REPORT, gates=[FALLEN]))
     assert "chance" not in report.summary
-    warns = with_summary(replace(REPORT, verdict=Verdict.WARN, gates=[replace(FALLEN, verdict=Verdict.WARN)]))
+    warns = with_conclusion(replace(REPORT, verdict=Verdict.WARN, gates=[replace(FALLEN, verdict=Verdict.WARN)]))
     assert warns.summary.endswith("that may be chance.")
     assert "<sub>95%:&nbsp;−20.0&nbsp;to&nbsp;+5.0&nbsp;pp</sub>" in rows_of(first_screen(report))[0]
 

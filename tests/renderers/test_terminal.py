@@ -10,8 +10,8 @@ from tests.renderers import reports
 from tests.renderers.reports import texts
 
 from rankgate.errors import Problem
+from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected
-from rankgate.model.headline import with_summary
 from rankgate.model.report import Diagnosis, Moved, Provenance, Queries, Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.terminal import render_terminal
@@ -73,7 +73,7 @@ def test_what_to_look_at_first_and_other_warnings_stand_below_the_gates() -> Non
 
 def test_a_warning_that_the_first_line_holds_is_said_once() -> None:
     warned = replace(REPORT, verdict=Verdict.WARN, gates=[], warnings=["ids are stale"], problems=[])
-    assert render_terminal(with_summary(warned)).count("ids are stale") == 1
+    assert render_terminal(with_conclusion(warned)).count("ids are stale") == 1
 
 
 def test_a_check_that_could_not_judge_lists_its_problems() -> None:

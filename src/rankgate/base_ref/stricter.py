@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from rankgate.gates.apply_waivers import waivable
+from rankgate.gates.conclude import with_conclusion
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.headline import with_summary
 from rankgate.model.reasons import problems_of, sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, worst
@@ -69,7 +69,7 @@ def stricter(
     ]
     lost = list(head.lost_parts)
     lost += [part for part in (by_base.lost_parts if by_base else ()) if part not in lost]
-    verdicts = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in warnings)]
+    verdicts = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in (*warnings, *lost))]
     verdict = worst([head.verdict, *(gate.verdict for gate in added), *verdicts])
     problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None, base)]
     judged = replace(
@@ -85,7 +85,7 @@ def stricter(
         base=base,
         fork_runs="untrusted" if any(key.key == "fork_runs" for key in base.keys) else head.fork_runs,
     )
-    return with_summary(judged)
+    return with_conclusion(judged)
 
 
 def reason_if_worse(whole: Report, *others: Report) -> str | None:

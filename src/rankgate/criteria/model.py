@@ -335,7 +335,7 @@ class Criteria(Part):
     default_k: int = optional("Cut-off for metrics without a number, where the sample states no k.", DEFAULT_K, ge=1)
     evidence: WrittenEvidence = optional(
         "What decides a gate. estimate: the value itself. proven_safe: the whole interval must clear "
-        "the limit. proven_harm: only what the interval proves violates; what is within noise warns.",
+        "the limit. proven_harm: only what the interval proves violates; what noise may explain warns or passes.",
         Evidence.ESTIMATE,
     )
     confidence: Confidence = optional("Confidence of the intervals, such as 0.95.", CONFIDENCE)

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from rankgate.baselines.stores import is_remote
 from rankgate.model.differences import RECORDING
-from rankgate.model.headline import with_other_code
 from rankgate.model.report import BaselineSource, Report, Source
 from rankgate.readers.source import STDIN
 
@@ -45,7 +44,7 @@ def with_code(report: Report, inputs: Inputs, criteria: Criteria) -> Report:
         accepted=stated_in(baseline.about) if baseline else None,
         branch=baseline.lineage.branch if baseline and baseline.lineage else None,
     )
-    return with_other_code(report, other_code(recording, present))
+    return replace(report, other_code=other_code(recording, present))
 
 
 def _without_recording(source: S) -> S:

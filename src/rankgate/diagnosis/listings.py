@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 
 import msgspec
@@ -58,7 +58,7 @@ def lists_of(
         )
         return now, before
 
-    return read(details=False), partial(read, details=True)
+    return read(details=False), cache(partial(read, details=True))
 
 
 def listings_of(

@@ -7,14 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from msgspec.structs import replace
+
 from rankgate.diagnosis import causes
 from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, fell, floor_broken, of_list, speaks
 from rankgate.diagnosis.listings import Lists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
-from rankgate.metrics.comparison import baseline_column, compare
+from rankgate.metrics.comparison import baseline_column, compare, on_rows, paired_scores
+from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause
-from rankgate.model.report import Diagnosis, GateResult
+from rankgate.model.headline import OF_GATES
+from rankgate.model.report import Diagnosis, GateResult, Report
 from rankgate.model.tags import TagShare, in_segment, standing_out
 from rankgate.model.values import Gold, MatchedQuery, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text
@@ -22,8 +26,10 @@ from rankgate.statistics.chance import at_least
 from rankgate.statistics.saddlepoint import difference_interval
 
 ONE_STAGE = 0.7  # of the time, or of its rise
+NEARLY_ALL = 0.8  # of the questions that got worse: what is known of fewer is no cause
 MAX_FLOORS = 3  # findings about floors
 KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause
+NO_CAUSE = "no_common_cause"
 _STAGES = ("retrieve", "rerank")
 # What became of the questions, of one or of many.
 _KNOWN = {
@@ -72,6 +78,39 @@ def diagnose(
             if speaks(gate) or each.rule == STALE:
                 by_rule.setdefault(each.rule, each)
     return list(by_rule.values()) or _floors(gold, by_name, results, candidate)
+
+
+def look_first(
+    report: Report,
+    gold: Gold,
+    metrics: Sequence[Metric],
+    candidate: Scores,
+    baseline: Scores | None,
+    lists: Callable[[], Lists],
+) -> list[Diagnosis]:
+    """As `diagnose`, of the questions of the report's conclusion and no others; as it is where that speaks of none."""
+    about = report.conclusion
+    metric = next((each for each in metrics if each.name == about.metric), None)
+    gate = next((each for each in report.gates if each.place == (about.gate, about.segment)), None)
+    if about.kind not in (*OF_GATES, ConclusionKind.LOST_PART) or metric is None:
+        return report.diagnosis
+    rows = [row for row, each in enumerate(gold.samples.values()) if in_segment(each.tags, about.segment)]
+    names = {candidate.query_ids[row] for row in rows}
+    part = replace(gold, samples={query: sample for query, sample in gold.samples.items() if query in names})
+    now, before = on_rows(candidate, rows), on_rows(baseline, rows) if baseline else None
+    if gate is None:
+        whole = next(each for each in report.gates if each.name == about.gate and each.segment is None)
+        pairs = paired_scores(metric, now, before) if before else None
+        if pairs is None:
+            return report.diagnosis
+        change = pairs.compared()
+        gate = replace(whole, verdict=Verdict.WARN, regression_max=0.0, delta=change.delta, delta_ci=change.ci)
+    found = diagnose(part, metrics, [replace(gate, segment=None)], now, before, lists)
+    stale = [each for each in report.diagnosis if each.rule == STALE]
+    worse = len(report.losers_of(about.place)) if about.gate else 0
+    if not found and about.rule == "drop" and worse > 1 and of_list(metric):
+        found = [Diagnosis(rule=NO_CAUSE, finding="no common cause; the worst questions are below", evidence={})]
+    return found or stale
 
 
 def _floors(
@@ -130,12 +169,13 @@ def _of_lists(
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
     rule = NO_RESULTS if fate is Cause.NO_RESULT else KNOWN
     known = _with_tag(rule, _those(len(queries), case, one, many), numbers, tag)
+    telling = [known] if fate is not Cause.FINE and len(queries) >= NEARLY_ALL * len(case.worse) else []
     tag = _tag_of(list(case.worse), case, candidate, baseline)
     if tag is None:
-        return [*found, known]
+        return [*found, *telling]
     text = f"{_those(tag.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
     shared = Diagnosis(rule="one_tag", finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
-    return [*found, known, shared] if rule == NO_RESULTS else [*found, shared, known]
+    return [*found, *telling, shared] if rule == NO_RESULTS else [*found, shared, *telling]
 
 
 def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Scores) -> TagShare | None:

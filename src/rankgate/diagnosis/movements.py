@@ -10,9 +10,9 @@ from rankgate.metrics.comparison import Comparison, baseline_column, compare, on
 from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, came, left, sampled, severity
-from rankgate.model.report import GateResult, Movement, Segment, SegmentValue
-from rankgate.model.tags import failing, rows_by_tag
-from rankgate.model.values import Gold, Outline, Sample, Scores, Verdict
+from rankgate.model.report import GateResult, Movement, Segment, SegmentValue, place_key
+from rankgate.model.tags import failing, in_segment, rows_by_tag
+from rankgate.model.values import TOLERANCE, Gold, Outline, Sample, Scores, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -81,6 +81,38 @@ def movements(
         worst = severity(moves, k, no_result=no_result, failing=fails(sample.tags))
         ranked.append(((0, *worst, change) if worse else (1, change, gained - lost), movement))
     return [movement for _, movement in sorted(ranked, key=lambda entry: entry[0])]
+
+
+def losers(
+    gold: Gold, results: Sequence[GateResult], candidate: Scores, baseline: Scores | None
+) -> dict[str, list[str]]:
+    """By row (`place_key`) the questions that got worse in its metric, the most first; without pairs the lowest values.
+
+    Of rows that pass as well, so that a pass that proves little can name a question.
+    """
+    found: dict[str, list[str]] = {}
+    columns = {name: baseline_column_of(name, baseline) for name in {each.metric for each in results}}
+    for result in results:
+        values, before = candidate.values[result.metric], columns[result.metric]
+        ranked: list[tuple[float, str]] = []
+        for row, (query, value) in enumerate(zip(candidate.query_ids, values, strict=True)):
+            if value is None or not in_segment(gold.samples[query].tags, result.segment):
+                continue
+            old = before[row] if before else None
+            change = result.direction.sign * (value - old if old is not None else value)
+            if result.delta is None or (old is not None and change < -TOLERANCE):
+                ranked.append((change, query))
+        lowest = sorted(ranked)[: None if result.delta is not None else MAX_LISTED]
+        found[place_key(result.place)] = [query for _, query in lowest]
+    return found
+
+
+def baseline_column_of(name: str, baseline: Scores | None) -> list[float | None] | None:
+    """The baseline's values of a metric, None for those that it lacks."""
+    if baseline is None:
+        return None
+    column = baseline.values[name]
+    return [None if query in baseline.missing else x for query, x in zip(baseline.query_ids, column, strict=True)]
 
 
 def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Movement]:

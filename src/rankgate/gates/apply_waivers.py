@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
-from rankgate.model.headline import concluded
+from rankgate.gates.conclude import concluded
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel, Waived, WaiverState, WaiverUse

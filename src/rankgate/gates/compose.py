@@ -13,7 +13,7 @@ from rankgate import __version__
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
-from rankgate.diagnosis.movements import most_telling
+from rankgate.diagnosis.movements import losers, most_telling
 from rankgate.diagnosis.notes import (
     judged_value,
     notes_of,
@@ -21,6 +21,7 @@ from rankgate.diagnosis.notes import (
     untrusted_notes,
 )
 from rankgate.errors import Problem, ProblemKind
+from rankgate.gates.conclude import concluded, empties_of, with_conclusion
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
@@ -33,7 +34,6 @@ from rankgate.model.answer_losses import AnswerChanges
 from rankgate.model.details import TEXTS_OF, worst_first
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
-from rankgate.model.headline import concluded, part_text, with_summary
 from rankgate.model.lineage import age_problems, clock_problems, lineage_note
 from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
@@ -64,11 +64,16 @@ MAX_IDS = 20
 SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})  # what details need of the runs beyond what metrics ask for
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _TABLES = {"run": "per-query", "baseline": "baseline-per-query"}  # the options that name values in their place
-_EMPTY = "every list of the run is empty"
 _STALE = (
     "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
     "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
 )
+
+
+def with_leading(plan: Plan, inputs: Inputs) -> Plan:
+    """The plan with what details need, and with the metric whose changes are to be listed."""
+    named = [inputs.leading] if inputs.leading and inputs.leading not in plan.metrics else []
+    return replace(plan, also=SHOWN if inputs.details else frozenset(), metrics=[*plan.metrics, *named])
 
 
 def compose(
@@ -91,28 +96,26 @@ def compose(
     failures = aged if age.severity == "error" else []
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
-    lists_now = candidate.scores.outlines.values()
     sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
     unplaced = [_unplaced(side, gold) for side in sides if side]
     warnings += [warning for warning, _ in unplaced if warning]
-    empty = bool(lists_now) and all(outline.retrieved == 0 for outline in lists_now)
-    warnings += [_EMPTY] if empty else []
-    named = {(each.metric, each.segment) for each in results if each.verdict is not Verdict.PASS}
-    lost = [] if empty or not baseline else unnamed_losses(criteria, gold, candidate.scores, baseline.scores)
-    lost = [part for part in lost if (part.metric, part.segment) not in named]
-    warnings += map(part_text, lost)
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
     mark = mark_of(gold, fingerprint, by_query=False)
     worse = sum(movement.worse for movement in moved)
+    old = baseline.scores if baseline else None
+    violated = {(each.metric, each.segment) for each in results if each.verdict is not Verdict.PASS}
+    lost = unnamed_losses(criteria, gold, candidate.scores, old) if old else []
     report = Report(
         verdict=Verdict.PASS,
         summary="",
+        lost_parts=[part for part in lost if (part.metric, part.segment) not in violated],
+        empties=empties_of(gold, candidate.scores, old),
+        losers=losers(gold, results, candidate.scores, old),
         problems=problems_of(results, criteria.name, None),
         failures=failures,
         warnings=warnings,
-        lost_parts=lost,
         notes=[
             *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
             *(note for _, note in unplaced if note),
@@ -210,7 +213,7 @@ def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
         rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
     )
     verdict, untrusted = Verdict.NOT_JUDGED, inputs.untrusted_run
-    return with_summary(
+    return with_conclusion(
         Report(verdict=verdict, summary="", problems=list(problems), untrusted_run=untrusted, provenance=provenance)
     )
 

@@ -48,6 +48,7 @@ Ruled = tuple[Finding, Reason]  # what became of a limit, and why
 LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 # From the worst value to the best: what an answer without a verdict may be worth. Between the ends harm may be surer
 # than at either, for there one answer adds less to the spread.
+WARNING_LEVEL = 0.08  # one-sided: what is beyond a limit and less sure than this is noise
 _WAYS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -76,7 +77,8 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
         pairs, state = None, EvidenceState.NOT_COMPARABLE
     beyond = [found.beyond for found, _ in ruled if found.ruling is Ruling.VIOLATED]
     blocked = Verdict.FAIL if may_block else Verdict.WARN
-    doubtful = bool(advisory or warnings or inconclusive)
+    noise = inconclusive if inconclusive and _within_noise(gate, candidate, baseline, ruled, people) else []
+    doubtful = bool(advisory or warnings or len(inconclusive) > len(noise))
     verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if doubtful else Verdict.PASS
     return GateResult(
         name=gate.name,
@@ -104,15 +106,34 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
         evidence_state=state,
         confidence=gate.confidence,
         violation=max(beyond) if beyond and not unjudged else None,
-        only_inconclusive=bool(inconclusive) and not (unjudged or broken or warnings),
+        only_inconclusive=len(inconclusive) > len(noise) and not (unjudged or broken or warnings),
         detectable=_detectable(gate, candidate, own, seen.raw_pairs if pairs else None, people),
         verdict=verdict,
         reasons=unjudged + violations + advisory + inconclusive + warnings or held,
-        doubts=len(advisory) + len(inconclusive) + len(warnings),
+        doubts=len(advisory) + len(inconclusive) + len(warnings) if doubtful else 0,
         n=own.n if own else 0,
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,
     )
+
+
+def _within_noise(
+    gate: Gate, candidate: Scores, baseline: Scores | None, ruled: Sequence[Ruled], people: People | None
+) -> bool:
+    """Whether what exceeds its limit and is not proven is no more than what noise does, so that nobody is warned.
+
+    Noise is what the interval does not exclude at a one-sided level of 8 % for a gate that blocks, and at that of the
+    proof for one that only warns. Values that are missing are no noise, and where there is no interval nobody can tell.
+    """
+    doubted = [reason for finding, reason in ruled if finding.ruling is Ruling.INCONCLUSIVE]
+    if any(reason.at_worst is not None or reason.state is not EvidenceState.INCONCLUSIVE for reason in doubted):
+        return False
+    if not gate.blocks:
+        return True
+    wider = gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
+    seen = _seen(wider, candidate, baseline, people)
+    again, _, _ = _ruled(wider, candidate, baseline, seen, people, may_block=True)
+    return all(finding.ruling is not Ruling.VIOLATED for finding, _ in again)
 
 
 def _differ(one: Comparison, other: Comparison) -> bool:

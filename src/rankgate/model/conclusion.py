@@ -1,26 +1,80 @@
-"""What a verdict says beside its gates."""
+"""What a verdict says, as one value: made once in `gates/conclude.py`, put into words in `headline.py`."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
 from rankgate.model.values import Direction, Unit
 
+NEARLY_ALL = 0.9  # of the lists, empty
 
-class OtherCode(msgspec.Struct, frozen=True, kw_only=True):
-    """Why the run is not of this code: recorded at `commit`, before `path` changed; or it is the accepted run."""
 
-    commit: str
-    path: str | None = None
-    more: int = 0
-    same_as_accepted: bool = False
+class ConclusionKind(StrEnum):
+    """What a conclusion is about; the first that holds, in this order."""
+
+    NOT_JUDGED = "not_judged"
+    EMPTY = "empty"  # nearly all lists of the run
+    FAILURE = "failure"  # a reason to fail that no gate has
+    GATE_FAILS = "gate_fails"
+    OTHER_CODE = "other_code"  # the run is not of this code
+    EMPTY_SEGMENT = "empty_segment"
+    LOST_PART = "lost_part"  # a part that no gate names
+    GATE_WARNS = "gate_warns"
+    WARNING = "warning"  # a reason to warn that no gate has
+    NO_BASELINE = "no_baseline"
+    PASS = "pass"  # noqa: S105 -- no password
+
+
+class Strength(StrEnum):
+    """How much a pass says, the weakest first."""
+
+    NOT_EXCLUDED = "not_excluded"
+    FLOORS_ONLY = "floors_only"
+    LOST_AND_ALLOWED = "lost_and_allowed"
+    RULED_OUT = "ruled_out"
+    UNCHANGED = "unchanged"  # no list did
+
+
+class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
+    """What the reader of one sentence is told; every output words this value and selects nothing itself.
+
+    `gate` and `segment` name the row of the report that it speaks of, `metric`, `unit` and `direction` are that row's,
+    and so are `before` and `now`: over the pairs where it is about a drop, whose `limit` is the largest change for the
+    worse that is allowed, with its sign; of a floor `now` is the value over all scored questions and `limit` the floor.
+    `bound` is the end of the interval that the strength of a pass rests on: the change for the worse, as a size, that
+    is ruled out, or is not. `counts` has only what its kind says: `questions`, `pairs`, `worse`, `empty`, `total`,
+    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `problems`. `next` is the next command.
+    """
+
+    kind: ConclusionKind
+    gate: str | None = None
+    metric: str | None = None
+    unit: Unit | None = None
+    direction: Direction | None = None
+    segment: str | None = None
+    rule: Literal["floor", "drop", "other"] | None = None
+    before: float | None = None
+    now: float | None = None
+    limit: float | None = None
+    strength: Strength | None = None
+    bound: float | None = None
+    counts: Mapping[str, int] = {}
+    next: list[str] = []
+
+    @property
+    def place(self) -> tuple[str, str | None] | None:
+        """The row that it speaks of, as `GateResult.place`."""
+        return None if self.gate is None else (self.gate, self.segment)
 
 
 class PartLoss(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the questions, by a tag, that lost what the rest did not, whether or not a gate asks.
+    """A part of the questions, by a tag, that lost what the rest did not, though no gate may have asked.
 
-    `before` and `now` are over its `n` questions that both runs have a value for, of which `worse` got worse; `p` is
-    that of the signs of its changes.
+    `before` and `now` are over its `n` questions that both runs have a value for, of which `worse` got worse.
     """
 
     segment: str
@@ -32,3 +86,35 @@ class PartLoss(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     worse: int
     p: float
+
+
+class Empties(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of the lists are empty or absent, and the tags of whose questions nearly all are.
+
+    `first` is a question without a result, `before` how many results the baseline had for it.
+    """
+
+    empty: int
+    total: int
+    segments: Mapping[str, tuple[int, int]] = {}
+    first: str | None = None
+    before: int | None = None
+
+    @property
+    def nearly_all(self) -> bool:
+        """Whether the whole run is as good as empty, so that no drop is worth a word."""
+        return self.total > 0 and self.empty >= NEARLY_ALL * self.total
+
+    @property
+    def warns(self) -> bool:
+        """Whether there is more to it than single questions."""
+        return self.nearly_all or bool(self.segments)
+
+
+class OtherCode(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the run is not of this code: recorded at `commit`, before `path` changed; or it is the accepted run."""
+
+    commit: str
+    path: str | None = None
+    more: int = 0
+    same_as_accepted: bool = False

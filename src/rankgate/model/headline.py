@@ -1,130 +1,356 @@
-"""The verdict as a sentence for a reader who does not know the metrics, and what it leaves for others to say.
-
-Holds no text from the inputs.
-"""
+"""The conclusion as a sentence for a reader who does not know the metrics, and what it leaves for others to say."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from msgspec.structs import replace
-
-from rankgate.errors import Problem, ProblemKind
-from rankgate.model.base_ref import SHORT_SHA, BaseSide
-from rankgate.model.conclusion import OtherCode, PartLoss
-from rankgate.model.reasons import plain_sentence
+from rankgate.errors import Problem, ProblemKind, on_one_line
+from rankgate.model.base_ref import SHORT_SHA
+from rankgate.model.conclusion import Conclusion, ConclusionKind, OtherCode, PartLoss, Strength
+from rankgate.model.reasons import plain_sentence, waived_text
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, EvidenceState, ReasonKind, Verdict, worst
-from rankgate.model.wording import count_text, size_text
+from rankgate.model.values import TOLERANCE, Direction, Unit, Verdict
+from rankgate.model.wording import (
+    count_text,
+    delta_text,
+    exact_decimals,
+    limit_word,
+    size_text,
+    telling_decimals,
+    value_text,
+    vanishes,
+)
 
-_PLAIN_TAG = re.compile(r"[\w:+-]{1,40}")  # of nothing at which Markdown begins a link or names somebody
-
-
-def with_summary(report: Report) -> Report:
-    """The report with the sentence that its verdict, gates and problems now give."""
-    frame, reason, paradox = _parts(report)
-    return replace(report, summary=f"{frame.format(reason)}{paradox}")
-
-
-def concluded(report: Report) -> Report:
-    """The report with the worst verdict of its gates, failures and warnings, and with the sentence that this gives."""
-    own = [Verdict.FAIL for _ in report.failures] + [Verdict.WARN for _ in report.warnings]
-    return with_summary(replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own])))
-
-
-def with_other_code(report: Report, found: OtherCode | None) -> Report:
-    """The report of a run that is not of this code, which warns at least."""
-    if found is None:
-        return report
-    warnings = [_code_text(found), *report.warnings]
-    verdict = worst([report.verdict, Verdict.WARN])
-    return with_summary(replace(report, other_code=found, warnings=warnings, verdict=verdict))
+Spell = Callable[[str], str]  # makes text of the inputs safe to show
+OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
+_PLAIN_NAME = re.compile(r"[\w][\w:.+×/ -]{0,60}")
+_LONGEST_PROBLEM = 400  # characters
+_PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)
+_OURS = frozenset(
+    {"a", "the", "nothing", "this", "lost", "added", "no", "floors", "something", "unproven:"}
+)  # no metric, tag or code
 
 
-def part_text(part: PartLoss) -> str:
-    """`lang:th lost 36.0 points of recall@5: 9 of 25 questions got worse`; a tag that is no plain name is not shown."""
-    name = part.segment if _PLAIN_TAG.fullmatch(part.segment) else "one part of the questions"
-    size = size_text(part.now - part.before, part.unit).replace(" pp", " points")
-    got_worse = f"{part.worse:,} of {count_text(part.n, 'question')} got worse"
-    if part.direction is Direction.HIGHER:
-        return f"{name} lost {size} of {part.metric}: {got_worse}"
-    return f"{part.metric} rose by {size} in {name}: {got_worse}"
+def plain_name(text: str) -> str:
+    """A tag as it is, or what stands for one that could be anything but a name."""
+    return text if _PLAIN_NAME.fullmatch(text) else "one part of the questions"
 
 
-def _code_text(found: OtherCode) -> str:
-    if found.same_as_accepted:
-        return "this run is the accepted run, byte by byte, and says nothing of this code; record again"
+def plain_text(text: str) -> str:
+    """Text on one line, its control characters escaped, and not endless."""
+    line = on_one_line(" ".join(text.split()))
+    return line if len(line) <= _LONGEST_PROBLEM else line[: _LONGEST_PROBLEM - 1] + "…"
+
+
+def sentence(report: Report, name: Spell = plain_name, text: Spell = plain_text) -> str:
+    """The conclusion in words, such as `Do not merge: lang:th lost 40.0 points of recall@5: 96.0% → 56.0%`.
+
+    `name` spells the tag that it names, `text` a problem with an input. The numbers are those of the conclusion.
+    """
+    said = short_headline(report, name, text)
+    if report.verdict is Verdict.FAIL:
+        return f"Do not merge: {said}"
+    if report.conclusion.kind in (ConclusionKind.GATE_WARNS, ConclusionKind.WARNING):
+        return f"May be merged, with a warning: {said}"
+    return f"{said[:1].upper()}{said[1:]}" if said.partition(" ")[0] in _OURS else said
+
+
+def short_headline(report: Report, name: Spell = plain_name, text: Spell = plain_text) -> str:
+    """The same without what the verdict itself says."""
+    spoken = _Spoken(report, report.conclusion, name, text)
+    return f"{_SENTENCES[report.conclusion.kind](spoken)}{_paradox(report)}"
+
+
+class _Spoken(NamedTuple):
+    """What a sentence is made of: the report, its conclusion, and how text of the inputs is spelled."""
+
+    report: Report
+    found: Conclusion
+    name: Spell
+    text: Spell
+
+    @property
+    def part(self) -> str:
+        """The tag that it names."""
+        return self.name(self.found.segment or "")
+
+
+def _not_judged(spoken: _Spoken) -> str:
+    problems: Sequence[Problem] = spoken.report.problems
+    if any(problem.kind is ProblemKind.INTERNAL for problem in problems):
+        return "something went wrong inside rankgate."
+    if not problems:
+        return "a gate could not be judged."
+    more = f" {count_text(len(problems) - 1, 'more problem')} below." if problems[1:] else ""
+    first = spoken.text(str(problems[0]))
+    return f"{first}{'' if first.endswith(('.', '!', '?', '`')) else '.'}{more}"
+
+
+def _empty(spoken: _Spoken) -> str:
+    return f"the run is empty: {_without_result(spoken.found, 'the')}. The index or the retriever returned nothing."
+
+
+def _empty_segment(spoken: _Spoken) -> str:
+    return f"{spoken.part} came back empty: {_without_result(spoken.found, 'its')}."
+
+
+def _without_result(found: Conclusion, whose: str) -> str:
+    empty, total = found.counts.get("empty", 0), found.counts.get("total", 0)
+    if empty == total:
+        return f"none of {whose} {count_text(total, 'question')} got a result"
+    return f"{empty:,} of {whose} {total:,} questions got no result"
+
+
+def _failure(spoken: _Spoken) -> str:
+    return f"{spoken.report.failures[0]}."
+
+
+def _warning(spoken: _Spoken) -> str:
+    return f"{spoken.report.warnings[0]}."
+
+
+def _other_code(spoken: _Spoken) -> str:
+    return f"{_code_text(spoken.report.other_code, spoken.text)}."
+
+
+def _no_baseline(spoken: _Spoken) -> str:
+    return f"nothing to compare with yet: {_value_and_limit(spoken.found)}."
+
+
+def _of_gate(spoken: _Spoken) -> str:
+    report, found = spoken.report, spoken.found
+    gate = headline_gate(report)
+    by = f"by {report.base.judges}, " if gate and gate.judged_by and report.base else ""
+    waived = f"{waived_text(gate.waived)}: " if gate and gate.waived else ""
+    if found.rule == "other" and gate is not None:
+        where = "" if found.segment is None else f"for {spoken.part}, "
+        reason = plain_sentence(gate, report.base) if gate.reasons else f"{gate.metric} gives no reason"
+        return f"{where}{reason}{more_text(report)}."
+    limit = _floor(found, spoken.name) if found.rule == "floor" else _drop(found, spoken.name)
+    return f"{waived}{by}{limit}{more_text(report)}.{_rest(found)}"
+
+
+def _lost_part(spoken: _Spoken) -> str:
+    report, found = spoken.report, spoken.found
+    own = next((gate for gate in report.gates if gate.name == found.gate and gate.segment is None), None)
+    worse, pairs = found.counts.get("worse", 0), found.counts.get("pairs", 0)
+    ending = f": {worse:,} of {count_text(pairs, 'question')} got worse"
+    if more := found.counts.get("segments_fail", 0):
+        ending += f"; so did {count_text(more, 'more part')}"
+    if own is None or own.verdict is not Verdict.PASS or own.delta is None:
+        return f"{_lost(found, spoken.part)}{ending}."
+    change = delta_text(own.delta, own.unit).replace(" pp", "")
+    allowed = ", allowed" if own.regression_max is not None else ""
+    size = _points(_harm(found), found)
+    return f"{found.metric} holds overall ({change}{allowed}), but {spoken.part} lost {size}{ending}."
+
+
+def _drop(found: Conclusion, name: Spell) -> str:
+    """`lang:th lost 40.0 points of recall@5: 96.0% → 56.0%, 10.0 allowed`; of what is unproven what is not excluded."""
+    digits, part = _decimals(found), "" if found.segment is None else name(found.segment)
+    allowed = f"{_number(found.limit or 0.0, found, digits)} allowed" if found.limit else "none allowed"
+    if _harm(found) <= abs(found.limit or 0.0) + TOLERANCE:
+        what = f"{found.metric} in {part}" if part else f"{found.metric}"
+        bound = "any loss" if found.bound is None else f"a {_loss(found)} of {_points(found.bound, found)}"
+        return f"{what} is not proven safe: {bound} is not excluded, {allowed}"
+    return f"{_lost(found, part, digits)}: {_arrow(found, digits)}, {allowed}"
+
+
+def _lost(found: Conclusion, part: str, digits: int | None = None) -> str:
+    """`recall@5 lost 5.8 points`, `lang:th lost 40.0 points of recall@5`, `latency(p90) rose by 120.0 ms`."""
+    size = _points(_harm(found), found, digits)
+    if found.unit in (Unit.SHARE, Unit.SCORE) and found.direction is Direction.HIGHER:
+        return f"{part} lost {size} of {found.metric}" if part else f"{found.metric} lost {size}"
+    verb = "fell" if found.direction is Direction.HIGHER else "rose"
+    return f"{found.metric}{f' in {part}' if part else ''} {verb} by {size}"
+
+
+def _floor(found: Conclusion, name: Spell) -> str:
+    """`recall@5 is 84.1%, below the floor of 85.0%; the baseline missed it too (84.0%)`."""
+    digits, unit = _decimals(found), found.unit or Unit.NUMBER
+    sign = (found.direction or Direction.HIGHER).sign
+    now, limit = found.now or 0.0, found.limit or 0.0
+    where = "" if found.segment is None else f" in {name(found.segment)}"
+    word = limit_word(found.direction or Direction.HIGHER)
+    beyond = sign * (limit - now) > TOLERANCE
+    side = "below" if sign > 0 else "above"
+    said = f"{found.metric}{where} is {value_text(now, unit, digits)}, "
+    bound = f"{value_text(limit, unit, digits)}"
+    said += f"{side} the {word} of {bound}" if beyond else f"not proven to hold the {word} of {bound}"
+    if not beyond:
+        return said if found.bound is None else f"{said}; {value_text(found.bound, unit, digits)} is not excluded"
+    if found.before is None:
+        return said
+    before, missed = value_text(found.before, unit, digits), sign * (limit - found.before) > TOLERANCE
+    return f"{said}; the baseline {'missed it too' if missed else 'held it'} ({before})"
+
+
+def _rest(found: Conclusion) -> str:
+    """What became of the other parts: `The 11 other parts hold`."""
+    holding, failing = found.counts.get("segments_hold", 0), found.counts.get("segments_fail", 0)
+    if found.segment is None or not holding:
+        return ""
+    which = "The other part holds" if holding == 1 else f"The {holding:,} other parts hold"
+    return f" {holding:,} other parts hold." if failing else f" {which}."
+
+
+def _code_text(found: OtherCode | None, text: Spell) -> str:
+    if found is None or found.same_as_accepted:
+        return "this run is the accepted run, byte by byte: it says nothing of this code"
+    plain = found.path and _PLAIN_PATH.fullmatch(found.path) and "www." not in found.path
+    what = text(found.path) if found.path and plain else "a file"  # any other name is the inputs' own text
     more = f" and {count_text(found.more, 'more file')}" if found.more else ""
-    plain = re.fullmatch(r"[\w./-]+", found.path or "", re.ASCII) and "www." not in (found.path or "")
-    what = f"{found.path if plain else 'a file'}{more}; record again"  # any other name is the inputs' own text
-    return f"this run was recorded at {found.commit[:SHORT_SHA]}, before the last change of {what}"
+    return f"this run was recorded at {found.commit[:SHORT_SHA]}, before the last change of {what}{more}"
 
 
-def short_headline(report: Report) -> str:
-    """The same without what the verdict itself says: `all 2 gates pass.`."""
-    _, reason, paradox = _parts(report)
-    return f"{reason}.{paradox}"
+def _value_and_limit(found: Conclusion) -> str:
+    unit = found.unit or Unit.NUMBER
+    if found.now is None:
+        return f"{found.metric} compares with the baseline"
+    digits = _decimals(found)
+    word = limit_word(found.direction or Direction.HIGHER)
+    floor = "" if found.limit is None else f", {word} {value_text(found.limit, unit, digits)}"
+    return f"{found.metric} is {value_text(found.now, unit, digits)}{floor}"
+
+
+def _passes(spoken: _Spoken) -> str:
+    """What a pass is worth."""
+    found = spoken.found
+    if found.metric is None:
+        return "no gate limits anything."
+    questions = count_text(found.counts.get("pairs", found.counts.get("questions", 0)), "question")
+    if found.strength is Strength.FLOORS_ONLY:
+        return f"floors only: {_value_and_limit(found)} ({questions}); no gate that blocks limits a drop."
+    unit, digits = found.unit or Unit.NUMBER, _decimals(found)
+    change = delta_text(_change(found), unit, digits).replace(" pp", "")
+    if found.strength is Strength.UNCHANGED:
+        return f"no list changed: {found.metric} stays at {value_text(found.now or 0.0, unit, digits)} ({questions})."
+    bound = None if found.bound is None else _points(found.bound, found)
+    loss = _loss(found)
+    if found.strength is Strength.RULED_OUT and bound:
+        now = value_text(found.now or 0.0, unit, digits)
+        return f"a {loss} of more than {bound} of {found.metric} is ruled out ({questions}, {now}, {change})."
+    allowed = f"{_number(found.limit or 0.0, found, digits)} are allowed" if found.limit else "none is allowed"
+    if found.strength is Strength.LOST_AND_ALLOWED:
+        out = "" if bound is None else f"; more than {bound.partition(' ')[0]} is ruled out"
+        return f"{_lost_first(found, digits)}, which is allowed: {_arrow(found, digits)}{out}."
+    open_end = f"a {loss} of up to {bound.partition(' ')[0]} is not excluded" if bound else f"no {loss} is excluded"
+    moved = f"{_signed(found, digits)} of {found.metric}, within noise"
+    if vanishes(_change(found), unit, digits):
+        moved = f"{found.metric} stays at {value_text(found.now or 0.0, unit, digits)}"
+    return f"unproven: {moved}; {open_end}, {allowed} ({questions})."
+
+
+def _lost_first(found: Conclusion, digits: int) -> str:
+    size = _points(_harm(found), found, digits)
+    return f"{'lost' if found.direction is Direction.HIGHER else 'added'} {size} of {found.metric}"
+
+
+def _signed(found: Conclusion, digits: int) -> str:
+    return delta_text(_change(found), found.unit or Unit.NUMBER, digits).replace(" pp", " points")
+
+
+def _loss(found: Conclusion) -> str:
+    return "loss" if found.direction is Direction.HIGHER else "rise"
+
+
+def _change(found: Conclusion) -> float:
+    return (found.now or 0.0) - (found.before or 0.0)
+
+
+def _harm(found: Conclusion) -> float:
+    """The change for the worse, as a size."""
+    return -(found.direction or Direction.HIGHER).sign * _change(found)
+
+
+def _arrow(found: Conclusion, digits: int | None = None) -> str:
+    unit = found.unit or Unit.NUMBER
+    digits = _decimals(found) if digits is None else digits
+    return f"{value_text(found.before or 0.0, unit, digits)} → {value_text(found.now or 0.0, unit, digits)}"
+
+
+def _points(size: float, found: Conclusion, digits: int | None = None) -> str:
+    """`5.8 points`, `0.050`, `120.0 ms`: a size in the words of a reader."""
+    return size_text(size, found.unit or Unit.NUMBER, digits).replace(" pp", " points")
+
+
+def _number(size: float, found: Conclusion, digits: int | None = None) -> str:
+    return size_text(size, found.unit or Unit.NUMBER, digits).partition(" ")[0]
+
+
+def _decimals(found: Conclusion) -> int:
+    """Decimals with which no rounding hides a violation, or a change."""
+    unit, wanted = found.unit or Unit.NUMBER, [exact_decimals(0.0, found.unit or Unit.NUMBER)]
+    if found.limit is not None:
+        wanted.append(exact_decimals(found.limit, unit))
+        against = _change(found) if found.rule == "drop" else found.now
+        wanted += [telling_decimals(against, found.limit, unit)] if against is not None else []
+    if found.rule == "drop" and found.before is not None and found.now is not None:
+        wanted.append(telling_decimals(found.now, found.before, unit))
+    return max(wanted)
+
+
+_SENTENCES: Mapping[ConclusionKind, Callable[[_Spoken], str]] = {
+    ConclusionKind.NOT_JUDGED: _not_judged,
+    ConclusionKind.EMPTY: _empty,
+    ConclusionKind.FAILURE: _failure,
+    ConclusionKind.GATE_FAILS: _of_gate,
+    ConclusionKind.OTHER_CODE: _other_code,
+    ConclusionKind.EMPTY_SEGMENT: _empty_segment,
+    ConclusionKind.LOST_PART: _lost_part,
+    ConclusionKind.GATE_WARNS: _of_gate,
+    ConclusionKind.WARNING: _warning,
+    ConclusionKind.NO_BASELINE: _no_baseline,
+    ConclusionKind.PASS: _passes,
+}
+
+# --- what others say
 
 
 def headline_gate(report: Report) -> GateResult | None:
-    """The gate whose first reason the headline gives; None where it says something else.
-
-    What holds for all questions says more than what holds for some, and what was found more than what could not be.
-    A warning that is no gate's comes only before gates that have nothing to compare with.
-    """
-    verdict = report.verdict
-    deciding = [gate for gate in report.gates if gate.verdict is verdict]
-    if verdict not in (Verdict.WARN, Verdict.FAIL) or not deciding:
+    """The row that the conclusion speaks of; None where it speaks of no gate that fails or warns."""
+    found = report.conclusion
+    if found.kind not in OF_GATES:
         return None
-    if verdict is Verdict.WARN and all(map(_uncompared, deciding)):
-        return None
-    return min(deciding, key=lambda gate: (gate.segment is not None, _uncompared(gate)))
+    rows = [gate for gate in report.gates if gate.place == found.place and gate.verdict is report.verdict]
+    exact = [gate for gate in rows if found.limit in (gate.limit, gate.threshold)]
+    return next(iter(exact or rows), None)
 
 
-def other_sentences(report: Report) -> list[tuple[Verdict, str]]:
-    """What failed or warned and is no gate's, without what the headline gives."""
-    texts = [(Verdict.FAIL, text) for text in report.failures] + [(Verdict.WARN, text) for text in report.warnings]
-    first = headline_gate(report) is None and report.verdict in (Verdict.FAIL, Verdict.WARN)
-    return texts[1:] if first else texts
+def other_sentences(report: Report, name: Spell = plain_name, text: Spell = plain_text) -> list[tuple[Verdict, str]]:
+    """What failed or warned and is no gate's, without what the conclusion says; without full stops."""
+    kind = report.conclusion.kind
+    texts = [(Verdict.FAIL, each) for each in report.failures[kind is ConclusionKind.FAILURE :]]
+    warned = [*_other_warnings(report, name, text), *report.warnings[kind is ConclusionKind.WARNING :]]
+    return texts + [(Verdict.WARN, each) for each in warned]
 
 
-def _uncompared(gate: GateResult) -> bool:
-    """Whether a gate warns for nothing but that there is nothing to compare with."""
-    if len(gate.reasons) != 1:
-        return False
-    kind, state = gate.reasons[0].kind, gate.evidence_state
-    return kind is ReasonKind.NO_BASELINE or (kind is ReasonKind.TEXT and state is EvidenceState.NO_BASELINE)
+def _other_warnings(report: Report, name: Spell, text: Spell) -> Iterator[str]:
+    kind = report.conclusion.kind
+    if report.other_code and kind is not ConclusionKind.OTHER_CODE:
+        yield _code_text(report.other_code, text)
+    first = kind is ConclusionKind.LOST_PART
+    for part in report.lost_parts[first:]:
+        yield part_text(part, name)
 
 
-def _parts(report: Report) -> tuple[str, str, str]:
-    """The frame that the verdict gives, the reason that it is filled with, and where part and whole differ."""
-    deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
-    first = headline_gate(report)
-    paradox = paradox_of(report.gates)
-    match report.verdict:
-        case Verdict.PASS:
-            whole = sum(gate.segment is None for gate in report.gates)
-            subject, holds = _subject(report.gates), "hold" if any(map(_judges_answers, report.gates)) else "holds"
-            passes = "the gate passes" if whole == 1 else f"all {whole} gates pass"
-            return f"{subject.capitalize()} {holds}: {{}}.", passes, paradox
-        case Verdict.WARN if first is None and not report.warnings:
-            floors = any(gate.threshold is not None for gate in report.gates)
-            nobody = f"without a baseline nobody can tell whether {_subject(report.gates, 'or')} got worse"
-            holds = f"it holds its floors, but {nobody}"
-            return ("May be merged: {}.", holds, paradox) if floors else ("May be merged, but {}.", nobody, paradox)
-        case Verdict.WARN:
-            reason = _first_reason(first, report.base) if first else report.warnings[0]
-            return "May be merged, with a warning: {}.", f"{reason}{more_text(report, first)}", paradox
-        case Verdict.FAIL:
-            reason = _first_reason(first, report.base) if first else next(iter(report.failures), "a gate fails")
-            return "Do not merge: {}.", f"{reason}{more_text(report, first)}", paradox
-        case Verdict.NOT_JUDGED:
-            frame = f"Do not merge yet: {_subject(deciding)} could not be judged ({{}})."
-            return frame, _what_failed(report.problems, deciding), paradox
-        case _:
-            assert_never(report.verdict)
+def part_text(part: PartLoss, name: Spell) -> str:
+    """`lang:th lost 36.0 points of recall@5: 9 of 25 questions got worse`."""
+    found = Conclusion(
+        kind=ConclusionKind.LOST_PART,
+        metric=part.metric,
+        unit=part.unit,
+        direction=part.direction,
+        before=part.before,
+        now=part.now,
+    )
+    return f"{_lost(found, name(part.segment))}: {part.worse:,} of {count_text(part.n, 'question')} got worse"
+
+
+def _paradox(report: Report) -> str:
+    return "" if report.conclusion.segment is not None else paradox_of(report.gates)
 
 
 def paradox_of(results: Sequence[GateResult]) -> str:
@@ -136,40 +362,12 @@ def paradox_of(results: Sequence[GateResult]) -> str:
     return f" {metrics} fell for one part of the questions and not over all (Simpson's paradox)." if metrics else ""
 
 
-def _judges_answers(gate: GateResult) -> bool:
-    return gate.judge is not None or any(each.kind is ReasonKind.NO_VERDICT for each in gate.reasons)
-
-
-def _subject(gates: Sequence[GateResult], joined: str = "and") -> str:
-    """What these gates judge: retrieval, also where there are none, the answers, or both."""
-    judged = set(map(_judges_answers, gates))
-    parts = ["retrieval"] * (judged != {True}) + ["the answers"] * (True in judged)
-    return f" {joined} ".join(parts)
-
-
-def _what_failed(problems: Sequence[Problem], gates: Sequence[GateResult]) -> str:
-    kinds = {problem.kind for problem in problems}
-    if ProblemKind.INTERNAL in kinds:
-        return "something went wrong inside rankgate"
-    if ProblemKind.GOLD_STALE in kinds:
-        return "the gold set is stale, it names ids that the search no longer returns"
-    if gates and all(each.kind is ReasonKind.NO_VERDICT for gate in gates for each in gate.reasons):
-        return "verdicts of the judge are missing"
-    return f"{count_text(len(problems), 'problem')} with the inputs"
-
-
-def _first_reason(gate: GateResult, base: BaseSide | None) -> str:
-    reason = plain_sentence(gate, base) if gate.reasons else f"{gate.metric} gives no reason"
-    return reason if gate.segment is None else f"for one part of the questions, {reason}"
-
-
-def more_text(report: Report, first: GateResult | None) -> str:
-    """`; 2 more parts and 1 more gate fail`: what has the report's verdict beside the first; segments are no gates."""
-    deciding = [gate for gate in report.gates if gate.verdict is report.verdict]
-    name, segment = (first.name, first.segment) if first else (None, None)
-    parts = len({each.segment for each in deciding if each.name == name} - {segment, None})
-    gates = len({each.name for each in deciding} - {name})  # one that both sides judge is one
-    counts = [count_text(parts, "more part" if segment else "part") + " of the questions" * (not segment)] * bool(parts)
-    counts += [count_text(gates, "more gate")] * bool(gates)
-    verb = f"{'fail' if report.verdict is Verdict.FAIL else 'warn'}{'s' * (parts + gates == 1)}"
-    return f"; {' and '.join(counts)} {verb}" if counts else ""
+def more_text(report: Report) -> str:
+    """`; 2 more parts and 1 more gate fail`, and `2 more gates fail with it` where they are of one cause."""
+    counts = report.conclusion.counts
+    parts, gates, alike = (counts.get(key, 0) for key in ("segments_fail", "gates_fail", "same_cause"))
+    named = [count_text(parts, "more part")] * bool(parts) + [count_text(gates, "more gate")] * bool(gates)
+    one, many = ("fails", "fail") if report.verdict is Verdict.FAIL else ("warns", "warn")
+    told = [f"{' and '.join(named)} {one if parts + gates == 1 else many}"] if named else []
+    told += [f"{count_text(alike, 'more gate')} {one if alike == 1 else many} with it"] if alike else []
+    return f"; {'; '.join(told)}" if told else ""

@@ -12,7 +12,7 @@ from rankgate.errors import Problem, redacted, shown
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
 from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.conclusion import OtherCode, PartLoss
+from rankgate.model.conclusion import Conclusion, ConclusionKind, Empties, OtherCode, PartLoss
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges
@@ -378,20 +378,23 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
 class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     """The whole of `report.json`.
 
-    `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader of
-    the verdict should know, `fine_print` what an expert would ask: what the gold set can see at all. `diagnosis` is
-    empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is None
-    where the gold set is the one that was current when the baseline was accepted, or the baseline does not say.
-    `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a base was
-    named. `lost_parts` lost what the rest did not, the most first, whatever the gates ask. `other_code` says why the
-    run is not of the code that it is judged for. `untrusted_run` says that the pull request supplied the rankings and
-    may have invented them; `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the
-    last runs of the main branch, oldest first, where the baseline's store remembers them.
+    `conclusion` is what the reader is told first, and `summary` its sentence. `lost_parts` lost what the rest did not,
+    the most first, whatever the gates ask. `other_code` says why the run is not of this code, and `empties` what came
+    back empty.
+    `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
+    of the verdict should know, `fine_print` what an expert would ask: what the gold set can see at all. `diagnosis`
+    is empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is
+    None where the gold set is the one that was current when the baseline was accepted, or the baseline does not
+    say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
+    base was named. `untrusted_run` says that the pull request supplied the rankings and may have invented them;
+    `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the last runs of the main
+    branch, oldest first, where the baseline's store remembers them.
     """
 
     schema_version: int = SCHEMA_VERSION
     verdict: Verdict
     summary: str
+    conclusion: Conclusion = Conclusion(kind=ConclusionKind.PASS)
     problems: list[Problem] = []
     failures: list[str] = []
     warnings: list[str] = []
@@ -402,6 +405,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     gates: list[GateResult] = []
     waivers: list[WaiverUse] = []
     lost_parts: list[PartLoss] = []
+    empties: Empties | None = None
     metrics: Mapping[str, MetricValue] = {}
     baseline_metrics: Mapping[str, MetricValue] = {}
     queries: Queries | None = None
@@ -420,19 +424,35 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(ReportFile, frozen=True, kw_only=True):
-    """What is in `report.json`, and beside it `details` for pages, where they were asked for, and the job's `links`."""
+    """What is in `report.json`, and beside it `details` for pages, where they were asked for, and the job's `links`.
+
+    `losers` has by `GateResult.place` the questions that got worse, the worst first; where nothing was compared, those
+    of the lowest values.
+    """
 
     details: ReportDetails | msgspec.UnsetType = msgspec.UNSET
     links: Links | msgspec.UnsetType = msgspec.UNSET
+    losers: Mapping[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
+
+    def losers_of(self, place: tuple[str, str | None] | None) -> list[str]:
+        """The questions that got worse by a row, the worst first; none where that is not known."""
+        if place is None or self.losers is msgspec.UNSET:
+            return []
+        return self.losers.get(place_key(place), [])
+
+
+def place_key(place: tuple[str, str | None]) -> str:
+    """A row's name and segment as one key."""
+    name, segment = place
+    return f"{name}\n{segment or ''}"
 
 
 def exit_code(report: Report, fail_on: str = "fail") -> int:
     """The exit code of a check: 0 pass or warn, 1 fail (and warn where `fail_on` is `warn`), 2 not judged."""
-    # A warning that is only "within noise" stops nobody: that is what proven_harm was chosen for; what nothing could
-    # have proven is not noise. Nor does a violation that is waived: that is what the waiver was merged for.
-    warned = any(
-        each.verdict is Verdict.WARN and not each.within_noise and each.waived is None for each in report.gates
-    )
-    counts = fail_on == "warn" and (warned or bool(report.warnings) or not report.gates)
+    # A violation that is waived stops nobody: that is what the waiver was merged for.
+    warned = any(each.verdict is Verdict.WARN and each.waived is None for each in report.gates)
+    empty = report.empties is not None and report.empties.warns
+    beside = report.warnings or report.lost_parts or report.other_code
+    counts = fail_on == "warn" and bool(warned or beside or empty or not report.gates)
     codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
     return codes[report.verdict]

@@ -18,7 +18,7 @@ MAX_LOSSES = 50  # answers that got worse
 
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what is not of the file."""
-    written = with_texts(replace(report, details=msgspec.UNSET, links=msgspec.UNSET))
+    written = with_texts(replace(report, details=msgspec.UNSET, links=msgspec.UNSET, losers=msgspec.UNSET))
     if answers := report.answers:
         losses = sampled(answers.losses, lambda loss: loss.stage, MAX_LOSSES)
         written = replace(written, answers=replace(answers, losses=losses))
@@ -50,7 +50,7 @@ def decode_report(data: bytes, name: str) -> Report:
         return reason if reason.kind is ReasonKind.TEXT else replace(reason, text="")
 
     gates = [replace(gate, reasons=[unspelled(reason) for reason in gate.reasons]) for gate in report.gates]
-    mine = {"details": msgspec.UNSET, "links": msgspec.UNSET}  # of this process, whatever the file holds
+    mine = dict.fromkeys(("details", "links", "losers"), msgspec.UNSET)  # of this process, whatever the file holds
     return replace(report, schema_version=SCHEMA_VERSION, gates=gates, **mine)
 
 

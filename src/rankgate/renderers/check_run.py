@@ -7,11 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from rankgate.model.headline import headline_gate, more_text, short_headline
-from rankgate.model.reasons import plain_sentence
-from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, Evidence, ReasonKind, Verdict
-from rankgate.model.wording import VERDICT_WORDS, size_text
+from rankgate.model.headline import short_headline
+from rankgate.model.report import Report
+from rankgate.model.values import ReasonKind, Verdict
+from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.escape import one_line, visible
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 from rankgate.renderers.fitting import SUMMARY_BYTES
@@ -68,29 +67,8 @@ def conclusion_of(report: Report) -> Literal["success", "failure", "action_requi
 def title_of(report: Report) -> str:
     """The verdict and what decided, in one line of at most `LONGEST_TITLE` characters."""
     supplied = SUPPLIED if report.untrusted_run else ""
-    title = f"{VERDICT_WORDS[report.verdict].capitalize()}: {_deciding(report).strip().rstrip('.')}"
+    title = f"{VERDICT_WORDS[report.verdict].capitalize()}: {short_headline(report).strip().rstrip('.')}"
     return one_line(title, LONGEST_TITLE - len(supplied)) + supplied
-
-
-def _deciding(report: Report) -> str:
-    """What decided first and by how much, or else what the headline says beside the verdict."""
-    gate = headline_gate(report)
-    if gate is None or report.verdict is not Verdict.FAIL or not gate.reasons:
-        return short_headline(report)
-    where = "" if gate.segment is None else "for one part of the questions, "
-    reason = _change(gate) or plain_sentence(gate, report.base).replace(f" ({gate.meaning})", "", 1)
-    return f"{where}{reason}{more_text(report, gate)}"
-
-
-def _change(gate: GateResult) -> str:
-    """`recall@5 fell by 5.8 pp` where the estimate of the change is what the gate forbids; else nothing."""
-    if gate.judged_by or gate.evidence is not Evidence.ESTIMATE or gate.delta is None or gate.regression_max is None:
-        return ""
-    higher = gate.direction is Direction.HIGHER
-    harm = -gate.delta if higher else gate.delta
-    if harm <= gate.regression_max + TOLERANCE:
-        return ""
-    return f"{gate.metric} {'fell' if higher else 'rose'} by {size_text(harm, gate.unit)}"
 
 
 def _annotation(finding: Finding) -> Annotation | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import sentences
@@ -397,6 +398,13 @@ def _decimals(gate: GateResult) -> int:
             drop = -gate.delta if gate.direction is Direction.HIGHER else gate.delta
             wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
     return max(wanted)
+
+
+def next_head(report: Report) -> str:
+    """What stands before the next command."""
+    if report.conclusion.kind is ConclusionKind.NO_BASELINE:
+        return "After the merge, on the main branch, then commit what it writes:"
+    return "Next:"
 
 
 def moved_head(report: Report) -> str:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from rankgate.model.headline import headline_gate, other_sentences
+from rankgate.model.headline import headline_gate, other_sentences, sentence
 from rankgate.model.reasons import sentences, waived_text
 from rankgate.model.report import GateResult, Report, Segment, Source
 from rankgate.model.values import CONFIDENCE, TOLERANCE, ReasonKind, Verdict, worst
-from rankgate.model.wording import VERDICT_WORDS, confidence_text
+from rankgate.model.wording import VERDICT_WORDS, confidence_text, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import block, cell, code, command_line, listed, shorten
@@ -25,6 +25,7 @@ LONGEST_NAME = 24  # in a row
 MAX_METRICS = 4  # of the table by tag
 
 _WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
+_MARK = re.compile("\ue000(\\d+)\ue001")
 _ESCAPED = {ord(char): f"%{ord(char):02X}" for char in " |()<>\\`\n\r"}  # what ends an address in a cell
 _IN_ROWS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
 
@@ -40,33 +41,55 @@ def gate_row(gate: GateResult, report: Report) -> str:
 
 
 def group_rows(report: Report, groups: Sequence[Sequence[GateResult]]) -> list[str]:
-    """A row a group of results of one gate: that over all questions, or else the worst, with its worst segments."""
+    """The rows of groups of results, each of one gate: its segments that decided, those that hold, then the whole.
+
+    Where the whole decided as well it comes first, and its segments stand in its row.
+    """
     shared = phrases.shared_metrics(report)
-    return [_row(group, report, shared=group[0].metric in shared) for group in groups]
+    return [row for group in groups for row in _rows(group, report, shared=group[0].metric in shared)]
 
 
-def _row(group: Sequence[GateResult], report: Report, *, shared: bool) -> str:
+def _rows(group: Sequence[GateResult], report: Report, *, shared: bool) -> list[str]:
     verdict, ranked = worst([each.verdict for each in group]), sorted(group, key=_severity)
-    gate = next((each for each in group if each.segment is None), ranked[0])
-    parts, changes = [part for part in ranked if part is not gate], _changes(gate)
-    if gate.verdict is not verdict:  # only segments decided: they come first
-        whole = phrases.gate_now(gate) if gate.delta is None else phrases.gate_change(gate)
-        changes = [_worst_parts(parts), f"{unbroken(whole)} over all questions, which {phrases.VERBS[gate.verdict][0]}"]
-    elif parts:
-        changes.append(_worst_parts(parts))
+    whole = next((each for each in group if each.segment is None), None)
+    parts = [part for part in ranked if part is not whole]
+    if whole is None or whole.verdict is verdict or not parts:
+        gate = whole or ranked[0]
+        return [_row(gate, [part for part in parts if part is not gate], report, shared=shared)]
+    decided = [part for part in parts if part.verdict is verdict]
+    rows = [_row(part, [], report, shared=shared) for part in decided[:MAX_PARTS]]
+    more = len(decided) - MAX_PARTS
+    rows += [f"| {phrases.ICONS[verdict]}&nbsp;{verdict.value} | {count_text(more, 'more part')} | | |"] * (more > 0)
+    rows += [_holding_row(held)] if (held := [part for part in parts if part not in decided]) else []
+    return [*rows, _row(whole, [], report, shared=shared, about=f"all {count_text(whole.n, 'question')}")]
+
+
+def _holding_row(parts: Sequence[GateResult]) -> str:
+    """The parts that did not decide, with what the worst of them did."""
+    first = parts[0]
+    name = f"{count_text(len(parts), 'other part')}, worst: {_short_cell(first.segment)}"
+    icon = phrases.ICONS[Verdict.PASS if first.verdict is Verdict.PASS else first.verdict]
+    return f"| {icon}&nbsp;{phrases.gate_status(first)} | {name} | {unbroken(phrases.part_text(first))} | |"
+
+
+def _row(gate: GateResult, parts: Sequence[GateResult], report: Report, *, shared: bool, about: str = "") -> str:
+    """A result as a row, with the worst segments in the cell of its change; `about` says of what it is."""
+    changes = _changes(gate) + ([_worst_parts(parts)] if parts else [])
+    group = [gate, *parts]
     if must := list(dict.fromkeys(query for each in group for query in each.queries)):
         changes.append(f"{listed(must, MAX_PARTS, _short_cell)} must pass and {'do' if must[1:] else 'does'} not")
-    about = [f"only {cell(gate.segment, 80)}"] if gate.segment is not None else []
-    about += [cell(gate.name, 40)] if shared and not about else []
-    about += [f"by {report.base.judges}"] if gate.judged_by and report.base else []
+    of = [f"{cell(gate.segment, 80)}, {count_text(gate.n, 'question')}"] if gate.segment is not None else []
+    of += [about] if about else []
+    of += [cell(gate.name, 40)] if shared and gate.segment is None else []
+    of += [f"by {report.base.judges}"] if gate.judged_by and report.base else []
     limit = shown = unbroken(phrases.gate_limit(gate))
     if limit and gate.line is not None and report.links and report.links.criteria:
         shown = f"[{limit}](<{report.links.criteria.translate(_ESCAPED)}#L{gate.line}>)"
-    of_part = next((unbroken(phrases.gate_limit(part)) for part in parts if part.verdict is verdict), limit)
-    statuses = {phrases.gate_status(each) for each in group if each.verdict is verdict}
+    of_part = next((unbroken(phrases.gate_limit(part)) for part in parts if part.verdict is gate.verdict), limit)
+    statuses = {phrases.gate_status(each) for each in group if each.verdict is gate.verdict}
     cells = (
-        f"{phrases.ICONS[verdict]}&nbsp;{statuses.pop() if len(statuses) == 1 else verdict.value}",
-        f"{', '.join([f'**{named(gate.metric, report)}**', *about])}: {shorten(gate.meaning, LONGEST_SENTENCE)}",
+        f"{phrases.ICONS[gate.verdict]}&nbsp;{statuses.pop() if len(statuses) == 1 else gate.verdict.value}",
+        f"{', '.join([f'**{named(gate.metric, report)}**', *of])}: {shorten(gate.meaning, LONGEST_SENTENCE)}",
         _stacked(*changes),
         _stacked(shown, f"by segment: {of_part}" if of_part != limit else ""),
     )
@@ -141,16 +164,20 @@ def _reason(gate: GateResult, position: int, report: Report, *, in_row: bool, sh
 
 def other_reasons(report: Report) -> list[str]:
     """What failed or warned and is no gate's, without what the headline says."""
-    return [_other_reason(each, report) for each in other_sentences(report)]
+    return [_other_reason(each, report) for each in _others(report)]
 
 
 def _other_reason(said: tuple[Verdict, str], report: Report) -> str:
     return f"{VERDICT_WORDS[said[0]]}: {_sentence(said[1], report)}."
 
 
+def _others(report: Report) -> list[tuple[Verdict, str]]:
+    return other_sentences(report, partial(code, limit=60), partial(code, limit=200))
+
+
 def all_reasons(report: Report, gates: Sequence[GateResult]) -> list[Callable[[], str]]:
     """What failed or warned and is no gate's, then what no row says of these gates; put into words when called."""
-    others = (partial(_other_reason, each, report) for each in other_sentences(report))
+    others = (partial(_other_reason, each, report) for each in _others(report))
     return [*others, *reasons_to_say(report, gates, beyond_rows=True)]
 
 
@@ -178,6 +205,24 @@ def base_items(report: Report) -> list[str]:
     """What the pull request changed of the gate, an item each, what weakens it first."""
     changed = changes(report, partial(code, limit=80), partial(_sentence, report=report))
     return [f"- {phrases.ICONS[Verdict.WARN] + ' ' if change.weakens else ''}{change.text}" for change in changed]
+
+
+def headline(report: Report) -> str:
+    """The conclusion as Markdown: metrics with parameters, tags and text of the inputs as code."""
+    spelled: list[str] = []
+
+    def mark(text: str, limit: int) -> str:  # stands for code until no name is looked for any more
+        spelled.append(code(text, limit))
+        return f"\ue000{len(spelled) - 1}\ue001"
+
+    text = sentence(report, partial(mark, limit=60), partial(mark, limit=LONGEST_SENTENCE))
+    return _MARK.sub(lambda found: spelled[int(found[1])], named(text, report))
+
+
+def next_line(report: Report) -> str:
+    """The next command, as Markdown; nothing where all is well."""
+    command = report.conclusion.next
+    return f"**{phrases.next_head(report)}** {code(command_line(command), LONGEST_SENTENCE)}" if command else ""
 
 
 def first_look(report: Report) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import sampled
-from rankgate.model.headline import other_sentences
+from rankgate.model.headline import other_sentences, sentence
 from rankgate.model.reasons import waived_text
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
@@ -15,7 +16,7 @@ from rankgate.renderers import phrases
 from rankgate.renderers.answer_rows import answer_lines, answers_head, fate, loss_values, lost_answers
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.blocks import Block, Table, plain_text
-from rankgate.renderers.escape import inert, listed, one_line, quoted, safe, visible
+from rankgate.renderers.escape import command_line, inert, listed, one_line, quoted, safe, visible
 from rankgate.renderers.phrases import NOTHING, row_name
 from rankgate.renderers.what_differs import differences_line, plain
 
@@ -33,17 +34,18 @@ def render_terminal(report: Report) -> str:
 
 def terminal_blocks(report: Report) -> list[Block]:
     """The report as lines and tables; their layout and colours are the printer's business."""
-    blocks: list[Block] = [f"{VERDICT_WORDS[report.verdict]}  {report.summary}"]
+    name, text = partial(safe, limit=60), partial(safe, limit=400)
+    blocks: list[Block] = [f"{VERDICT_WORDS[report.verdict]}  {sentence(report, name, text)}"]
     if report.problems:
         blocks += ["", *(line for problem in report.problems[:MAX_PROBLEMS] for line in _indented(str(problem)))]
         more = len(report.problems) - MAX_PROBLEMS
         blocks += [f"  and {more} more"] if more > 0 else []
-    if report.gates:
+    if report.gates and report.conclusion.kind is not ConclusionKind.EMPTY:
         sentences = [
             _first_look(report),
             *_must_pass(report),
             *_waived(report),
-            *(f"{_WORDS[verdict]}: {text}." for verdict, text in other_sentences(report)),
+            *(f"{_WORDS[verdict]}: {said}." for verdict, said in other_sentences(report, name, text)),
             *(change.text for change in changes(report, quoted)),
             differences_line(report, plain),
             *answer_lines(report, lambda text: plain(one_line(text, 80))),
@@ -54,7 +56,14 @@ def terminal_blocks(report: Report) -> list[Block]:
             *report.fine_print,
         ]
         blocks += ["", *_gates(report), *filter(None, sentences)]
-    return blocks + _moves(report) + _answers(report)
+    if report.conclusion.kind is not ConclusionKind.EMPTY:
+        blocks += _moves(report) + _answers(report)
+    return blocks + _next(report)
+
+
+def _next(report: Report) -> list[Block]:
+    command = report.conclusion.next
+    return ["", f"{phrases.next_head(report)} {inert(command_line(command))}"] if command else []
 
 
 def _gates(report: Report) -> list[Block]:

@@ -1,0 +1,363 @@
+"""Report → the one thing that its reader is told first. Pure: the same report always concludes the same.
+
+The kinds are tried in the order of `ConclusionKind`, so that no conclusion is milder than the verdict: what fails comes
+before what warns. Among gates the largest violation is taken: in points for metrics from 0 to 1, then in multiples of
+the limit; a floor before a drop, then in the order of the criteria.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from rankgate.gates.lost_parts import parts_of
+from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, Strength
+from rankgate.model.headline import sentence
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Scores, Unit, Verdict, worst
+
+ONE_CAUSE = 0.8  # of the worse questions of another gate
+_STRENGTHS = list(Strength)
+_LIMITS: dict[ReasonKind, Literal["floor", "drop"]] = {ReasonKind.THRESHOLD: "floor", ReasonKind.REGRESSION: "drop"}
+
+
+def concluded(report: Report) -> Report:
+    """The report with the worst of all its verdicts, its conclusion, and the sentence of that."""
+    own = [Verdict.FAIL for _ in report.failures]
+    own += [Verdict.WARN for _ in (*report.warnings, *report.lost_parts)]
+    own += [Verdict.WARN] * (report.other_code is not None)
+    own += [_empty_verdict(report)]
+    judged = replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own]))
+    return with_conclusion(judged)
+
+
+def with_conclusion(report: Report) -> Report:
+    """The report with its conclusion and the sentence of it; its verdict stays."""
+    made = replace(report, conclusion=conclude(report))
+    return replace(made, summary=sentence(made))
+
+
+def with_other_code(report: Report) -> Report:
+    """The report of a run that is not of this code warns at least, and concludes so; any other as it is."""
+    if report.other_code is None:
+        return report
+    return with_conclusion(replace(report, verdict=worst([report.verdict, Verdict.WARN])))
+
+
+def conclude(report: Report) -> Conclusion:
+    """What the report's verdict says."""
+    found = next(filter(None, (make(report) for make in _MAKERS)))
+    return replace(found, next=_next(report, found))
+
+
+def _empty_verdict(report: Report) -> Verdict:
+    if not report.empties or not report.empties.nearly_all:
+        return Verdict.WARN if report.empties and report.empties.warns else Verdict.PASS
+    return Verdict.FAIL if any(gate.severity == "error" for gate in report.gates) else Verdict.WARN
+
+
+# --- by kind, in their order
+
+
+def _not_judged(report: Report) -> Conclusion | None:
+    if report.verdict is not Verdict.NOT_JUDGED:
+        return None
+    gate = next((each for each in report.gates if each.verdict is Verdict.NOT_JUDGED), None)
+    counts = {"problems": len(report.problems)}
+    if gate is None or (report.problems and report.problems[0].key is None):
+        return Conclusion(kind=ConclusionKind.NOT_JUDGED, counts=counts)
+    return Conclusion(**_of_gate(ConclusionKind.NOT_JUDGED, gate, "other"), counts=counts)
+
+
+def _empty(report: Report) -> Conclusion | None:
+    found = report.empties
+    if not found or not found.nearly_all:
+        return None
+    return Conclusion(kind=ConclusionKind.EMPTY, counts={"empty": found.empty, "total": found.total})
+
+
+def _failure(report: Report) -> Conclusion | None:
+    if not report.failures or any(each.verdict is Verdict.FAIL for each in report.gates):
+        return None
+    return Conclusion(kind=ConclusionKind.FAILURE)
+
+
+def _gate_fails(report: Report) -> Conclusion | None:
+    return _of_largest(report, ConclusionKind.GATE_FAILS, [g for g in report.gates if g.verdict is Verdict.FAIL])
+
+
+def _other_code(report: Report) -> Conclusion | None:
+    return Conclusion(kind=ConclusionKind.OTHER_CODE) if report.other_code else None
+
+
+def _empty_segment(report: Report) -> Conclusion | None:
+    segments = report.empties.segments if report.empties else {}
+    if not segments:
+        return None
+    name = max(segments, key=lambda each: segments[each][0])
+    counts = {"empty": segments[name][0], "total": segments[name][1], "segments_fail": len(segments)}
+    return Conclusion(kind=ConclusionKind.EMPTY_SEGMENT, segment=name, counts=counts)
+
+
+def _lost_part(report: Report) -> Conclusion | None:
+    if not report.lost_parts:
+        return None
+    first = report.lost_parts[0]
+    more = len({each.segment for each in report.lost_parts}) - 1
+    return Conclusion(
+        kind=ConclusionKind.LOST_PART,
+        gate=next((each.name for each in report.gates if each.metric == first.metric and each.segment is None), None),
+        metric=first.metric,
+        unit=first.unit,
+        direction=first.direction,
+        segment=first.segment,
+        rule="drop",
+        before=first.before,
+        now=first.now,
+        counts={"pairs": first.n, "worse": first.worse, "segments_fail": more},
+    )
+
+
+def _gate_warns(report: Report) -> Conclusion | None:
+    warning = [g for g in report.gates if g.verdict is Verdict.WARN and not _uncompared(g)]
+    return _of_largest(report, ConclusionKind.GATE_WARNS, warning)
+
+
+def _warning(report: Report) -> Conclusion | None:
+    return Conclusion(kind=ConclusionKind.WARNING) if report.warnings else None
+
+
+def _no_baseline(report: Report) -> Conclusion | None:
+    gate = next((each for each in report.gates if each.verdict is Verdict.WARN), None)
+    if gate is None:
+        return None
+    return Conclusion(**_of_gate(ConclusionKind.NO_BASELINE, gate, "floor"), counts={"questions": gate.n})
+
+
+def _pass(report: Report) -> Conclusion:
+    """By the weakest of the blocking gates that limit a drop and have pairs."""
+    main = [gate for gate in report.gates if gate.segment is None and gate.judged_by is None]
+    limited = [gate for gate in main if gate.regression_max is not None and gate.n_pairs]
+    blocking = [gate for gate in limited if gate.severity == "error"] or limited
+    if not blocking:
+        if not main:
+            return Conclusion(kind=ConclusionKind.PASS, strength=Strength.FLOORS_ONLY)
+        first = _of_gate(ConclusionKind.PASS, main[0], "floor")
+        return Conclusion(**first, strength=Strength.FLOORS_ONLY, counts={"questions": main[0].n})
+    weakest = min(enumerate(blocking), key=lambda each: (*_weakness(each[1]), each[0]))[1]
+    counts = {"pairs": weakest.n_pairs, "questions": weakest.n}
+    return Conclusion(
+        **_of_gate(ConclusionKind.PASS, weakest, "drop"),
+        strength=strength_of(weakest),
+        counts=counts,
+    )
+
+
+_MAKERS = (
+    _not_judged,
+    _empty,
+    _gate_fails,
+    _failure,
+    _other_code,
+    _empty_segment,
+    _lost_part,
+    _gate_warns,
+    _warning,
+    _no_baseline,
+    _pass,
+)
+
+# --- how much a pass says
+
+
+def bound_of(gate: GateResult) -> float | None:
+    """The change for the worse that is the end of the interval, as a size; None where the data support no such end."""
+    low, _ = gate.direction.upright(gate.delta_ci)
+    return None if low is None else max(-low, 0.0)
+
+
+def _end(gate: GateResult) -> float | None:
+    """The worst value that the interval does not exclude."""
+    low, _ = gate.direction.upright(gate.counted.ci if gate.counted else gate.ci)
+    return None if low is None else gate.direction.sign * low
+
+
+def strength_of(gate: GateResult) -> Strength:
+    """What the interval of its change says beside its limit: the first that holds."""
+    low, high = gate.direction.upright(gate.delta_ci)
+    if gate.delta_ci == (0.0, 0.0):
+        return Strength.UNCHANGED
+    if high is not None and high < -TOLERANCE:
+        return Strength.LOST_AND_ALLOWED
+    if low is not None and -low <= (gate.regression_max or 0.0) + TOLERANCE:
+        return Strength.RULED_OUT
+    return Strength.NOT_EXCLUDED
+
+
+def _weakness(gate: GateResult) -> tuple[int, float]:
+    bound = bound_of(gate)
+    beyond = float("inf") if bound is None else bound - (gate.regression_max or 0.0)
+    return _STRENGTHS.index(strength_of(gate)), -beyond
+
+
+# --- which gate
+
+
+class Broken(NamedTuple):
+    """A limit that a gate's row breaks, or is in doubt of, and how far it lies beyond it."""
+
+    gate: GateResult
+    rule: Literal["floor", "drop", "other"]
+    beyond: float
+
+
+def _of_largest(report: Report, kind: ConclusionKind, rows: Sequence[GateResult]) -> Conclusion | None:
+    if not rows:
+        return None
+    broken = [each for gate in rows for each in _broken(gate)]
+    first = min(enumerate(broken), key=lambda each: (*_rank(each[1]), each[0]))[1]
+    return Conclusion(**_of_gate(kind, first.gate, first.rule), counts=_beside(report, first.gate, rows))
+
+
+def _rank(broken: Broken) -> tuple[bool, bool, float, bool]:
+    """Limits before other rules, points before other units, the largest first, floors before drops."""
+    points = broken.gate.unit in (Unit.SHARE, Unit.SCORE)
+    return broken.rule == "other", not points, -broken.beyond, broken.rule == "drop"
+
+
+def _broken(gate: GateResult) -> list[Broken]:
+    """A row for each of the limits that decided; one of another rule where none did."""
+    found: list[Broken] = []
+    for reason in gate.reasons:
+        rule = _LIMITS.get(reason.kind)
+        if rule is not None and reason.ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE):
+            found.append(Broken(gate, rule, _beyond(gate, rule)))
+    return found or [Broken(gate, "other", 0.0)]
+
+
+def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:
+    """How far beyond the limit: in points of metrics from 0 to 1, else in multiples of the limit."""
+    if rule == "floor":
+        value = gate.counted.value if gate.counted else gate.value or 0.0
+        limit = gate.threshold or 0.0
+        excess = gate.direction.sign * (limit - value)
+    else:
+        limit = gate.regression_max or 0.0
+        excess = -gate.direction.sign * (gate.delta or 0.0) - limit
+    if gate.unit in (Unit.SHARE, Unit.SCORE):
+        return excess
+    return excess / abs(limit) if limit else float("inf")
+
+
+def _of_gate(kind: ConclusionKind, gate: GateResult, rule: Literal["floor", "drop", "other"]) -> dict[str, Any]:
+    """The fields of a conclusion about a row."""
+    drop = rule == "drop"
+    value = gate.counted.value if gate.counted else gate.value
+    return {
+        "kind": kind,
+        "gate": gate.name,
+        "metric": gate.metric,
+        "unit": gate.unit,
+        "direction": gate.direction,
+        "segment": gate.segment,
+        "rule": rule,
+        "before": gate.baseline,
+        "now": gate.paired_value if drop else value,
+        "limit": gate.limit if drop else gate.threshold,
+        "bound": bound_of(gate) if drop else _end(gate),
+    }
+
+
+def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
+    """What else has this verdict, by cause, and which other segments hold."""
+    siblings = [each for each in report.gates if each.name == gate.name and each.segment not in (None, gate.segment)]
+    kin = [each for each in siblings if gate.segment is not None and _keys(each) == _keys(gate)]
+    failing = {each.segment for each in rows if each.segment not in (None, gate.segment)}
+    others = {each.name for each in rows} - {gate.name}
+    own = report.losers_of(gate.place)
+    shared = {name for name in others if all(_one_cause(report, own, each) for each in rows if each.name == name)}
+    return {
+        "questions": gate.n,
+        "pairs": gate.n_pairs,
+        "worse": len(own),
+        "gates_fail": len(others - shared),
+        "same_cause": len(shared),
+        "segments_fail": len(failing),
+        "segments_hold": sum(each.verdict is Verdict.PASS and not each.too_small for each in kin),
+    }
+
+
+def _keys(gate: GateResult) -> list[str]:
+    return [tag.partition(":")[0] for tag in (gate.segment or "").split(" × ")]
+
+
+def _one_cause(report: Report, own: Iterable[str], gate: GateResult) -> bool:
+    """Whether nearly all questions that got worse by this row did so by the one that is named."""
+    worse = report.losers_of(gate.place)
+    return bool(worse) and len(set(worse) & set(own)) >= ONE_CAUSE * len(worse)
+
+
+def _uncompared(gate: GateResult) -> bool:
+    """Whether it warns for nothing but that there is nothing to compare with."""
+    of_old_report = gate.evidence_state is EvidenceState.NO_BASELINE and len(gate.reasons) == 1
+    kinds = {reason.kind for reason in gate.reasons}
+    return kinds == {ReasonKind.NO_BASELINE} or (kinds == {ReasonKind.TEXT} and of_old_report)
+
+
+# --- what to type next
+
+
+def _next(report: Report, found: Conclusion) -> list[str]:
+    """The next command, as words; none after a strong pass, or where only an input has to be mended."""
+    if found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
+        return []
+    first = report.empties.first if report.empties else None
+    commands = {
+        ConclusionKind.EMPTY: ["record", *_option("--only", first)],
+        ConclusionKind.EMPTY_SEGMENT: ["record", *_option("--only", first)],
+        ConclusionKind.OTHER_CODE: ["check", "--record"],
+        ConclusionKind.NO_BASELINE: ["baseline", "accept"],
+    }
+    if command := commands.get(found.kind):
+        return ["rankgate", *command]
+    question = next(iter(report.losers_of(found.place)), None)
+    run = report.provenance.run.path if report.provenance.run else None
+    if question is None:
+        return ["rankgate", "validate", *_option("--criteria", report.provenance.criteria)]
+    return ["rankgate", "explain", question, *_option("--run", run)]
+
+
+def _option(name: str, value: str | None) -> list[str]:
+    return [name, value] if value else []
+
+
+# --- what came back empty
+
+
+def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Empties | None:
+    """How many lists of questions that have something to find are empty or absent; None where none is, or is known.
+
+    A tag is named where nearly all of its questions, at least five, are without a result and the baseline had some.
+    """
+    asked = [sample for sample in gold.samples.values() if sample.relevant()]
+    if not asked or not candidate.listed or not (candidate.outlines or candidate.missing):
+        return None
+    now, before = _retrieved(candidate), _retrieved(baseline) if baseline else {}
+    none = [sample.query_id for sample in asked if not now.get(sample.query_id)]
+    if not none:
+        return None
+    lacking, segments = set(none), dict[str, tuple[int, int]]()
+    for name, rows in parts_of(asked).items():
+        queries = [asked[row].query_id for row in rows]
+        hit = sum(query in lacking for query in queries)
+        had = not before or any(before.get(query) for query in queries)
+        if hit >= NEARLY_ALL * len(queries) and had:
+            segments[name] = hit, len(queries)
+    first = max(none, key=lambda query: before.get(query, 0))
+    return Empties(empty=len(none), total=len(asked), segments=segments, first=first, before=before.get(first))
+
+
+def _retrieved(scores: Scores) -> dict[str, int]:
+    return {query: outline.retrieved or 0 for query, outline in scores.outlines.items()}

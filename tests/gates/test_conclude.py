@@ -1,0 +1,233 @@
+"""What a report concludes: which row it speaks of, how much a pass says, and the sentence of each kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from rankgate.errors import Problem
+from rankgate.gates.conclude import concluded, with_conclusion
+from rankgate.model.conclusion import ConclusionKind, Empties, OtherCode, PartLoss, Strength
+from rankgate.model.report import GateResult, Provenance, Report, Source, exit_code, place_key
+from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
+
+PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
+RUN = Provenance(rankgate="0.1.0", date="2026-01-31", run=Source(path="run.jsonl", format="jsonl"))
+
+
+def gate(
+    verdict: Verdict = PASS,
+    *,
+    name: str = "recall@5",
+    segment: str | None = None,
+    before: float | None = 0.9,
+    now: float = 0.9,
+    ci: tuple[float | None, float | None] | None = (-0.02, 0.02),
+    drop: float | None = 0.03,
+    floor: float | None = None,
+    n: int = 300,
+    **more: Any,
+) -> GateResult:
+    """A row as `decide` leaves it: of a violated drop unless only a floor is broken."""
+    ruling = Ruling.HOLDS if verdict is PASS else Ruling.VIOLATED
+    by_floor = floor is not None and now < floor
+    kind = ReasonKind.THRESHOLD if by_floor or drop is None else ReasonKind.REGRESSION
+    kind = ReasonKind.NO_BASELINE if before is None and verdict is WARN else kind
+    row: dict[str, Any] = {
+        "name": name,
+        "metric": name,
+        "meaning": "share of the relevant documents found in the first 5 results",
+        "unit": Unit.SHARE,
+        "direction": Direction.HIGHER,
+        "segment": segment,
+        "severity": "error",
+        "value": now,
+        "ci": (now - 0.02, now + 0.02),
+        "threshold": floor,
+        "baseline": before,
+        "paired_value": None if before is None else now,
+        "delta": None if before is None else now - before,
+        "delta_ci": None if before is None else ci,
+        "regression_max": drop,
+        "evidence_state": EvidenceState.CLEAR,
+        "verdict": verdict,
+        "reasons": [Reason(kind, ruling=ruling)],
+        "n": n,
+        "n_pairs": 0 if before is None else n,
+        "line": 3,
+    }
+    return GateResult(**{**row, **more})
+
+
+def report(*gates: GateResult, **more: Any) -> Report:
+    return concluded(Report(verdict=PASS, summary="", gates=list(gates), provenance=RUN, **more))
+
+
+LOST = gate(FAIL, now=0.84, before=0.9, ci=(-0.09, -0.02))
+THAI = gate(FAIL, segment="lang:th", before=0.96, now=0.56, ci=(-0.6, -0.2), drop=0.1, n=25)
+HOLDING = [gate(segment=f"lang:{code}", drop=0.1, n=25) for code in ("ar", "de", "en")]
+PART = PartLoss(
+    segment="lang:th", metric="recall@5", unit=Unit.SHARE, direction=Direction.HIGHER, before=0.96, now=0.6, n=25,
+    worse=9, p=0.002,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "kind", "verdict", "sentence"),
+    [
+        pytest.param(
+            report(LOST), "gate_fails", FAIL, "Do not merge: recall@5 lost 6.0 points: 90.0% → 84.0%, 3.0 allowed.",
+            id="a drop",
+        ),
+        pytest.param(
+            report(gate(now=0.88), THAI, *HOLDING), "gate_fails", FAIL,
+            "Do not merge: lang:th lost 40.0 points of recall@5: 96.0% → 56.0%, 10.0 allowed. The 3 other parts hold.",
+            id="a segment, and those that hold",
+        ),
+        pytest.param(
+            report(gate(FAIL, before=0.84, now=0.841, floor=0.85, drop=None)), "gate_fails", FAIL,
+            "Do not merge: recall@5 is 84.1%, below the floor of 85.0%; the baseline missed it too (84.0%).",
+            id="a floor that the baseline missed too",
+        ),
+        pytest.param(
+            report(gate(FAIL, before=None, now=0.841, floor=0.85, drop=None)), "gate_fails", FAIL,
+            "Do not merge: recall@5 is 84.1%, below the floor of 85.0%.", id="a floor without a baseline",
+        ),
+        pytest.param(
+            report(LOST, empties=Empties(empty=225, total=225, first="q-001", before=50)), "empty", FAIL,
+            "Do not merge: the run is empty: none of the 225 questions got a result. The index or the retriever "
+            "returned nothing.",
+            id="an empty run, whatever the gates say",
+        ),
+        pytest.param(
+            report(gate(), empties=Empties(empty=23, total=300, segments={"lang:th": (23, 25)}, first="th-1")),
+            "empty_segment", WARN, "lang:th came back empty: 23 of its 25 questions got no result.", id="an empty tag",
+        ),
+        pytest.param(
+            report(gate(now=0.87), lost_parts=[PART]), "lost_part", WARN,
+            "recall@5 holds overall (−3.0, allowed), but lang:th lost 36.0 points: 9 of 25 questions got worse.",
+            id="a part that no gate names",
+        ),
+        pytest.param(
+            report(gate(), other_code=OtherCode(commit="ad05745c", path="search.py")), "other_code", WARN,
+            "This run was recorded at ad05745, before the last change of search.py.", id="a run of other code",
+        ),
+        pytest.param(
+            report(gate(WARN, before=None, now=0.076, floor=0.03)), "no_baseline", WARN,
+            "Nothing to compare with yet: recall@5 is 7.6%, floor 3.0%.", id="nothing to compare with",
+        ),
+        pytest.param(
+            report(gate(), warnings=["the baseline is 90 days old"]), "warning", WARN,
+            "May be merged, with a warning: the baseline is 90 days old.", id="a warning of no gate",
+        ),
+        pytest.param(
+            report(gate(), failures=["the baseline is 90 days old"]), "failure", FAIL,
+            "Do not merge: the baseline is 90 days old.", id="a failure of no gate",
+        ),
+        pytest.param(
+            report(gate(before=0.541, now=0.539, ci=(-0.009, 0.005), n=631)), "pass", PASS,
+            "A loss of more than 0.9 points of recall@5 is ruled out (631 questions, 53.9%, −0.2).", id="ruled out",
+        ),
+        pytest.param(
+            report(gate(before=0.607, now=0.6, ci=(-0.147, 0.111), n=30)), "pass", PASS,
+            "Unproven: −0.7 points of recall@5, within noise; a loss of up to 14.7 is not excluded, 3.0 are allowed "
+            "(30 questions).",
+            id="not excluded",
+        ),
+        pytest.param(
+            report(gate(before=0.927, now=0.897, ci=(-0.055, -0.01))), "pass", PASS,
+            "Lost 3.0 points of recall@5, which is allowed: 92.7% → 89.7%; more than 5.5 is ruled out.",
+            id="lost and allowed",
+        ),
+        pytest.param(
+            report(gate(ci=(0.0, 0.0))), "pass", PASS,
+            "No list changed: recall@5 stays at 90.0% (300 questions).", id="no list changed",
+        ),
+        pytest.param(
+            report(gate(drop=None, floor=0.8, before=None)), "pass", PASS,
+            "Floors only: recall@5 is 90.0%, floor 80.0% (300 questions); no gate that blocks limits a drop.",
+            id="floors only",
+        ),
+        pytest.param(
+            with_conclusion(
+                Report(
+                    verdict=Verdict.NOT_JUDGED, summary="", provenance=RUN,
+                    problems=[Problem("rank 45 is missing; ranks run from 1 without gaps", "run.jsonl", 12)],
+                )
+            ),
+            "not_judged", Verdict.NOT_JUDGED, "run.jsonl:12: rank 45 is missing; ranks run from 1 without gaps.",
+            id="inputs that could not be judged",
+        ),
+    ],
+)  # fmt: skip
+def test_each_kind_has_its_sentence(found: Report, kind: str, verdict: Verdict, sentence: str) -> None:
+    assert (found.conclusion.kind.value, found.verdict, found.summary) == (kind, verdict, sentence)
+    assert len(sentence.split(". ", maxsplit=1)[0].split()) <= 30
+
+
+def test_the_largest_violation_is_named_and_floors_come_before_drops() -> None:
+    mild = gate(FAIL, name="hit@5", now=0.86, before=0.9)
+    floor = gate(FAIL, name="mrr", before=0.8, now=0.7, floor=0.73, drop=None)
+    assert report(mild, LOST, floor).conclusion.gate == "recall@5"  # 3.0 beyond the limit, as the floor is: before it
+    slow = gate(
+        FAIL, name="latency", unit=Unit.MILLISECONDS, direction=Direction.LOWER, before=100.0, now=900.0, drop=10.0
+    )
+    assert report(slow, mild).conclusion.gate == "hit@5"  # points before other units
+    assert report(slow, gate(WARN, now=0.2)).conclusion.gate == "latency"  # what fails before what warns
+
+
+def test_gates_of_one_cause_are_counted_apart() -> None:
+    other = replace(LOST, name="mrr", metric="mrr")
+    third = replace(LOST, name="hit@5", metric="hit@5")
+    losers = {
+        place_key(LOST.place): ["a", "b", "c", "d", "e"],
+        place_key(other.place): ["a", "b", "c", "d", "x"],  # 80 % of them
+        place_key(third.place): ["a", "x", "y"],
+    }
+    found = report(LOST, other, third, losers=losers)
+    assert (found.conclusion.counts["same_cause"], found.conclusion.counts["gates_fail"]) == (1, 1)
+    assert found.summary.endswith("3.0 allowed; 1 more gate fails; 1 more gate fails with it.")
+    assert found.conclusion.next == ["rankgate", "explain", "a", "--run", "run.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("gates", "strength"),
+    [
+        pytest.param(
+            [gate(ci=(-0.01, 0.01)), gate(name="mrr", ci=(-0.2, 0.1))], Strength.NOT_EXCLUDED, id="the weakest"
+        ),
+        pytest.param(
+            [gate(ci=(-0.01, 0.01)), gate(name="mrr", ci=(-0.2, 0.1), severity="warning")], Strength.RULED_OUT,
+            id="of gates that block",
+        ),
+        pytest.param([gate(ci=(None, 0.1))], Strength.NOT_EXCLUDED, id="without a bound"),
+        pytest.param([gate(ci=(-0.011, 0.011))], Strength.RULED_OUT, id="lists changed and no value did"),
+    ],
+)  # fmt: skip
+def test_a_pass_is_as_strong_as_the_weakest_of_its_gates(gates: list[GateResult], strength: Strength) -> None:
+    assert report(*gates).conclusion.strength is strength
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        pytest.param(report(gate(before=0.607, now=0.6, ci=(-0.147, 0.111))), 0, id="a pass within noise"),
+        pytest.param(report(gate(), lost_parts=[PART]), 1, id="a part"),
+        pytest.param(report(gate(WARN, now=0.84)), 1, id="a gate"),
+    ],
+)
+def test_every_warning_counts_where_warnings_fail(found: Report, code: int) -> None:
+    assert exit_code(found, "warn") == code
+    assert exit_code(found) == 0
+
+
+def test_a_tag_that_is_no_name_does_not_reach_the_summary() -> None:
+    found = report(replace(THAI, segment="x:<img src=y>`@team`"))
+    assert "one part of the questions lost 40.0 points" in found.summary
+
+
+def test_no_conclusion_is_milder_than_its_verdict() -> None:
+    kinds = list(ConclusionKind)
+    assert kinds.index(report(LOST, warnings=["old"]).conclusion.kind) < kinds.index(ConclusionKind.OTHER_CODE)
