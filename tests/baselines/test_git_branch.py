@@ -718,7 +718,7 @@ def test_accepted_in_one_clone_and_checked_in_another(clone: Path, remote: Path,
     for options in (["--baseline", SPEC], [], ["--base", "origin/main"]):
         checked = rankgate("check", "--date", "2025-07-03", *options, at=other)
         assert (checked.returncode, checked.stderr) == (1, "")
-        assert "dropped by 50.0 points, from 100.0% to 50.0%" in checked.stdout
+        assert "lost 50.0 points: 100.0% → 50.0%" in checked.stdout
         assert "0 commits and 2 days behind" in checked.stdout
     assert git("status", "--porcelain", at=other) == "?? run.jsonl"
     git("remote", "set-url", "origin", str(tmp_path / "nowhere.git"), at=other)

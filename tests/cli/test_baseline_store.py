@@ -94,7 +94,7 @@ def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: Capture) 
     assert accepted(5, day=2) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("error: run-5.jsonl: the run fails its gates: Do not merge: recall@1 (share of the relevant")
+    assert err.startswith("error: run-5.jsonl: the run fails its gates: Do not merge: recall@1 lost 50.0 points")
     assert "nothing was accepted; with --reason TEXT it is, and the reason is recorded" in err
     assert "  recall@1    100.0%     50.0%  FAIL" in err
     assert {path.name: path.read_bytes() for path in Path("baseline").iterdir()} == before

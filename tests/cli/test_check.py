@@ -72,8 +72,8 @@ def test_a_small_segment_that_certainly_fell_is_listed_and_named_and_changes_no_
         capsys.readouterr().out,
         *(Path(name).read_text(encoding="utf-8") for name in ("comment.md", "report.html")),
     )
-    lost = "recall@5 holds overall (−2.3, allowed), but lang:ru lost 28.0 points: 7 of 25 questions got worse."
-    assert printed.startswith(f"WARN  {lost}")
+    sentence = "recall@5 holds overall (−2.3, allowed), but lang:ru lost 28.0 points: 7 of 25 questions got worse."
+    assert printed.startswith(f"WARN  {sentence}")
     assert all(none in text for text in (printed, comment, page))
     assert f"Worse when looked at alone, which does not block: lang:ru −28.0 pp in recall@5 ({why})." in printed
     assert f"Worse when looked at alone, which does not block: `lang:ru` −28.0 pp in recall@5 ({why})." in comment

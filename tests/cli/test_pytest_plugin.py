@@ -94,8 +94,8 @@ def test_what_no_gate_alone_decides_is_the_test_of_the_verdict(project: pytest.P
     (project.path / "run.jsonl").write_text(empty)
     (project.path / "ship-criteria.yaml").write_text(CRITERIA.replace("0.9", "0.0"))
     result = ran(project, "--rankgate=ship-criteria.yaml", "-v")
-    result.assert_outcomes(passed=5, warnings=1)
-    result.stdout.fnmatch_lines(["ship-criteria.yaml::verdict", "*PytestWarning: every list of the run is empty"])
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(["FAILED ship-criteria.yaml::verdict - Failed: Do not merge: the run is empty: *"])
 
 
 @pytest.mark.parametrize(

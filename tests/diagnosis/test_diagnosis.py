@@ -166,7 +166,7 @@ def test_a_cause_needs_more_than_half_of_what_got_worse() -> None:
     def by_turns(ids: list[str]) -> list[str]:
         return next(halves)(ids)
 
-    assert rules(found(lists(by_turns), lists(), RECALL)) == ["known"]
+    assert rules(found(lists(by_turns), lists(), RECALL)) == []
 
 
 def test_a_cause_needs_more_than_chance_gives() -> None:
@@ -413,7 +413,7 @@ def test_a_floor_broken_in_a_segment_says_where_the_documents_are(
     said = f"3 of the 4 questions tagged {{tag}} miss a relevant document: {places}"
     assert (first["rule"], first["finding"]) == ("below_floor", said)
     assert first["evidence"] | {"tag": "lang:es", "questions": 4, "misses": 3, "lower": 1} == first["evidence"]
-    assert [each["evidence"]["tag"] for each in report["diagnosis"]] == ["lang:es", "lang:es × topic:t × u"]
+    assert len(report["diagnosis"]) == 1, "of the questions of the conclusion, and no others"
     [es] = [each["metrics"]["recall@2"] for each in report["segments"] if each["value"] == "es"]
     assert es["value"] == 0.25
     assert es["ci"][0] < 0.25 < es["ci"][1]

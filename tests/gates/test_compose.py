@@ -413,7 +413,7 @@ STALE = Diagnosis(rule="stale_ids", finding="the ids of the gold set: …", evid
         pytest.param(
             ACCEPTED, WARN, "May be merged, with a warning: the gold set is partly stale", id="pass becomes warn"
         ),
-        pytest.param({"q1": ""}, FAIL, "Do not merge: recall@5", id="a fail stays one"),
+        pytest.param({"q1": "x", "q2": "y", "q3": "z"}, FAIL, "Do not merge: recall@5 lost", id="a fail stays one"),
     ],
 )
 def test_a_partly_stale_gold_set_warns(lists: Mapping[str, str], verdict: Verdict, begins: str) -> None:

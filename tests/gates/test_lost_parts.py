@@ -78,7 +78,7 @@ def test_where_lower_is_better_it_rose() -> None:
         worse=20,
         p=0.001,
     )
-    assert part_text(slower) == "latency rose by 30.5 ms in lang:th: 20 of 25 questions got worse"
+    assert part_text(slower, str) == "latency in lang:th rose by 30.5 ms: 20 of 25 questions got worse"
 
 
 def test_half_of_the_level_is_kept_for_tags_that_criteria_name() -> None:
@@ -113,9 +113,10 @@ def test_which_tags_have_parts() -> None:
 @pytest.mark.parametrize(
     ("tag", "shown"),
     [
-        pytest.param("lang:th", "lang:th lost 36.0 points", id="a name"),
-        pytest.param("x:https://evil.example", "one part of the questions lost 36.0 points", id="an address"),
-        pytest.param("x:@team`<b>", "one part of the questions lost 36.0 points", id="Markdown"),
+        pytest.param("lang:th", "lang:th", id="a name"),
+        pytest.param("x:https://evil.example", "one part of the questions", id="an address"),
+        pytest.param("x:see www.evil.example", "one part of the questions", id="an address without a scheme"),
+        pytest.param("x:@team`<b>", "one part of the questions", id="Markdown"),
     ],
 )
 def test_a_language_that_no_gate_names_warns_above_a_whole_that_holds(
@@ -139,8 +140,12 @@ def test_a_language_that_no_gate_names_warns_above_a_whole_that_holds(
     Path("ship-criteria.yaml").write_text("gates: [{name: recall@5, regression_max: 0.03}]\n", encoding="utf-8")
     words = ["check", "--gold", "gold.jsonl", "--run", "now.jsonl", "--baseline", "before.jsonl"]
     assert main([*words, "-o", "report.json", "--fail-on", "warn"]) == 1
-    assert capsys.readouterr().out.startswith(f"WARN  May be merged, with a warning: {shown} of recall@5: 9 of 25")
+    lost = "lost 36.0 points: 9 of 25 questions got worse."
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"WARN  recall@5 holds overall (−3.0, allowed), but {tag} {lost}\n")
+    assert printed.endswith("Next: rankgate explain q26 --run now.jsonl\n")
     report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert report["summary"] == f"recall@5 holds overall (−3.0, allowed), but {shown} {lost}"
     assert [(gate["verdict"], round(gate["delta"], 9)) for gate in report["gates"]] == [("pass", -0.03)]
     (part,) = report["lost_parts"]
     assert (part["segment"], part["n"], part["worse"]) == (tag, 25, 9)

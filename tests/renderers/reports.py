@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from rankgate.errors import Problem
+from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected
 from rankgate.model.report import (
     BaselineSource,
@@ -94,9 +95,9 @@ IN_SEGMENT = SegmentValue(
     value=0.7, n=20, baseline=0.9, delta=-0.2, n_pairs=20, unit=Unit.SHARE, direction=Direction.HIGHER
 )
 ENGLISH = Segment(dimension="lang", value="en", queries=20, metrics={"recall@5": IN_SEGMENT})
-REPORT = Report(
+_REPORT = Report(
     verdict=Verdict.FAIL,
-    summary="Do not merge: recall@5 dropped",
+    summary="",
     notes=["2 repeated ids were removed from the rankings."],
     gates=[RECALL],
     metrics={
@@ -124,9 +125,10 @@ REPORT = Report(
         command=["rankgate", "check", "--run", "run.jsonl"],
     ),
 )
-NOT_JUDGED = Report(
+_NOT_JUDGED = Report(
     verdict=Verdict.NOT_JUDGED,
-    summary="Do not merge yet: retrieval could not be judged (1 problem with the inputs).",
+    summary="",
     problems=[Problem("broken JSON", "run.jsonl", 3)],
     provenance=Provenance(rankgate="0.1.0", date="2026-01-31", criteria="ship-criteria.yaml"),
 )
+REPORT, NOT_JUDGED = with_conclusion(_REPORT), with_conclusion(_NOT_JUDGED)

@@ -9,97 +9,93 @@ from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.report import Report
-from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Unit, Verdict
+from rankgate.model.values import Direction, Reason, ReasonKind, Ruling, Unit, Verdict
 from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
 from rankgate.renderers.escape import visible
 from rankgate.renderers.fitting import SUMMARY_BYTES
 from rankgate.renderers.markdown import render_markdown
 
-FLOOR = replace(
-    RECALL, name="floor", delta=-0.01, reasons=texts("recall@5 is 80.0%, below the floor of 85.0%"), severity="error"
-)
+DROP = replace(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)])
+LOST_TEN = "recall@5 lost 10.0 points: 90.0% → 80.0%, 3.0 allowed"
+FLOOR = replace(RECALL, name="floor", reasons=[Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED)])
 SLOWER = replace(
-    RECALL,
+    DROP,
     name="fast",
     metric="latency",
     unit=Unit.MILLISECONDS,
     direction=Direction.LOWER,
+    baseline=90.0,
+    paired_value=97.26,
     delta=7.26,
     regression_max=5.0,
 )
 PASSES = replace(REPORT, verdict=Verdict.PASS, gates=[HOLDS] * 3)
 LOST = replace(LATENCY, metric="mrr", reasons=[Reason(ReasonKind.LOST, count=3, limit=1)])
 WARNS = replace(REPORT, verdict=Verdict.WARN, gates=[LOST])
-FAILS = replace(REPORT, gates=[RECALL])
+FAILS = replace(REPORT, gates=[DROP])
 
 
 @pytest.mark.parametrize(
     ("report", "title"),
     [
-        pytest.param(FAILS, "Fail: recall@5 fell by 10.0 pp", id="a drop"),
-        pytest.param(replace(FAILS, gates=[SLOWER]), "Fail: latency rose by 7.3 ms", id="a rise where lower is better"),
-        pytest.param(replace(FAILS, gates=[FLOOR]), "Fail: recall@5 is 80.0%, below the floor of 85.0%", id="a floor"),
+        pytest.param(FAILS, f"Fail: {LOST_TEN}", id="a drop"),
         pytest.param(
-            replace(FAILS, gates=[replace(RECALL, regression_max=None)]),
-            "Fail: recall@5 dropped from 90.0% to 80.0%",
-            id="what else the gate says",
+            replace(FAILS, gates=[SLOWER]),
+            "Fail: latency rose by 7.3 ms: 90.0 ms → 97.3 ms, 5.0 allowed",
+            id="a rise where lower is better",
         ),
         pytest.param(
-            replace(FAILS, gates=[replace(RECALL, evidence=Evidence.PROVEN_HARM)]),
-            "Fail: recall@5 dropped from 90.0% to 80.0%",
-            id="proof is not the estimate alone",
+            replace(FAILS, gates=[FLOOR]),
+            "Fail: recall@5 is 80.0%, below the floor of 85.0%; the baseline held it (90.0%)",
+            id="a floor",
         ),
         pytest.param(
-            replace(FAILS, gates=[HOLDS, LATENCY, RECALL, SLOWER]),
-            "Fail: recall@5 fell by 10.0 pp; 1 more gate fails",
-            id="two gates",
+            replace(FAILS, gates=[replace(RECALL, reasons=texts("recall@5 moved"))]),
+            "Fail: recall@5 moved",
+            id="another rule",
         ),
         pytest.param(
-            replace(FAILS, gates=[RECALL, SLOWER, FLOOR]),
-            "Fail: recall@5 fell by 10.0 pp; 2 more gates fail",
-            id="three gates",
+            replace(FAILS, gates=[HOLDS, LATENCY, DROP, SLOWER]), f"Fail: {LOST_TEN}; 1 more gate fails", id="two gates"
         ),
         pytest.param(
-            replace(FAILS, gates=[replace(RECALL, segment="lang:\u202e@all")]),
-            "Fail: for one part of the questions, recall@5 fell by 10.0 pp",
+            replace(FAILS, gates=[DROP, SLOWER, FLOOR]), f"Fail: {LOST_TEN}; 2 more gates fail", id="three gates"
+        ),
+        pytest.param(
+            replace(FAILS, gates=[replace(DROP, segment="lang:\u202e@all")]),
+            "Fail: one part of the questions lost 10.0 points of recall@5: 90.0% → 80.0%, 3.0 allowed",
             id="a segment, whose name is not ours",
         ),
-        pytest.param(
-            replace(FAILS, gates=[replace(SLOWER, segment="x"), RECALL]),
-            "Fail: recall@5 fell by 10.0 pp; 1 more gate fails",
-            id="what holds for all comes first",
-        ),
-        pytest.param(PASSES, "Pass: all 3 gates pass", id="pass"),
+        pytest.param(PASSES, "Pass: no list changed: hit@5 stays at 90.0% (40 questions)", id="pass"),
         pytest.param(WARNS, "Warn: 3 questions were lost in mrr; at most 1 allowed", id="warn"),
         pytest.param(
             replace(WARNS, gates=[replace(LATENCY, threshold=None)]),
-            "Warn: without a baseline nobody can tell whether retrieval got worse",
+            "Warn: nothing to compare with yet: latency is 35.0 ms",
             id="no baseline",
         ),
         pytest.param(
             replace(WARNS, gates=[LATENCY]),
-            "Warn: it holds its floors, but without a baseline nobody can tell whether retrieval got worse",
-            id="no baseline, with floors",
+            "Warn: nothing to compare with yet: latency is 35.0 ms, ceiling 50.0 ms",
+            id="no baseline, with a limit",
         ),
-        pytest.param(NOT_JUDGED, "Not judged: 1 problem with the inputs", id="not judged"),
+        pytest.param(NOT_JUDGED, "Not judged: run.jsonl:3: broken JSON", id="not judged"),
         pytest.param(
             replace(PASSES, untrusted_run=True),
-            "Pass: all 3 gates pass (rankings supplied by the pull request)",
+            "Pass: no list changed: hit@5 stays at 90.0% (40 questions) (rankings supplied by the pull request)",
             id="an untrusted pass",
         ),
         pytest.param(
             replace(PASSES, untrusted_run=True, fork_runs="trusted"),
-            "Pass: all 3 gates pass (rankings supplied by the pull request)",
+            "Pass: no list changed: hit@5 stays at 90.0% (40 questions) (rankings supplied by the pull request)",
             id="one that the criteria trust",
         ),
     ],
 )
 def test_the_title_is_the_verdict_and_what_decided(report: Report, title: str) -> None:
-    assert check_run_output(report).title == title
+    assert check_run_output(with_conclusion(report)).title == title
 
 
 def test_a_long_title_is_cut_and_still_says_whose_rankings_they_are() -> None:
-    report = replace(WARNS, warnings=["x" * 800], gates=[HOLDS], untrusted_run=True)
+    report = with_conclusion(replace(WARNS, warnings=["x" * 800], gates=[HOLDS], untrusted_run=True))
     title = check_run_output(report).title
     assert len(title) == LONGEST_TITLE
     assert title.endswith("… (rankings supplied by the pull request)")

@@ -11,6 +11,7 @@ from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT, texts
 
 from rankgate.errors import Problem
+from rankgate.gates.conclude import with_conclusion
 from rankgate.model.differences import Difference
 from rankgate.model.report import Diagnosis, GateResult, Moved, Report, TrendPoint
 from rankgate.model.values import Verdict
@@ -80,10 +81,9 @@ def reports(draw: st.DrawFn) -> Report:
         replace(MOVE, query_id=f"moved-{index}", question=text or None, worse=bool(index % 4))
         for index in range(min(draw(many), 50))
     ]
-    return replace(
+    report = replace(
         REPORT,
         verdict=verdict,
-        summary="Do not merge: " + "recall@5 dropped " * draw(st.sampled_from([1, 500])),
         gates=gates,
         problems=[Problem(f"problem-{index} {text}", "f", 3) for index in range(draw(many))],
         warnings=[f"warning-{index}" for index in range(draw(st.sampled_from([0, 1, 50])))],
@@ -95,6 +95,7 @@ def reports(draw: st.DrawFn) -> Report:
         segments=[replace(ENGLISH, value=f"tag-{index}-{text}") for index in range(draw(many))],
         provenance=replace(REPORT.provenance, command=["rankgate", text], criteria=text or None),
     )
+    return with_conclusion(report)
 
 
 @settings(max_examples=20)
@@ -222,9 +223,9 @@ def test_two_thousand_gates_and_four_thousand_problems_fit(verdict: Verdict, lim
         misses=[replace(MOVE, query_id=huge, question=huge)] * 50,
         moved=Moved(worse=50, better=0),
     )
-    text = render_markdown(report, limit=limit)
+    text = render_markdown(with_conclusion(report), limit=limit)
     assert limit / 2 < len(text) <= limit
-    assert text.startswith(f"**{'❌ FAIL' if verdict is Verdict.FAIL else '❔ NOT JUDGED'}. Do not merge")
+    assert text.startswith("**❌ FAIL. Do not merge" if verdict is Verdict.FAIL else "**❔ NOT JUDGED. `f:0: problem`")
     left, total = left_out(text)["row"]
     assert (total - left, total) == (counted(report, text)["row"], 2_000)
     assert ("see all numbers" in text) is (

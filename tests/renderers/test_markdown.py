@@ -14,6 +14,7 @@ from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT, texts
 
 from rankgate.errors import Problem, RankgateError
+from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected
 from rankgate.model.report import Diagnosis, Moved, Oddities, Report, Segment, Source
 from rankgate.model.values import Reason, ReasonKind, Verdict
@@ -28,16 +29,28 @@ def page(report: Report) -> Page:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "first_line"),
+    ("report", "first_line"),
     [
-        pytest.param(Verdict.PASS, "**✅ PASS. All is well.**", id="pass"),
-        pytest.param(Verdict.WARN, "**⚠️ WARN. All is well.**", id="warn"),
-        pytest.param(Verdict.FAIL, "**❌ FAIL. All is well.**", id="fail"),
-        pytest.param(Verdict.NOT_JUDGED, "**❔ NOT JUDGED. All is well.**", id="not judged"),
+        pytest.param(
+            replace(REPORT, verdict=Verdict.PASS, gates=[HOLDS]),
+            "**✅ PASS. No list changed: hit@5 stays at 90.0% (40 questions).**",
+            id="pass",
+        ),
+        pytest.param(
+            replace(REPORT, verdict=Verdict.WARN, gates=[HOLDS], warnings=["ids are stale"]),
+            "**⚠️ WARN. May be merged, with a warning: ids are stale.**",
+            id="warn",
+        ),
+        pytest.param(
+            replace(REPORT, gates=[HOLDS], failures=["ids are stale"]),
+            "**❌ FAIL. Do not merge: ids are stale.**",
+            id="fail",
+        ),
+        pytest.param(NOT_JUDGED, "**❔ NOT JUDGED. `run.jsonl:3: broken JSON`.**", id="not judged"),
     ],
 )
-def test_the_first_line_is_the_verdict_in_one_sentence(verdict: Verdict, first_line: str) -> None:
-    comment = render_markdown(replace(REPORT, verdict=verdict, summary="All is well."))
+def test_the_first_line_is_the_verdict_in_one_sentence(report: Report, first_line: str) -> None:
+    comment = render_markdown(with_conclusion(report))
     assert comment.splitlines()[:2] == [first_line, ""]
 
 
@@ -216,7 +229,7 @@ def many_documents(count: int) -> Report:
         pytest.param(many_tags(60), r"tag-\d+", 60, "", id="60 tags"),
         pytest.param(many_tags(61), r"tag-\d+", 60, "1 more tag is in", id="61 tags"),
         pytest.param(many_tags(62), r"tag-\d+", 60, "2 more tags are in", id="62 tags"),
-        pytest.param(many_problems(20), r"problem-\d+", 20, "", id="20 problems"),
+        pytest.param(many_problems(20), r"problem-\d+", 20, "19 more problems below", id="20 problems"),
         pytest.param(many_problems(23), r"problem-\d+", 20, "and 3 more in", id="23 problems"),
         pytest.param(many_documents(6), r"document-\d+", 6, "", id="6 documents of a question"),
         pytest.param(many_documents(9), r"document-\d+", 6, "3 more", id="9 documents of a question"),

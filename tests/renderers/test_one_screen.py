@@ -174,8 +174,11 @@ def test_a_gate_is_one_row_with_its_worst_segments_in_it() -> None:
 
 
 def test_where_only_segments_fail_they_come_first_and_the_whole_is_said_to_hold() -> None:
-    (row,) = rows_of(first_screen(REPORTS["one segment"]))
-    assert "| `lang:zh` **−84.0&nbsp;pp**<br>±0.0&nbsp;pp over all questions, which holds |" in row
+    part, overall = rows_of(first_screen(REPORTS["one segment"]))
+    assert part.startswith("| ❌&nbsp;fail | **recall@5**, `lang:zh`, 40 questions: ")
+    assert "**−84.0&nbsp;pp**" in part
+    assert overall.startswith("| ✅&nbsp;pass | **recall@5**, all 40 questions: ")
+    assert "**±0.0&nbsp;pp**" in overall
 
 
 def test_gates_beyond_the_first_few_are_counted_and_folded() -> None:
@@ -191,11 +194,11 @@ def test_gates_beyond_the_first_few_are_counted_and_folded() -> None:
 @pytest.mark.parametrize(
     ("name", "counted"),
     [
-        ("one segment", "at most 3.0 are allowed."),
-        ("two of twelve languages", "at most 3.0 are allowed; 1 more part fails."),
-        ("two of twelve languages, and the whole", "at most 3.0 are allowed; 2 parts of the questions fail."),
-        ("twelve gates", "at most 3.0 are allowed; 11 more gates fail."),
-        ("twelve gates by twelve languages", "; 12 parts of the questions and 11 more gates fail."),
+        ("one segment", "3.0 allowed."),
+        ("two of twelve languages", "3.0 allowed; 1 more part fails. 10 other parts hold."),
+        ("two of twelve languages, and the whole", "3.0 allowed; 1 more part fails. 10 other parts hold."),
+        ("twelve gates", "3.0 allowed; 11 more gates fail."),
+        ("twelve gates by twelve languages", "3.0 allowed; 11 more parts and 11 more gates fail."),
     ],
 )
 def test_the_sentence_counts_segments_as_parts_and_never_as_gates(name: str, counted: str) -> None:
@@ -264,7 +267,7 @@ def test_what_fails_by_an_estimate_gives_its_interval_and_no_excuse() -> None:
     report = with_conclusion(replace(REPORT, gates=[FALLEN]))
     assert "chance" not in report.summary
     warns = with_conclusion(replace(REPORT, verdict=Verdict.WARN, gates=[replace(FALLEN, verdict=Verdict.WARN)]))
-    assert warns.summary.endswith("that may be chance.")
+    assert warns.summary.endswith("90.0% → 80.0%, 3.0 allowed.")
     assert "<sub>95%:&nbsp;−20.0&nbsp;to&nbsp;+5.0&nbsp;pp</sub>" in rows_of(first_screen(report))[0]
 
 

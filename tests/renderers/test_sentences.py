@@ -20,21 +20,21 @@ def test_every_scenario_has_its_sentence() -> None:
 
 @pytest.mark.parametrize("name", sorted(SENTENCES))
 def test_it_says_whether_the_pull_request_may_be_merged(name: str) -> None:
-    """By the word of the verdict, by the sentence, and never by the icon alone."""
+    """By the word of the verdict, by the sentence where it fails, and never by the icon alone."""
     icon, word, said = (
         SENTENCES[name].partition(". ")[0].split()[0],
         SENTENCES[name].partition(". ")[0],
         SENTENCES[name],
     )
     blocks = "Do not merge" in said
-    assert blocks is (icon in {"❌", "❔"})
+    assert blocks is (icon == "❌")
     assert word.split(" ", 1)[1] in {"PASS", "WARN", "FAIL", "NOT JUDGED"}
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(SENTENCES) if "PASS" in SENTENCES[name]])
-def test_a_green_comment_is_three_lines_until_it_is_opened(name: str) -> None:
+def test_a_green_comment_is_few_lines_until_it_is_opened(name: str) -> None:
     shown = comments()[name].partition("<details>")[0]
     summary = comments()[name].partition("<summary>")[2].partition("</summary>")[0]
-    assert len([line for line in shown.splitlines() if line]) == 2
+    assert len([line for line in shown.splitlines() if line]) == 2 + ("**Next:**" in shown)
     assert summary == "Gates, tags, what was compared, and how to repeat it"
     assert comments()[name].count("<details>") == 1

@@ -30,21 +30,23 @@ MRR = replace(
     verdict=Verdict.WARN,
 )
 MOVE = replace(reports.MOVE, tags=[])
-REPORT = Report(
-    verdict=Verdict.FAIL,
-    summary="Do not merge: recall@5 dropped.",
-    notes=["A note.", "Another one."],
-    gates=[RECALL, MRR],
-    queries=Queries(total=42, scored=40, no_relevant=2, missing=0, missing_ids=[], unjudged=0, duplicates=0, new=0),
-    misses=[MOVE],
-    moved=Moved(worse=1, better=3),
-    provenance=Provenance(rankgate="0.1.0", date="2026-01-31"),
+REPORT = with_conclusion(
+    Report(
+        verdict=Verdict.FAIL,
+        summary="",
+        notes=["A note.", "Another one."],
+        gates=[RECALL, MRR],
+        queries=Queries(total=42, scored=40, no_relevant=2, missing=0, missing_ids=[], unjudged=0, duplicates=0, new=0),
+        misses=[MOVE],
+        moved=Moved(worse=1, better=3),
+        provenance=Provenance(rankgate="0.1.0", date="2026-01-31"),
+    )
 )
 
 
 def test_the_whole_summary() -> None:
     assert render_terminal(REPORT) == (
-        "FAIL  Do not merge: recall@5 dropped.\n"
+        "FAIL  Do not merge: recall@5 dropped from 90.0% to 80.0%.\n"
         "\n"
         "  metric    baseline    now    change  limit                                status\n"
         "  recall@5     90.0%  80.0%  −10.0 pp  at least 85.0%, drop at most 3.0 pp  FAIL\n"
@@ -61,6 +63,8 @@ def test_the_whole_summary() -> None:
         "1 question got worse, 3 got better. The worst of each kind:\n"
         "  q-1  how do I get a refund?\n"
         "    doc-3  rank 2 → gone\n"
+        "\n"
+        "Next: rankgate validate\n"
     )
 
 
@@ -80,17 +84,19 @@ def test_a_check_that_could_not_judge_lists_its_problems() -> None:
     problems = [Problem("broken JSON", "run.jsonl", 3), Problem("add these lines:\ninputs:\n  run: run.jsonl")]
     report = Report(
         verdict=Verdict.NOT_JUDGED,
-        summary="Do not merge yet: retrieval could not be judged (2 problems with the inputs).",
+        summary="",
         problems=problems,
         provenance=REPORT.provenance,
     )
-    assert render_terminal(report) == (
-        "NOT JUDGED  Do not merge yet: retrieval could not be judged (2 problems with the inputs).\n"
+    assert render_terminal(with_conclusion(report)) == (
+        "NOT JUDGED  run.jsonl:3: broken JSON. 1 more problem below.\n"
         "\n"
         "  run.jsonl:3: broken JSON\n"
         "  add these lines:\n"
         "    inputs:\n"
         "      run: run.jsonl\n"
+        "\n"
+        "Next: rankgate validate\n"
     )
 
 
@@ -104,7 +110,7 @@ def test_a_check_that_could_not_judge_lists_its_problems() -> None:
     ],
 )
 def test_the_verdict_is_the_first_word(verdict: Verdict, word: str) -> None:
-    assert render_terminal(replace(REPORT, verdict=verdict, summary="So it is.")).startswith(f"{word}  So it is.\n")
+    assert render_terminal(with_conclusion(replace(REPORT, verdict=verdict))).startswith(f"{word}  ")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +119,7 @@ def test_the_verdict_is_the_first_word(verdict: Verdict, word: str) -> None:
 def test_problems_are_cut_at_20(count: int, more: list[str]) -> None:
     problems = [Problem(f"problem {number}") for number in range(count)]
     report = replace(REPORT, gates=[], misses=[], problems=problems)
-    assert render_terminal(report).splitlines()[2:] == [f"  problem {number}" for number in range(20)] + more
+    assert render_terminal(report).splitlines()[2:-2] == [f"  problem {number}" for number in range(20)] + more
 
 
 def test_the_three_questions_that_lost_most_are_shown_with_three_documents_each() -> None:

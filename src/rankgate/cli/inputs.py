@@ -12,10 +12,12 @@ from rankgate.criteria import InputFile, find_criteria, inputs_named
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.writing import refuse_overwriting as overwriting
+from rankgate.gates.conclude import with_conclusion
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.metrics.plan import Plan
+from rankgate.model.conclusion import NO_CONCLUSION
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Need
@@ -48,7 +50,7 @@ def inputs_of(arguments: argparse.Namespace) -> Inputs:
 
 
 def read_report(path: str) -> Report:
-    """A report.json that `rankgate check` wrote, or anybody.
+    """A report.json that `rankgate check` wrote, or anybody; one that states no conclusion gets that of its gates.
 
     Raises:
         RankgateError: it cannot be read, or is none.
@@ -57,7 +59,8 @@ def read_report(path: str) -> Report:
         data = source.stream.read(MAX_REPORT_BYTES + 1)
         if len(data) > MAX_REPORT_BYTES:
             raise bad_input(f"has more than {MAX_REPORT_BYTES:,} bytes, which no report has", file=source.name)
-        return decode_report(data, source.name)
+        report = decode_report(data, source.name)
+    return with_conclusion(report) if report.conclusion == NO_CONCLUSION else report
 
 
 def refuse_two_stdins(*files: InputFile | None) -> None:

@@ -105,7 +105,8 @@ def look_first(
             return report.diagnosis
         change = pairs.compared()
         gate = replace(whole, verdict=Verdict.WARN, regression_max=0.0, delta=change.delta, delta_ci=change.ci)
-    found = diagnose(part, metrics, [replace(gate, segment=None)], now, before, lists)
+    row = gate if about.rule == "floor" else replace(gate, segment=None)
+    found = diagnose(part, metrics, [row], now, before, lists)
     stale = [each for each in report.diagnosis if each.rule == STALE]
     worse = len(report.losers_of(about.place)) if about.gate else 0
     if not found and about.rule == "drop" and worse > 1 and of_list(metric):

@@ -107,12 +107,15 @@ def compose(
     old = baseline.scores if baseline else None
     violated = {(each.metric, each.segment) for each in results if each.verdict is not Verdict.PASS}
     lost = unnamed_losses(criteria, gold, candidate.scores, old) if old else []
+    lost = [part for part in lost if (part.metric, part.segment) not in violated]
+    overall = {each.metric: each for each in reversed(results) if each.segment is None}
+    rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in lost]
     report = Report(
         verdict=Verdict.PASS,
         summary="",
-        lost_parts=[part for part in lost if (part.metric, part.segment) not in violated],
+        lost_parts=lost,
         empties=empties_of(gold, candidate.scores, old),
-        losers=losers(gold, results, candidate.scores, old),
+        losers=losers(gold, [*results, *rows_of_parts], candidate.scores, old),
         problems=problems_of(results, criteria.name, None),
         failures=failures,
         warnings=warnings,

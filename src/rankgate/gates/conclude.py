@@ -145,9 +145,10 @@ def _pass(report: Report) -> Conclusion:
         if not main:
             return Conclusion(kind=ConclusionKind.PASS, strength=Strength.FLOORS_ONLY)
         first = _of_gate(ConclusionKind.PASS, main[0], "floor")
-        return Conclusion(**first, strength=Strength.FLOORS_ONLY, counts={"questions": main[0].n})
+        counts = {"questions": main[0].n, "missing": _missing(main[0])}
+        return Conclusion(**first, strength=Strength.FLOORS_ONLY, counts=counts)
     weakest = min(enumerate(blocking), key=lambda each: (*_weakness(each[1]), each[0]))[1]
-    counts = {"pairs": weakest.n_pairs, "questions": weakest.n}
+    counts = {"pairs": weakest.n_pairs, "questions": weakest.n, "missing": _missing(weakest)}
     return Conclusion(
         **_of_gate(ConclusionKind.PASS, weakest, "drop"),
         strength=strength_of(weakest),
@@ -267,7 +268,13 @@ def _of_gate(kind: ConclusionKind, gate: GateResult, rule: Literal["floor", "dro
         "now": gate.paired_value if drop else value,
         "limit": gate.limit if drop else gate.threshold,
         "bound": bound_of(gate) if drop else _end(gate),
+        "at_worst": next((each.at_worst for each in gate.reasons if _LIMITS.get(each.kind) == rule), None),
     }
+
+
+def _missing(gate: GateResult) -> int:
+    """How many values the gate lacks, which its limits hold or miss with them at their worst."""
+    return max((reason.count for reason in gate.reasons if reason.kind in _LIMITS), default=0)
 
 
 def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
@@ -282,6 +289,7 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         "questions": gate.n,
         "pairs": gate.n_pairs,
         "worse": len(own),
+        "missing": _missing(gate),
         "gates_fail": len(others - shared),
         "same_cause": len(shared),
         "segments_fail": len(failing),

@@ -46,8 +46,9 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     and so are `before` and `now`: over the pairs where it is about a drop, whose `limit` is the largest change for the
     worse that is allowed, with its sign; of a floor `now` is the value over all scored questions and `limit` the floor.
     `bound` is the end of the interval that the strength of a pass rests on: the change for the worse, as a size, that
-    is ruled out, or is not. `counts` has only what its kind says: `questions`, `pairs`, `worse`, `empty`, `total`,
-    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `problems`. `next` is the next command.
+    is ruled out, or is not. `at_worst` is the value, or the change, with the worst for the `missing` values, where
+    these put the limit in doubt. `counts` has only what its kind says: `questions`, `pairs`, `worse`, `empty`, `total`,
+    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `missing`, `problems`. `next` is the next command.
     """
 
     kind: ConclusionKind
@@ -62,6 +63,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     limit: float | None = None
     strength: Strength | None = None
     bound: float | None = None
+    at_worst: float | None = None
     counts: Mapping[str, int] = {}
     next: list[str] = []
 
@@ -69,6 +71,9 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     def place(self) -> tuple[str, str | None] | None:
         """The row that it speaks of, as `GateResult.place`."""
         return None if self.gate is None else (self.gate, self.segment)
+
+
+NO_CONCLUSION = Conclusion(kind=ConclusionKind.PASS)  # of a report that states none: a pass has a strength
 
 
 class PartLoss(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from rankgate.model.base_ref import SHORT_SHA
 from rankgate.model.conclusion import Conclusion, ConclusionKind, OtherCode, PartLoss, Strength
 from rankgate.model.reasons import plain_sentence, waived_text
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import TOLERANCE, Direction, Unit, Verdict
+from rankgate.model.values import BEYOND, TOLERANCE, Direction, Unit, Verdict
 from rankgate.model.wording import (
     count_text,
     delta_text,
@@ -25,7 +25,7 @@ from rankgate.model.wording import (
 
 Spell = Callable[[str], str]  # makes text of the inputs safe to show
 OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
-_PLAIN_NAME = re.compile(r"[\w][\w:.+×/ -]{0,60}")
+_PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.))\w[\w:.+×/ -]{0,60}")  # of nothing at which Markdown begins a link
 _LONGEST_PROBLEM = 400  # characters
 _PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)
 _OURS = frozenset(
@@ -129,7 +129,21 @@ def _of_gate(spoken: _Spoken) -> str:
         reason = plain_sentence(gate, report.base) if gate.reasons else f"{gate.metric} gives no reason"
         return f"{where}{reason}{more_text(report)}."
     limit = _floor(found, spoken.name) if found.rule == "floor" else _drop(found, spoken.name)
-    return f"{waived}{by}{limit}{more_text(report)}.{_rest(found)}"
+    return f"{waived}{by}{limit}{_missing_text(found)}{more_text(report)}.{_rest(found)}"
+
+
+def _missing_text(found: Conclusion) -> str:
+    """`; with 2 missing values at their worst it is 99.0%`."""
+    missing = found.counts.get("missing", 0)
+    if found.at_worst is None:
+        return ""
+    values = count_text(missing, "missing value")
+    if abs(found.at_worst) > BEYOND / 2:
+        return f"; {values} may be worse than any other"
+    unit, worst = found.unit or Unit.NUMBER, "its worst" if missing == 1 else "their worst"
+    what = f"the change is {delta_text(found.at_worst, unit)}".replace(" pp", " points")
+    what = f"it is {value_text(found.at_worst, unit)}" if found.rule == "floor" else what
+    return f"; with {values} at {worst} {what}"
 
 
 def _lost_part(spoken: _Spoken) -> str:
@@ -221,12 +235,15 @@ def _passes(spoken: _Spoken) -> str:
     if found.metric is None:
         return "no gate limits anything."
     questions = count_text(found.counts.get("pairs", found.counts.get("questions", 0)), "question")
+    if missing := found.counts.get("missing", 0):
+        questions += f", {missing:,} missing"
     if found.strength is Strength.FLOORS_ONLY:
         return f"floors only: {_value_and_limit(found)} ({questions}); no gate that blocks limits a drop."
     unit, digits = found.unit or Unit.NUMBER, _decimals(found)
     change = delta_text(_change(found), unit, digits).replace(" pp", "")
     if found.strength is Strength.UNCHANGED:
-        return f"no list changed: {found.metric} stays at {value_text(found.now or 0.0, unit, digits)} ({questions})."
+        what = "answer" if any(each.judge for each in spoken.report.gates if each.place == found.place) else "list"
+        return f"no {what} changed: {found.metric} stays at {value_text(found.now or 0.0, unit, digits)} ({questions})."
     bound = None if found.bound is None else _points(found.bound, found)
     loss = _loss(found)
     if found.strength is Strength.RULED_OUT and bound:

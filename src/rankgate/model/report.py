@@ -12,7 +12,7 @@ from rankgate.errors import Problem, redacted, shown
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
 from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.conclusion import Conclusion, ConclusionKind, Empties, OtherCode, PartLoss
+from rankgate.model.conclusion import NO_CONCLUSION, Conclusion, Empties, OtherCode, PartLoss
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges
@@ -394,7 +394,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     schema_version: int = SCHEMA_VERSION
     verdict: Verdict
     summary: str
-    conclusion: Conclusion = Conclusion(kind=ConclusionKind.PASS)
+    conclusion: Conclusion = NO_CONCLUSION
     problems: list[Problem] = []
     failures: list[str] = []
     warnings: list[str] = []

@@ -254,11 +254,11 @@ _COMPARED = "What was compared, and how to repeat it"
 
 # In the order in which they stand.
 SECTIONS = (
-    Section("problems", 15, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
+    Section("problems", 16, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
     Section("finding", 8, _FINDING, _judged(lambda r: r.diagnosis[:1]), lambda r, _: rows.first_look(r)),
     Section("links", 13, "links", lambda r: int(bool(links_line(r))), lambda r, _: links_line(r)),
-    Section("gates", 14, ("gate", None), _judged(_first_gates), _gates, of=lambda r: len(phrases.decided(r))),
-    Section("next", 13, "the next command", lambda r: int(bool(r.conclusion.next)), lambda r, _: rows.next_line(r)),
+    Section("gates", 15, ("gate", None), _judged(_first_gates), _gates, of=lambda r: len(phrases.decided(r))),
+    Section("next", 14, "the next command", lambda r: int(bool(r.conclusion.next)), lambda r, _: rows.next_line(r)),
     Section("warnings", 12, ("other reason", None), lambda r: _open(r) if r.gates else 0, _reasons),
     Section("notes", 6, ("note", None), _judged(lambda r: [*r.notes, *r.fine_print]), _notes, always=True),
     Section("base", 11, _CHANGES, _judged(rows.base_items), _base, _BASE_HEAD),
