@@ -349,8 +349,12 @@ def _other_warnings(report: Report, name: Spell, text: Spell) -> Iterator[str]:
     if report.other_code and kind is not ConclusionKind.OTHER_CODE:
         yield _code_text(report.other_code, text)
     first = kind is ConclusionKind.LOST_PART
+    by_segment: dict[str, list[PartLoss]] = {}
     for part in report.lost_parts[first:]:
-        yield part_text(part, name)
+        by_segment.setdefault(part.segment, []).append(part)
+    for largest, *others in by_segment.values():
+        also = " and ".join(f"{each.metric} ({delta_text(each.now - each.before, each.unit)})" for each in others)
+        yield part_text(largest, name) + (f"; also {also}" if also else "")
 
 
 def part_text(part: PartLoss, name: Spell) -> str:
