@@ -36,7 +36,7 @@ VERSIONS = (
     "tests/test_scenarios.py",
 )
 
-SLOWEST = {"test_two_commands.py", "test_uvx.py", "test_peers.py", "test_demo.py", "test_init.py"}
+SLOWEST = {"test_two_commands.py", "test_uvx.py", "test_peers.py", "test_demo.py", "test_init.py", "test_per_query.py"}
 
 # Nothing depends on how busy the machine is: no example has a deadline, and none is too slow to be made.
 settings.register_profile(
@@ -92,6 +92,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         kept = set(items).difference(left_out)
         items[:] = [item for item in items if item in kept]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_waits_for_the_disk() -> Generator[None]:
+    """No test cuts the power: what a flush adds is milliseconds, thousands of times. Processes of their own flush."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setenv("GIT_TEST_FSYNC", "0")
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,12 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-TREES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+MODULES = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
 
 
 def imports_in(tree: ast.AST) -> Iterator[str]:
@@ -36,7 +42,7 @@ def imports_in(tree: ast.AST) -> Iterator[str]:
             assert node.level == 0, "imports are absolute"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                yield full if full in TREES else str(node.module)
+                yield full if full in MODULES else str(node.module)
 
 
 def without_types(tree: ast.Module) -> ast.Module:
@@ -49,9 +55,11 @@ def without_types(tree: ast.Module) -> ast.Module:
     return ast.Module(body=body, type_ignores=[])
 
 
-IMPORTS = {module: set(imports_in(tree)) for module, tree in TREES.items()}
-# The package offers names that load on first use; only to type checkers does it say where from.
-IMPORTS["rankgate"] = set(imports_in(without_types(TREES["rankgate"])))
+@cache
+def imports_of(module: str) -> set[str]:
+    """The package offers names that load on first use; only to type checkers does it say where from."""
+    tree = tree_of(module)
+    return set(imports_in(without_types(tree) if module == "rankgate" else tree))
 
 
 def unit(module: str) -> str:
@@ -60,11 +68,11 @@ def unit(module: str) -> str:
 
 
 def ours(module: str) -> set[str]:
-    return {unit(name) for name in IMPORTS[module] if name.split(".")[0] == "rankgate"}
+    return {unit(name) for name in imports_of(module) if name.split(".")[0] == "rankgate"}
 
 
 def theirs(module: str) -> set[str]:
-    return {name for name in IMPORTS[module] if name.split(".")[0] != "rankgate"}
+    return {name for name in imports_of(module) if name.split(".")[0] != "rankgate"}
 
 
 # A package or module imports what stands in earlier layers, and itself. Why each stands where it does:
@@ -114,7 +122,7 @@ FORBIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("module", TREES)
+@pytest.mark.parametrize("module", MODULES)
 def test_imports_go_one_way(module: str) -> None:
     own = unit(module)
     assert own in LEVEL, f"{own} is new at the top: it takes another one's place in LAYERS"
@@ -122,20 +130,20 @@ def test_imports_go_one_way(module: str) -> None:
         assert LEVEL[name] < LEVEL[own] or own == "__main__", f"{module} imports {name}"
     for place, forbidden, why in FORBIDDEN:
         if f"{module}.".startswith(f"rankgate.{place}."):
-            for name in IMPORTS[module]:
+            for name in imports_of(module):
                 assert not f"{name}.".startswith(tuple(f"rankgate.{each}." for each in forbidden)), f"{name}: {why}"
 
 
 def test_the_tree_is_a_table_of_contents() -> None:
     """A new name at the top takes another one's place; a new layer is a second look at the order."""
-    assert set(LEVEL) == {unit(module) for module in TREES}
+    assert set(LEVEL) == {unit(module) for module in MODULES}
     assert len(set(LEVEL) - UNCOUNTED) <= MAX_TOP
     assert len([names for names, _ in LAYERS if names - UNCOUNTED]) <= MAX_LAYERS
 
 
 def test_the_rules_speak_of_modules_that_exist() -> None:
     named = {name for place, forbidden, _ in FORBIDDEN for name in (place, *forbidden)}
-    assert {name for name in named if f"rankgate.{name}" not in TREES} == set()
+    assert {name for name in named if f"rankgate.{name}" not in MODULES} == set()
 
 
 def test_no_step_imports_itself_by_a_detour() -> None:
@@ -145,11 +153,11 @@ def test_no_step_imports_itself_by_a_detour() -> None:
     def visit(module: str, path: tuple[str, ...]) -> None:
         assert module not in path, " → ".join((*path[path.index(module) :], module)) if module in path else ""
         if module not in done:
-            for name in sorted(IMPORTS[module] & set(TREES)):
+            for name in sorted(imports_of(module) & set(MODULES)):
                 visit(name, (*path, module))
             done.add(module)
 
-    for module in TREES:
+    for module in MODULES:
         visit(module, ())
 
 
@@ -174,10 +182,10 @@ PURE_MODULES = {
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
     *(f"rankgate.judge.{name}" for name in ("model", "quotes", "plan", "sample")),
     *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),
-    *(module for module in TREES if module.startswith("rankgate.forges.workflows.")),
+    *(module for module in MODULES if module.startswith("rankgate.forges.workflows.")),
 }  # of packages that otherwise see the world
 NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.compose", "rankgate.diagnosis.lexical"}
-PURE = sorted({module for module in TREES if unit(module) in PURE_UNITS} - NOT_PURE | PURE_MODULES)
+PURE = sorted({module for module in MODULES if unit(module) in PURE_UNITS} - NOT_PURE | PURE_MODULES)
 
 # Libraries that see more than their arguments: files, processes, environment, clocks, chance, the network, a log.
 WORLD = {
@@ -194,7 +202,7 @@ def test_a_decision_depends_on_its_arguments_alone(module: str) -> None:
     assert {name for name in theirs(module) if name.split(".")[0] in WORLD} == set()
     called = {
         node.func.id
-        for node in ast.walk(TREES[module])
+        for node in ast.walk(tree_of(module))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert called & WORLDLY_CALLS == set()
@@ -205,18 +213,18 @@ def test_of_the_interpreter_only_its_largest_number_is_used(module: str) -> None
     """`sys` also has arguments, streams and the environment's encoding."""
     used = {
         node.attr
-        for node in ast.walk(TREES[module])
+        for node in ast.walk(tree_of(module))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "sys"
     }
     assert used <= {"maxsize"}
-    assert "sys" not in {str(node.module) for node in ast.walk(TREES[module]) if isinstance(node, ast.ImportFrom)}, (
+    assert "sys" not in {str(node.module) for node in ast.walk(tree_of(module)) if isinstance(node, ast.ImportFrom)}, (
         "from sys import …"
     )
 
 
 def test_packages_are_looked_for_in_one_place() -> None:
     """Metrics of other packages come through entry points: the one look at the environment that a metric costs."""
-    assert {module for module in TREES if "importlib.metadata" in IMPORTS[module]} == {"rankgate.metrics.registry"}
+    assert {module for module in MODULES if "importlib.metadata" in imports_of(module)} == {"rankgate.metrics.registry"}
 
 
 HOMES = [
@@ -300,7 +308,7 @@ HOMES = [
 def test_a_library_has_its_home(library: str, homes: set[str]) -> None:
     users = {
         module.removeprefix("rankgate.")
-        for module in TREES
+        for module in MODULES
         if library in {name.split(".")[0] for name in theirs(module)}
     }
     unknown_queries = {user for user in users if user not in homes and user.split(".")[0] not in homes}
@@ -313,7 +321,7 @@ def test_every_library_is_declared_and_every_declared_library_is_used() -> None:
     ours = [each for extra, group in extras.items() if extra not in ("dev", "recipes") for each in group]
     declared = [*project["dependencies"], *ours]
     names = {name.split(">=")[0].split("[")[0].lower() for name in declared}
-    used = {name.split(".")[0] for module in TREES for name in theirs(module)} - set(sys.stdlib_module_names)
+    used = {name.split(".")[0] for module in MODULES for name in theirs(module)} - set(sys.stdlib_module_names)
     used -= {"pytest", "pandas"}  # the user's own
     loaded = {"s3fs"}  # by fsspec, for s3://
     called = {
@@ -334,8 +342,8 @@ VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "cor
 
 def test_every_module_is_named_after_something() -> None:
     """A drawer for odds and ends is where the next reader looks last."""
-    assert {module for module in TREES if VAGUE & set(module.split("."))} == set()
-    assert {module for module in TREES if module.split(".")[-1].endswith(("_utils", "_helpers", "_manager"))} == set()
+    assert {module for module in MODULES if VAGUE & set(module.split("."))} == set()
+    assert {module for module in MODULES if module.split(".")[-1].endswith(("_utils", "_helpers", "_manager"))} == set()
 
 
 SENTENCES = {"message", "reasons", "summary", "failures", "warnings", "notes", "fine_print", "finding", "meaning"}
@@ -423,23 +431,25 @@ def test_writing_one_is_not() -> None:
     assert [found for line in lines for found in readings(ast.parse(line))] == []
 
 
-@pytest.mark.parametrize("module", TREES)
+@pytest.mark.parametrize("module", MODULES)
 def test_state_is_a_value(module: str) -> None:
     """No decision hangs on the words of a sentence, so that words may change."""
-    assert list(readings(TREES[module])) == [] or module in READS_ALL_THE_SAME
+    assert list(readings(tree_of(module))) == [] or module in READS_ALL_THE_SAME
 
 
 def test_every_module_says_what_it_is() -> None:
-    assert {module for module, tree in TREES.items() if not ast.get_docstring(tree)} == set()
+    assert {
+        module for module, tree in zip(MODULES, map(tree_of, MODULES), strict=True) if not ast.get_docstring(tree)
+    } == set()
 
 
 def test_nothing_knows_the_command_line() -> None:
     """Neither by an import nor by a name to import later."""
-    assert {module for module in TREES if "cli" in ours(module) and unit(module) != "cli"} == {"rankgate.__main__"}
+    assert {module for module in MODULES if "cli" in ours(module) and unit(module) != "cli"} == {"rankgate.__main__"}
     named = {
         module
-        for module, tree in TREES.items()
-        for node in ast.walk(tree)
+        for module in MODULES
+        for node in ast.walk(tree_of(module))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("rankgate.cli")
     }
     assert {unit(module) for module in named} <= {"cli"}
@@ -447,7 +457,7 @@ def test_nothing_knows_the_command_line() -> None:
 
 def test_the_package_itself_imports_nothing_of_weight() -> None:
     """`import rankgate` for its version costs nothing; public names load on first use."""
-    assert IMPORTS["rankgate"] == {"__future__", "typing", "importlib", "sys", "types"}
+    assert imports_of("rankgate") == {"__future__", "typing", "importlib", "sys", "types"}
 
 
 @pytest.mark.parametrize(

@@ -228,8 +228,13 @@ def test_standard_output_that_is_full_is_one_plain_error(whole_project: Path, wo
         assert ended.returncode == 2, ended
         last = ended.stderr.decode().splitlines()[-1]
         assert last == "error: standard output: the operating system refuses: No space left on device"
-        # Nobody can be told: the exit code still says it, and is never that of a verdict.
-        assert ended_with(full.fileno(), full.fileno(), *words).returncode == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+def test_where_standard_error_is_full_too_the_exit_code_is_still_that_of_an_error(whole_project: Path) -> None:
+    """Nobody can be told, and it is never the code of a verdict."""
+    with Path("/dev/full").open("wb") as full:
+        assert ended_with(full.fileno(), full.fileno(), *EVERY_COMMAND["check"]).returncode == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")

@@ -43,8 +43,8 @@ ADDRESSES = [
     "ana:hunter@bucket/folder",
     "run.jsonl?X-Amz-Signature=hunter",
 ]
-# Where a case takes long: a user and a signature, a key, a chain, and no scheme at all.
-SOME = [ADDRESSES[0], ADDRESSES[2], ADDRESSES[8], "ana:hunter@bucket/folder"]
+# Where a case takes long: a user and a signature, and no scheme at all.
+SOME = [ADDRESSES[0], "ana:hunter@bucket/folder"]
 GOLD = (
     '{"id": "q1", "input": "what", "expected_output": ["a"]}\n{"id": "q2", "input": "why", "expected_output": ["b"]}\n'
 )
@@ -53,6 +53,13 @@ CRITERIA = (
     "gates:\n  - {name: recall@2, threshold: 0.9}\njudge: {endpoint: 'http://127.0.0.1:9/v1', model: m-2026-01-01}\n"
 )
 USUAL = {"--gold": "gold.jsonl", "--run": "run.jsonl"}
+
+
+def some_of(number: int) -> list[str]:
+    """Two or three addresses, so that any five places in a row are given every one."""
+    return ADDRESSES[number % 5 :: 5]
+
+
 # What makes each command get as far as its inputs.
 WORDS: dict[str, Sequence[str]] = {
     "init": ["--to", "new.yaml"],
@@ -179,8 +186,11 @@ def with_value(command: str, action: argparse.Action, address: str) -> list[str]
 @pytest.mark.parametrize("command", PARSERS)
 def test_no_option_shows_one(command: str, project: Path) -> None:
     valued = [action for action in PARSERS[command]._actions if action.nargs != 0]
-    addresses = SOME if command == "demo" else ADDRESSES  # each names a folder, in which the whole demo is run
-    cases = (with_value(command, action, address) for action in valued for address in addresses)
+    cases = (
+        with_value(command, action, address)
+        for number, action in enumerate(valued)
+        for address in (SOME if command == "demo" else some_of(number))  # in each folder the whole demo is run
+    )
     assert [leak for case in cases for leak in leaks(project, case)] == []
 
 
@@ -252,7 +262,7 @@ KEYS = {
 @pytest.mark.parametrize("key", KEYS)
 def test_no_key_of_the_criteria_shows_one(key: str, base: Sequence[str], project: Path) -> None:
     cases = []
-    for number, address in enumerate(SOME if base else ADDRESSES):
+    for number, address in enumerate(SOME if base else some_of(list(KEYS).index(key))):
         name = f"criteria{number}.yaml"
         (project / name).write_text(CRITERIA + KEYS[key].format(address, address) + "\n", encoding="utf-8")
         usual = {flag: path for flag, path in USUAL.items() if flag[2:] not in key}

@@ -17,6 +17,7 @@ from tests.repositories import commit, git
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
+from rankgate.readers import untrusted
 from rankgate.readers.gzipped import MAX_EXPANSION
 from rankgate.readers.untrusted import (
     MAX_GOLD,
@@ -242,24 +243,29 @@ def test_every_list_of_a_line_has_its_limit(key: str, project: Path) -> None:
 
 
 TEN_THOUSAND = b"[" + b",".join(b"%d" % number for number in range(MAX_ITEMS)) + b"]"
-FULL_LINES = [b'{"query_id": "%d", "retrieved": %s}\n' % (number, TEN_THOUSAND) for number in range(301)]
+FULL_LINE = b'{"query_id": "%d", "retrieved": ' + TEN_THOUSAND + b"}\n"
 # One character beyond the usual planes makes every other of its text four bytes long.
-WIDE = 3_000 * "a" + "\U0001f600"
+WIDE_LINE = b'{"query_id": "%d ' + 3_000 * b"a" + "\U0001f600".encode() + b'", "retrieved": []}\n'
+
+
+def numbered(line: bytes, count: int) -> bytes:
+    return b"".join(line % number for number in range(count))
 
 
 @pytest.mark.parametrize(
-    ("data", "problem"),
+    ("line", "count", "problem"),
     [
-        pytest.param(b"".join(FULL_LINES), f"has more than {MAX_TEXTS:,} ids and texts", id="three million ids"),
+        pytest.param(FULL_LINE, 301, f"has more than {MAX_TEXTS:,} ids and texts", id="three million ids"),
         pytest.param(
-            GOOD + b"".join(b'{"query_id": "%d %s", "retrieved": []}\n' % (n, WIDE.encode()) for n in range(22_000)),
+            WIDE_LINE,
+            22_000,
             f"has more than {MAX_HELD:,} bytes in memory of ids and texts",
             id="ids that are larger in memory than in the file",
         ),
     ],
 )
-def test_all_lines_together_have_limits(data: bytes, problem: str, project: Path) -> None:
-    (project / "run.jsonl").write_bytes(gzip.compress(data, 1))
+def test_all_lines_together_have_limits(line: bytes, count: int, problem: str, project: Path) -> None:
+    (project / "run.jsonl").write_bytes(gzip.compress(GOOD + numbered(line, count), 1))
     assert refused() == f"{problem}; {FLAG} allows no more"
 
 
@@ -280,20 +286,23 @@ def test_all_lines_together_have_limits(data: bytes, problem: str, project: Path
         ),
     ],
 )
-def test_whatever_a_metric_reads_counts_towards_them(metric: str, more: bytes, project: Path) -> None:
+def test_whatever_a_metric_reads_counts_towards_them(
+    metric: str, more: bytes, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(untrusted, "MAX_TEXTS", 3 * MAX_ITEMS)
     (project / "gold.jsonl").write_text(
         '{"id": "q1", "expected_output": ["a"], "metadata": {"entities": ["x"]}}\n', encoding="utf-8"
     )
     direction = ", direction: higher" if metric.startswith("score") else ""
     (project / "ship-criteria.yaml").write_text(f"gates: [{{name: '{metric}', threshold: 0{direction}}}]\n")
-    lines = (b'{"query_id": "q%d", "retrieved": ["a"], %s}\n' % (number, more) for number in range(1, 302))
+    lines = (b'{"query_id": "q%d", "retrieved": ["a"], %s}\n' % (number, more) for number in range(1, 5))
     (project / "run.jsonl").write_bytes(b"".join(lines))
-    assert refused() == f"has more than {MAX_TEXTS:,} ids and texts; {FLAG} allows no more"
+    assert refused() == f"has more than {3 * MAX_ITEMS:,} ids and texts; {FLAG} allows no more"
 
 
 @pytest.mark.full
 def test_three_million_short_ids_are_allowed(project: Path) -> None:
-    (project / "run.jsonl").write_bytes(GOOD + b"".join(FULL_LINES[:299]))
+    (project / "run.jsonl").write_bytes(GOOD + numbered(FULL_LINE, 299))
     assert check() == 0
 
 
@@ -355,30 +364,21 @@ PADDING = b" " * 999 + b"\n"
 
 
 @pytest.mark.parametrize(
-    ("gold", "problem"),
+    ("change", "problem"),
     [
-        pytest.param(
-            GOLD.encode() + PADDING * (MAX_GOLD // 1000),
-            f"unpacks to more than {MAX_GOLD:,} bytes; {FLAG}",
-            id="too large",
-        ),
-        pytest.param(
-            gzip.compress(GOLD.encode() + PADDING * (MAX_GOLD // 1000)),
-            f"unpacks to more than {MAX_GOLD:,} bytes; {FLAG}",
-            id="a gzip bomb",
-        ),
-        pytest.param(None, "is a link; --untrusted-run", id="a link"),
+        pytest.param("pad", f"unpacks to more than {MAX_GOLD:,} bytes; {FLAG}", id="too large"),
+        pytest.param("pack", f"unpacks to more than {MAX_GOLD:,} bytes; {FLAG}", id="a gzip bomb"),
+        pytest.param("link", "is a link; --untrusted-run", id="a link"),
     ],
 )
-def test_a_gold_set_beside_the_base_is_measured_before_it_is_read(
-    gold: bytes | None, problem: str, project: Path
-) -> None:
+def test_a_gold_set_beside_the_base_is_measured_before_it_is_read(change: str, problem: str, project: Path) -> None:
     git("init", "--quiet")
     commit()
-    if gold is None:
+    if change == "link":
         as_link(project / "gold.jsonl")
     else:
-        (project / "gold.jsonl").write_bytes(gold)
+        gold = GOLD.encode() + PADDING * (MAX_GOLD // 1000)
+        (project / "gold.jsonl").write_bytes(gzip.compress(gold, 1) if change == "pack" else gold)
     assert check("--base", "HEAD") == 2
     found = report()["problems"]
     assert [each["file"] for each in found] == ["gold.jsonl"]

@@ -1,26 +1,33 @@
 """Runs an action.yml for real: its `run:` steps with bash as the runner starts it, wired through the runner's files.
 
-Steps with `uses:` are not run but recorded; they count as successful.
+Steps with `uses:` are not run but recorded; they count as successful. Those that only start a phase of ours can be run
+in this process, by the environment that bash would give them, which takes a tenth of the time.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import yaml
 from tests.forges.expressions import ExpressionError, Value, condition, filled_in
 from tests.forges.file_commands import FileCommandError, SummaryTooLongError, checked_summary, values_of, variables_of
 
+from rankgate.cli import action as phases
+
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE")
+PHASE = re.compile(r'exec "\$RANKGATE_PYTHON" -I -m rankgate\.cli\.action (\w+)')
 FILES = ("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
 STEP_KEYS = {"id", "name", "if", "run", "uses", "with", "shell", "env", "working-directory", "continue-on-error"}
 
@@ -140,6 +147,7 @@ def run(
     cancelled_before: str | None = None,
     failing: str | None = None,
     timeout: float = 120.0,
+    in_this_process: bool = False,
 ) -> Result:
     """Run the action of a directory.
 
@@ -154,6 +162,7 @@ def run(
         cancelled_before: the id or name of the step before which the job is cancelled.
         failing: the id or name of a step with `uses:` that fails.
         timeout: seconds that one step may take.
+        in_this_process: whether our phases are called and not started.
 
     Raises:
         ExpressionError: the action uses an expression, a key or an input that there is not.
@@ -176,6 +185,7 @@ def run(
         }
         contexts = Contexts(action, inputs, whole, token)
         job = Job(contexts, cwd, Path(temporary), timeout)
+        job.in_this_process = in_this_process
         for step in action["runs"]["steps"]:
             name = step.get("id") or step.get("name") or step.get("uses") or step["run"]
             job.cancelled = job.cancelled or name == cancelled_before
@@ -197,6 +207,7 @@ class Job:
         self.summary = ""
         self.code = 0
         self.cancelled = False
+        self.in_this_process = False
 
     def take(
         self, step: Mapping[str, Any], name: str, used: Mapping[str, Mapping[str, str]], *, fails: bool = False
@@ -246,7 +257,12 @@ class Job:
         script.write_text(fill(step["run"]), encoding="utf-8")
         own = {key: fill(value) for key, value in (step.get("env") or {}).items()}
         environment = {**self.contexts.environment, **{each: str(file) for each, file in files.items()}, **own}
-        code, stdout, stderr = self.bash(script, self.cwd / fill(step.get("working-directory")), environment)
+        where = self.cwd / fill(step.get("working-directory"))
+        phase = PHASE.fullmatch(step["run"].strip())
+        if phase and self.in_this_process:
+            code, stdout, stderr = called(phase[1], where, environment)
+        else:
+            code, stdout, stderr = self.bash(script, where, environment)
         problems = []
         for each, file in files.items():
             try:
@@ -301,3 +317,16 @@ class Job:
                 dict(values_of(text))
             case _:
                 self.summary += checked_summary(text)
+
+
+def called(phase: str, where: Path, environment: Mapping[str, str]) -> tuple[int, str, str]:
+    """What `python -m rankgate.cli.action PHASE` does, without another interpreter."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with (
+        chdir(where),
+        patch.dict(os.environ, environment, clear=True),
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+    ):
+        code = phases.main([phase])
+    return code, stdout.getvalue(), stderr.getvalue()

@@ -270,8 +270,7 @@ def with_extra(kind: int) -> bytes:
             "an entry of it claims to unpack to more than 200 times its size",
             id="claims 200 MB in a few bytes",
         ),
-        pytest.param(bomb(10_000_000), "an entry of it claims to unpack to more than 200 times its size", id="a bomb"),
-        pytest.param(bomb(300_000_000), "it claims to unpack to more than 256,000,000 bytes", id="a larger bomb"),
+        pytest.param(bomb(1_000_000), "an entry of it claims to unpack to more than 200 times its size", id="a bomb"),
     ],
 )
 def test_an_archive_that_is_not_plain_is_refused(data: bytes, sentence: str) -> None:
@@ -358,7 +357,8 @@ def test_an_entry_within_another_is_refused() -> None:
 
 
 def test_an_entry_that_says_a_small_size_is_never_unpacked_beyond_it() -> None:
-    data = both(both(bomb(100_000_000), 24, 22, 1000, "<L"), 20, 18, len(bomb(100_000_000)) - 22 - 55 - 39, "<L")
+    large = bomb(20_000_000)
+    data = both(both(large, 24, 22, 1000, "<L"), 20, 18, len(large) - 22 - 55 - 39, "<L")
     tracemalloc.start()
     try:
         with pytest.raises(RankgateError, match=CLAIM):

@@ -46,6 +46,7 @@ class Team:
         self.events = place / "events"
         self.runner_temp = runner_temp
         self.runs = 0
+        self.in_this_process = True
         self.events.mkdir()
         shutil.copytree(SCENARIOS / "_inputs", self.clone)
         (self.clone / ".gitignore").write_text("run.jsonl\n")
@@ -132,7 +133,8 @@ class Team:
             told["GITHUB_SHA"] = self.git("rev-parse", "HEAD")
         token = told.pop("GITHUB_TOKEN")
         told["RUNNER_TEMP"] = str(self.runner_temp)
-        return run_action(ROOT, inputs, told, self.clone, token=token, timeout=300, **ending)
+        here = self.in_this_process
+        return run_action(ROOT, inputs, told, self.clone, token=token, timeout=300, in_this_process=here, **ending)
 
     def conclusions(self, sha: str) -> list[str | None]:
         return [check["conclusion"] for check in self.github.check_runs(sha) if check["name"] == CHECK]
@@ -144,6 +146,8 @@ def team(github: Emulator, proxy: Proxy, tmp_path: Path, runner_temp: Path) -> T
 
 
 def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_throughout(team: Team) -> None:
+    """Each phase in a process of the environment that the action has installed; elsewhere they are called here."""
+    team.in_this_process = False
     github = team.github
     team.git("checkout", "-qb", "change")
     team.push("change", "Another chunker")

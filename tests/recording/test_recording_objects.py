@@ -87,8 +87,8 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("stand_ins", None)
 
 
-def found() -> list[list[str]]:
-    lines = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
+def found(run: str = "run.jsonl") -> list[list[str]]:
+    lines = [json.loads(line) for line in Path(run).read_text().splitlines()]
     return [[item["chunk_id"] for item in line["topk"]] for line in lines]
 
 
@@ -115,9 +115,11 @@ def test_what_gives_no_one_list_is_refused(name: str, message: str, capsys: pyte
     assert message in capsys.readouterr().err
 
 
+NAMES = ("langchain", "llama", "component", "pipeline")
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["langchain", "llama", "component", "pipeline"])
-def test_the_libraries_own_objects(name: str) -> None:
+def test_the_libraries_own_objects() -> None:
     """In an environment of their own, which uv sets up."""
     Path("real.py").write_text(REAL)
     packages = ("langchain-core", "llama-index-core", "haystack-ai", str(Path(rankgate.__file__).parents[2]))
@@ -129,7 +131,11 @@ def test_the_libraries_own_objects(name: str) -> None:
         "PYTHONPATH": str(Path(rankgate.__file__).parents[1]),
         "HAYSTACK_TELEMETRY_ENABLED": "0",
     }
-    command = [*python, "-m", "rankgate", *WORDS, f"real:{name}"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    record = "import sys; from rankgate.cli import main; sys.exit(max(main(each.split()) for each in sys.argv[1:]))"
+    words = ["record", "--gold", "gold.jsonl", "--retriever"]
+    commands = [" ".join([*words, f"real:{name}", "-o", f"{name}.jsonl"]) for name in NAMES]
+    done = subprocess.run(
+        [*python, "-c", record, *commands], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
-    assert found() == [["a", "b"], ["a", "b"]]
+    assert {name: found(f"{name}.jsonl") for name in NAMES} == {name: [["a", "b"], ["a", "b"]] for name in NAMES}
