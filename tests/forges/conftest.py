@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
 from tests.forges.description import Description
 from tests.forges.emulator import Emulator, fresh_repository
 from tests.forges.proxy import Proxy
@@ -66,8 +70,22 @@ def proxy(github: Emulator, described: Description) -> Iterator[Proxy]:
 
 @pytest.fixture(scope="session")
 def runner_temp(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The runner's directory, in which the first run of the action installs it, as in a job with several gates."""
-    return tmp_path_factory.mktemp("runner")
+    """The runner's directory, in which the action is installed, as by a job's first gate: once for all workers."""
+    own, base = tmp_path_factory.mktemp("runner"), tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "installed-action"
+    shared.mkdir(exist_ok=True)
+    places = {
+        "GITHUB_ACTION_PATH": str(ROOT),
+        "GITHUB_WORKSPACE": str(own),
+        "GITHUB_OUTPUT": str(own / "output"),
+        "RUNNER_TEMP": str(shared),
+    }
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["bash", ROOT / "scripts" / "install_action.sh"], env={**os.environ, **places}, check=True)
+    (own / "rankgate").mkdir()
+    (own / "rankgate" / "venv").symlink_to(shared / "rankgate" / "venv")
+    return own
 
 
 @pytest.fixture
