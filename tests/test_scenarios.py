@@ -34,7 +34,7 @@ def test_every_kind_of_outcome_has_a_scenario() -> None:
         *("missing_queries", "user_template", "bad_data"),
         *("stale_gold", "partly_stale", "gold_changed", "what_differs", "reranker", "one_language"),
         *("waiver", "waiver_expired", "waiver_expiring", "waiver_too_small", "waiver_unused", "waiver_wrong_gate"),
-        *("what_differs", "trend"),
+        *("what_differs", "trend", "given_up"),
         *(
             "inconclusive",
             "proven_harm",

@@ -14,6 +14,7 @@ from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose, look_first
 from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
+from rankgate.gates.anchor import scored_anchor
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import compose, with_details, with_leading
 from rankgate.gates.conclude import with_other_code
@@ -25,11 +26,7 @@ from rankgate.model.values import Gold, Need
 
 
 def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
-    """Judge a run, and where a base is named also as that asks; see `Watch`.
-
-    Raises:
-        RankgateError: it cannot be judged; carries every problem of the input at fault.
-    """
+    """Judge a run, and where a base is named also as that asks; see `Watch`. A RankgateError has every problem."""
     judge = partial(_judge, watch=watch)
     if inputs.base is not None:
         from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
@@ -65,6 +62,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
     moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []
     lists, details = lists_of(gold, plan, candidate, baseline)
     found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
-    made = compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=found, lists=lists)
+    runs = (candidate, baseline, scored_anchor(inputs, criteria, gold, plan, baseline))
+    made = compose(inputs, criteria, gold, runs, results, segments, moved, diagnosis=found, lists=lists)
     first = look_first(made, gold, plan.metrics, candidate.scores, before, details)
     return with_details(replace(made, diagnosis=first, trend=trend()), inputs, gold, plan, sides, before, leading)

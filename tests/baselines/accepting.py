@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import Record
 from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Ranking
 
 
@@ -28,3 +31,9 @@ def accept_into(
     record = recorded(packed, source=source, provenance=provenance, gold=gold, date=date)
     DirectoryStore(Path(folder).as_posix()).memory.add("accepted", record, packed.data)
     return record
+
+
+def logged(first: Record, *later: Record) -> list[Record]:
+    """A log of acceptances: the first is the anchor of all that follow."""
+    marks = [AnchorMark(id=first.id, date=first.date, steps=steps) for steps in range(1, len(later) + 1)]
+    return [first, *(replace(record, anchor=mark) for record, mark in zip(later, marks, strict=True))]

@@ -38,6 +38,7 @@ def add(log, found):
 
 if what == "before":
     add("accepted", "one")
+    add("accepted", "between")
     add("accepted", "two")
     add("history", "one")
     sys.exit()
@@ -54,7 +55,7 @@ def audit(event, arguments):
 
 sys.addaudithook(audit)
 if what == "prune":
-    memory.prune("accepted", [record.id for record in memory.read("accepted")[:-1]])
+    memory.prune("accepted", [record.id for record in memory.read("accepted")[1:-1]])
 else:
     add(what, "new")
 """
@@ -73,15 +74,15 @@ def logs(folder: Path) -> dict[Log, list[str]]:
     return {log: [record.source for record in memory.read(log)] for log in names}
 
 
-BEFORE: dict[Log, list[str]] = {"history": ["one"], "accepted": ["one", "two"]}
+BEFORE: dict[Log, list[str]] = {"history": ["one"], "accepted": ["one", "between", "two"]}
 
 
 @pytest.mark.parametrize(
     ("what", "after"),
     [
-        pytest.param("accepted", {**BEFORE, "accepted": ["one", "two", "new"]}, id="accepting"),
+        pytest.param("accepted", {**BEFORE, "accepted": ["one", "between", "two", "new"]}, id="accepting"),
         pytest.param("history", {**BEFORE, "history": ["one", "new"]}, id="recording"),
-        pytest.param("prune", {**BEFORE, "accepted": ["two"]}, id="pruning"),
+        pytest.param("prune", {**BEFORE, "accepted": ["one", "two"]}, id="pruning"),
     ],
 )
 def test_killed_before_any_file_operation_it_holds_the_old_or_the_new(

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.baselines.accepting import logged
 from tests.baselines.counted import Counted
 from tests.children import start
 from tests.conftest import ROOT
@@ -26,6 +27,7 @@ from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.baselines.stores import store_for
 from rankgate.errors import RankgateError
+from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Ranking, Verdict
 from rankgate.readers.formats import read_run
 
@@ -74,7 +76,7 @@ def test_what_was_added_is_read_by_others_in_that_order(place: str, log: Log) ->
     for record, data in (B, A, C):
         assert memory_at(place).add(log, record, data)
     memory = memory_at(f"{place}/")
-    assert memory.read(log) == [B[0], A[0], C[0]]
+    assert memory.read(log) == (logged(B[0], A[0], C[0]) if log == "accepted" else [B[0], A[0], C[0]])
     assert [memory.fetch(record) for record in memory.read(log)] == [b"b", b"a", b"c"]
     assert [memory.read(other) for other in LOGS if other != log] == [[]]
 
@@ -116,7 +118,8 @@ def test_a_history_has_each_record_once_and_the_accepted_log_each_acceptance(pla
         memory.add("history", record, data)
         memory.add("accepted", record, data)
     assert memory.read("history") == [A[0], B[0]]
-    assert memory.read("accepted") == [A[0], B[0], A[0]]
+    again = replace(A[0], anchor=AnchorMark(id=A[0].id, date=A[0].date))
+    assert memory.read("accepted") == [*logged(A[0], B[0]), again]
 
 
 def test_a_run_accepted_again_for_another_reason_is_accepted_again(place: str) -> None:
@@ -164,9 +167,9 @@ def test_a_pointer_that_is_behind_damaged_or_gone_changes_nothing(place: str) ->
     memory.add("accepted", *B)
     for pointer in (behind, b"", b"{", b"[]", b'{"schema_version":2,"accepted":{}}', b'{"schema_version":9}'):
         memory.objects.replace("pointer.json", pointer)
-        assert memory_at(place).read("accepted") == [A[0], B[0]]
+        assert memory_at(place).read("accepted") == logged(A[0], B[0])
     memory.objects.delete("pointer.json")
-    assert memory_at(place).read("accepted") == [A[0], B[0]]
+    assert memory_at(place).read("accepted") == logged(A[0], B[0])
 
 
 def test_a_pointer_that_is_ahead_or_lies_is_not_believed(place: str) -> None:
@@ -292,7 +295,7 @@ def test_of_several_that_add_at_once_nothing_is_lost_and_all_see_one_order(place
             assert own == sorted(own), "nobody's later record comes before its earlier one"
     last = made("afterwards")
     memory.add("accepted", *last)
-    assert memory_at(place).read("accepted")[-1] == last[0]
+    assert memory_at(place).read("accepted")[-1].id == last[0].id
     assert all(memory.fetch(record) for record in memory.read("accepted"))
 
 
@@ -311,7 +314,7 @@ def test_killed_at_any_moment_it_holds_what_was_there_and_what_was_whole(place: 
         for log in LOGS:
             assert all(memory.fetch(record) for record in memory.read(log))
     assert memory.add("accepted", *B)
-    assert memory.read("accepted")[-1] == B[0]
+    assert memory.read("accepted")[-1].id == B[0].id
 
 
 WRITES = ["runs/", "accepted/", "pointer.json"]
@@ -342,10 +345,10 @@ def test_ended_between_two_writes_it_is_the_old_or_the_new_and_a_second_try_mend
     dying: Any = Dies(memory.objects, before)
     with pytest.raises(KeyboardInterrupt):
         ObjectMemory(dying).add("accepted", *B)
-    old_or_new = [A[0]] if before != "pointer.json" else [A[0], B[0]]
+    old_or_new = [A[0]] if before != "pointer.json" else logged(A[0], B[0])
     assert memory_at(place).read("accepted") == old_or_new
     memory_at(place).add("accepted", *B)
-    assert memory_at(place).read("accepted") == [A[0], B[0]]
+    assert memory_at(place).read("accepted") == logged(A[0], B[0])
     assert memory.fetch(B[0]) == b"b"
 
 
@@ -357,10 +360,11 @@ def test_prune_takes_records_out_of_one_log(place: str) -> None:
     for record, data in (A, B, C):
         memory.add("history", record, data)
         memory.add("accepted", record, data)
-    assert memory.prune("accepted", {A[0].id, "f" * 12}) == 1
-    assert memory_at(place).read("accepted") == [B[0], C[0]]
+    assert memory.prune("accepted", {B[0].id, "f" * 12}) == 1
+    whole = logged(A[0], B[0], C[0])
+    assert memory_at(place).read("accepted") == [whole[0], whole[2]]
     assert memory.read("history") == [A[0], B[0], C[0]]
-    assert memory.fetch(A[0]) == b"a", "the history names it still"
+    assert memory.fetch(B[0]) == b"b", "the history names it still"
 
 
 def test_what_is_accepted_now_is_not_pruned(place: str) -> None:
@@ -369,7 +373,7 @@ def test_what_is_accepted_now_is_not_pruned(place: str) -> None:
     memory.add("accepted", *B)
     with pytest.raises(RankgateError, match=f"{B[0].id} is accepted now; it is not pruned$"):
         memory.prune("accepted", {A[0].id, B[0].id})
-    assert memory.read("accepted") == [A[0], B[0]]
+    assert memory.read("accepted") == logged(A[0], B[0])
 
 
 def test_a_run_file_that_nobody_names_goes_when_it_is_a_day_old(tmp_path: Path) -> None:
@@ -500,10 +504,11 @@ def test_another_store_of_fsspec_is_used_as_it_is() -> None:
     memory = memory_at("memory://kept/here")
     memory.add("accepted", *A)
     memory.add("accepted", *B)
-    assert memory.read("accepted") == [A[0], B[0]]
+    assert memory.read("accepted") == logged(A[0], B[0])
     assert memory.fetch(A[0]) == b"a"
-    memory.prune("accepted", {A[0].id})
-    assert memory.read("accepted") == [B[0]]
+    memory.add("accepted", *C)
+    memory.prune("accepted", {B[0].id})
+    assert [record.id for record in memory.read("accepted")] == [A[0].id, C[0].id]
 
 
 @pytest.mark.parametrize("call", ["cat", "exists", "pipe_file"])

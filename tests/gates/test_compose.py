@@ -151,7 +151,7 @@ def composed(
     leading = leading_metric(gates, results)
     moved = movements(gold, leading, candidate.scores, old) if old and leading else []
     segments = by_tag(gold, metrics, candidate.scores, old)
-    return compose(inputs, criteria, gold, candidate, baseline, results, segments, moved, diagnosis=diagnosis)
+    return compose(inputs, criteria, gold, (candidate, baseline, None), results, segments, moved, diagnosis=diagnosis)
 
 
 def without(*queries: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
-from rankgate.model.conclusion import ConclusionKind, Empties, OtherCode, PartLoss, Strength
+from rankgate.model.conclusion import ConclusionKind, Empties, GivenUp, OtherCode, PartLoss, Strength
 from rankgate.model.report import GateResult, Provenance, Report, Source, exit_code, place_key
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
 
@@ -72,6 +72,14 @@ PART = PartLoss(
     segment="lang:th", metric="recall@5", unit=Unit.SHARE, direction=Direction.HIGHER, before=0.96, now=0.6, n=25,
     worse=9, p=0.002,
 )  # fmt: skip
+GIVEN_UP = GivenUp(
+    metric="recall@5", unit=Unit.SHARE, direction=Direction.HIGHER, before=0.9, now=0.837, limit=-0.03, n=300,
+    anchor="0123456789ab", since="2026-10-01", steps=3,
+)  # fmt: skip
+SLOWER = replace(
+    GIVEN_UP, metric="latency(p90)", unit=Unit.MILLISECONDS, direction=Direction.LOWER, before=200.0, now=320.0,
+    limit=50.0, steps=1, with_run=True,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -117,6 +125,14 @@ PART = PartLoss(
         pytest.param(
             report(gate(WARN, before=None, now=0.076, floor=0.03)), "no_baseline", WARN,
             "Nothing to compare with yet: recall@5 is 7.6%, floor 3.0%.", id="nothing to compare with",
+        ),
+        pytest.param(
+            report(gate(), given_up=[GIVEN_UP, SLOWER], warnings=["the baseline is 90 days old"]), "given_up", WARN,
+            "6.3 points of recall@5 were given up in 3 accepted steps since 2026-10-01.", id="small losses",
+        ),
+        pytest.param(
+            report(gate(), given_up=[SLOWER]), "given_up", WARN,
+            "latency(p90) rose by 120.0 ms in 1 accepted step and this run since 2026-10-01.", id="small rises",
         ),
         pytest.param(
             report(gate(), warnings=["the baseline is 90 days old"]), "warning", WARN,
@@ -215,6 +231,7 @@ def test_a_pass_is_as_strong_as_the_weakest_of_its_gates(gates: list[GateResult]
     [
         pytest.param(report(gate(before=0.607, now=0.6, ci=(-0.147, 0.111))), 0, id="a pass within noise"),
         pytest.param(report(gate(), lost_parts=[PART]), 1, id="a part"),
+        pytest.param(report(gate(), given_up=[GIVEN_UP]), 1, id="small losses"),
         pytest.param(report(gate(WARN, now=0.84)), 1, id="a gate"),
     ],
 )

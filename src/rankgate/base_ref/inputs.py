@@ -6,14 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_ref.files import FilesAtBase
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.memory import anchor_of, rewritten
 from rankgate.baselines.packing import RUN
-from rankgate.baselines.records import LOGS
+from rankgate.baselines.records import LOGS, Record
 from rankgate.baselines.stores import is_remote
 from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import DEFAULT_PATHS, WAIVERS, Criteria, InputFile, beside, load_criteria
@@ -22,6 +24,7 @@ from rankgate.criteria.judge_block import CalibrationFile, JudgeBlock
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.git import GitError
+from rankgate.model.base_ref import LogChange
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, is_spread, shown_path
@@ -47,6 +50,13 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
         return self.inputs.baseline or self.criteria.inputs.baseline
 
 
+class Acceptances(NamedTuple):
+    """What the pull request did to the log of acceptances, and the day of the base's anchor."""
+
+    change: LogChange | None = None
+    anchor: str | None = None
+
+
 class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The base's criteria, gold set and baseline; in place of criteria and gold that cannot be read stand the own ones.
 
@@ -66,6 +76,7 @@ class BaseInputs(msgspec.Struct, frozen=True, kw_only=True):
     lenient: bool
     baseline: InputFile | None
     baseline_changed: BaselineChange | None
+    acceptances: Acceptances
     waivers: Waivers
     waiver_label: str | None
     judge: JudgeBlock | None
@@ -110,6 +121,7 @@ def base_inputs(own: Own, files: FilesAtBase) -> BaseInputs:
         lenient=read is not None and read.gold_changes == "warn",
         baseline=baseline,
         baseline_changed=changed,
+        acceptances=_acceptances(own, baseline) if changed in ("replaced", "deleted") else Acceptances(),
         waivers=waivers,
         waiver_label=read.waiver_label if read else None,
         judge=judge,
@@ -223,6 +235,22 @@ def _baseline(
     alike = (mine.format, mine.map) == (theirs.format, theirs.map)
     same = alike and (mine.path == theirs.path or _same_baseline(mine.path, theirs.path))
     return (own.baseline, None) if same else (theirs, "replaced")
+
+
+def _acceptances(own: Own, theirs: InputFile | None) -> Acceptances:
+    """Directories alone have a copy on either side; the base's that cannot be read is said where it is opened."""
+    if theirs is None or not Path(theirs.path).is_dir():
+        return Acceptances()
+    base = _accepted(theirs.path)
+    mark = anchor_of(base, DirectoryStore(theirs.path).memory.keeps)
+    change = rewritten(base, _accepted(own.baseline.path) if own.baseline else [], mark)
+    return Acceptances(change, mark.date if mark else None)
+
+
+def _accepted(folder: str) -> Sequence[Record]:
+    with suppress(RankgateError):
+        return DirectoryStore(folder).memory.read("accepted")
+    return []
 
 
 def _baseline_at_base(named: InputFile, files: FilesAtBase) -> InputFile | None:

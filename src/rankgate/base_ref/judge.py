@@ -326,6 +326,8 @@ def _base_side(case: _Case, head: _Judged, theirs: _Judged | None, whole: Report
         gold_changes="fail" if strict else "warn",
         baseline_changed=base.baseline_changed,
         baseline_is_this_run=_same_rankings(stored, case.run, untrusted=own.inputs.untrusted_run),
+        acceptances_changed=base.acceptances.change,
+        anchor=base.acceptances.anchor,
         waivers_changed=base.waivers_changed,
         gold=_gold_state(case, theirs, queries),
         run_moved=(case.moved and ("accepted" if _counts(_label(own.inputs, ACCEPT_RUN)) else "refused")) or None,

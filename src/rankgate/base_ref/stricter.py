@@ -63,13 +63,18 @@ def stricter(
         *([] if gold_failures else changed_gold),
         *([f"{count_text(count, 'problem')} with what the base has, so that less of it was judged"] if count else []),
         *([_ELSEWHERE] if base.elsewhere else []),
+        *([_acceptances_sentence(base)] if base.acceptances_changed else []),
         *([_COPIED] if base.run_copied == "commit" else []),
         *([_SCORES] if base.scores_brought else []),
         *dict.fromkeys([*head.warnings, *(by_base.warnings if by_base else ())]),
     ]
     lost = list(head.lost_parts)
     lost += [part for part in (by_base.lost_parts if by_base else ()) if part not in lost]
-    verdicts = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in (*warnings, *lost))]
+    adding = list(head.given_up)
+    adding += [
+        each for each in (by_base.given_up if by_base else ()) if each.metric not in {own.metric for own in adding}
+    ]
+    verdicts = [*(Verdict.FAIL for _ in failures), *(Verdict.WARN for _ in (*warnings, *lost, *adding))]
     verdict = worst([head.verdict, *(gate.verdict for gate in added), *verdicts])
     problems = [*head.problems, *problems_of(added, by_base.provenance.criteria if by_base else None, base)]
     judged = replace(
@@ -82,6 +87,7 @@ def stricter(
         diagnosis=head.diagnosis or (by_base.diagnosis if by_base and added else []),
         gates=gates,
         lost_parts=lost,
+        given_up=adding,
         base=base,
         fork_runs="untrusted" if any(key.key == "fork_runs" for key in base.keys) else head.fork_runs,
     )
@@ -156,6 +162,15 @@ def _gold_sentences(base: BaseSide) -> list[str]:
     counts = base.queries.done if base.queries else {}
     done = [f"{what} {count_text(count, 'query', 'queries')}" for what, count in counts.items()]
     return [f"the pull request {_listed(done)} of the gold set"] if done else []
+
+
+def _acceptances_sentence(base: BaseSide) -> str:
+    which = f"the run accepted on {base.anchor}, " if base.anchor else ""
+    what = {
+        "log": "changes or removes acceptances that the base has, whose log only grows",
+        "anchor": f"moves the anchor: small losses add up from {which}and would no longer",
+    }
+    return f"the pull request {what[base.acceptances_changed or 'log']}"
 
 
 def _to_accept(base: BaseSide) -> list[str]:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from rankgate.baselines.memory import Unless, amended
+from rankgate.baselines.memory import Unless, amended, anchored, refuse_needed
 from rankgate.baselines.objects import Objects, objects_at
 from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.records import LOGS, SCHEMA_VERSION, DamagedRecordError, Log, Record, decode_record
@@ -91,7 +91,10 @@ class ObjectMemory:
         for _ in range(MAX_ROUNDS):
             names = self._names(log)
             newest = list(self._records(log, names[-1:]).values())
-            record = amended(newest, record) if log == "accepted" else record
+            if log == "accepted":
+                known = any(each.anchor for each in newest)
+                before = newest if known else list(self._records(log, names).values())
+                record = anchored(before, amended(newest, record), self.keeps)
             if record in newest or (log == "history" and any(name.id == record.id for name in names)):
                 missing = not self.objects.holds(f"runs/{record.run}")
                 self._keep_run(record, data)
@@ -107,11 +110,14 @@ class ObjectMemory:
                 return True
         raise bad_input(f"others changed it {MAX_ROUNDS} times before this could be written; try again", file=self.spec)
 
+    def keeps(self, record: Record) -> bool:
+        """Whether the run file of a record is there."""
+        return self.objects.holds(f"runs/{record.run}")
+
     def prune(self, log: Log, ids: Collection[str]) -> int:
         """Take records out of a log; see `Memory`. Run files that nobody names go when they are a day old."""
         names = self._names(log)
-        if log == "accepted" and names and names[-1].id in ids:
-            raise bad_input(f"{names[-1].id} is accepted now; it is not pruned", file=self.spec)
+        refuse_needed(next(reversed(self.read("accepted")), None), log, ids, self.spec)
         gone = [name for name in names if name.id in ids]
         for name in gone:
             self.objects.delete(f"{log}/{name}")

@@ -17,6 +17,7 @@ from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.model.answers import JudgeMark
 from rankgate.model.base_ref import CommitSha
 from rankgate.model.gold_changes import GoldMark
+from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Verdict
 from rankgate.readers.dates import iso_day
 
@@ -42,7 +43,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     run says of itself, `gold` the gold set of that time. `commit` is that whose retriever made the run; None where
     nobody said. `verdict` is of the check at that time; None where it was not checked. `scores` has each gated metric's
     value at that time, for people and trends; a check scores the run again. `judge` judged its answers. `reason` is
-    why a run was accepted although a gate said no, `rankgate` the version that wrote the record.
+    why a run was accepted although a gate said no, `rankgate` the version that wrote the record. `anchor` is the one
+    from which small losses add up, which may be the record itself; of a log of acceptances alone.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -65,6 +67,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     judge: JudgeMark | UnsetType = UNSET
     reason: str | None = None
     by: str | None = None
+    anchor: AnchorMark | UnsetType = UNSET
     rankgate: str = __version__
 
     def __post_init__(self) -> None:

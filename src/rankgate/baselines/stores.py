@@ -74,9 +74,14 @@ def is_remote(spec: str) -> bool:
 
 
 def copied(memory: Memory, to: str, where: Where) -> None:
-    """Copy what a check reads of a memory into a directory: the accepted run that it would choose."""
+    """Copy what a check reads of a memory into a directory: the accepted run that it would choose, and its anchor."""
     if chosen := chosen_of(memory, where):
-        _copy(to, memory.spec).add("accepted", chosen.record, memory.fetch(chosen.record))
+        accepted = memory.read("accepted")
+        place = max(row for row, each in enumerate(accepted) if each.id == chosen.record.id)
+        copy = _copy(to, memory.spec)
+        for record in accepted[: place + 1]:
+            if record.id in (chosen.record.id, chosen.record.anchor) and memory.keeps(record):
+                copy.add("accepted", record, memory.fetch(record))
 
 
 def store_in(copy: str, spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002

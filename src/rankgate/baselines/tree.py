@@ -20,7 +20,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.memory import Unless, amended
+from rankgate.baselines.memory import Unless, amended, anchored, refuse_needed
 from rankgate.baselines.packing import RUN, checked, run_name
 from rankgate.baselines.records import LOGS, RESTORE, SCHEMA_VERSION, DamagedRecordError, Log, Record, decode_record
 from rankgate.errors import Problem, RankgateError, bad_input
@@ -70,7 +70,7 @@ def log_name(log: Log) -> str:
 class TreeMemory:
     """A `Memory` in a tree.
 
-    With `every_run` it keeps the run file of every record; else of the one that is accepted now.
+    With `every_run` it keeps the run file of every record; else of the one that is accepted now and of its anchor.
     `repairs` says whether accepting a run replaces a manifest that cannot be read; by default it never does.
     `left_over` is how many accepted records a killed acceptance may leave behind the manifest's: one where the log is
     written before it, none where all files change at once.
@@ -114,7 +114,7 @@ class TreeMemory:
         if data is None:
             if not self._keeps(record):
                 which = f"the run {record.id} of {record.date} is remembered by its numbers alone"
-                kept = "this place keeps the rankings of what is accepted now"
+                kept = "this place keeps the rankings of what is accepted now and of its anchor"
                 raise NotKeptError([Problem(f"{which}: {kept}", self.spec)])
             raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
         return checked(data, record, f"{self.spec}/{record.run}")
@@ -126,7 +126,7 @@ class TreeMemory:
             # In any case, for nothing is written beside what contradicts itself.
             accepted, of_accepted = self._settled(replaces=log == "accepted")
             found = of_accepted if log == "accepted" else self._log(log)
-            record = amended(found, record) if log == "accepted" else record
+            record = anchored(found, amended(found, record), self.keeps) if log == "accepted" else record
             if self._is_in(log, found, accepted, record, data) or (unless is not None and unless(found)):
                 return False
             again = log == "accepted" and bool(found) and found[-1].id == record.id
@@ -135,13 +135,16 @@ class TreeMemory:
                 return True
         raise self._never_in()
 
+    def keeps(self, record: Record) -> bool:
+        """Whether the run file of a record is there."""
+        return bool(RUN.fullmatch(record.run)) and self.tree.read(record.run) is not None
+
     def prune(self, log: Log, ids: Collection[str]) -> int:
         """Take records out of a log; see `Memory`."""
         for _ in range(MAX_ROUNDS):
             self.tree.refresh()
             accepted = self.accepted()
-            if log == "accepted" and accepted is not None and accepted.id in ids:
-                raise bad_input(f"{accepted.id} is accepted now; it is not pruned", file=self.spec)
+            refuse_needed(accepted, log, ids, self.spec)
             records = {each: self.read(each) for each in LOGS}
             rest = [record for record in records[log] if record.id not in ids]
             gone = len(records[log]) - len(rest)
@@ -246,8 +249,7 @@ class TreeMemory:
 
     def _keeps(self, record: Record) -> bool:
         """Whether the run file of a record should be here."""
-        accepted = self.accepted()
-        return self._every_run or (accepted is not None and accepted.run == record.run)
+        return self._every_run or record.run in self._needed(self._log("accepted"), self.accepted())
 
     def _log(self, log: Log) -> list[Record]:
         lines = (self.tree.read(log_name(log)) or b"").splitlines()
@@ -266,11 +268,17 @@ class TreeMemory:
 
     def _unnamed(self, records: Mapping[Log, Sequence[Record]], accepted: Record | None) -> list[str]:
         """Run files that no record needs any more; nothing but run files, whatever the records name."""
-        needing = [accepted] if accepted else []
+        needed = self._needed(records["accepted"], accepted)
         if self._every_run:
-            needing += [*records["history"], *records["accepted"]]
-        needed = {record.run for record in needing}
+            needed |= {record.run for log in LOGS for record in records[log]}
         return [name for name in self.tree.names() if RUN.fullmatch(name) and name not in needed]
+
+    def _needed(self, log: Sequence[Record], accepted: Record | None) -> set[str]:
+        """The run files of what is accepted now and of its anchor."""
+        if accepted is None:
+            return set()
+        anchor = accepted.anchor.id if accepted.anchor else None
+        return {accepted.run, *(record.run for record in log if record.id == anchor)}
 
     def _never_in(self) -> Exception:
         rounds = f"others changed it {MAX_ROUNDS} times before this could be written"

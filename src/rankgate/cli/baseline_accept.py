@@ -26,6 +26,8 @@ from rankgate.gates.acceptance import changes_of, is_green, refusal
 from rankgate.judge.runs import verdicts_file, with_records
 from rankgate.judge.store import read_verdicts
 from rankgate.model.gold_changes import mark_of
+from rankgate.model.headline import given_up_text
+from rankgate.model.lineage import AnchorMark
 from rankgate.model.report import Report
 from rankgate.model.values import CONTEXT_DEPTH, Gold, Need, Ranking, Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
@@ -72,11 +74,15 @@ def add_accept(parser: argparse.ArgumentParser) -> None:
     add_record(parser)
     why = "why, where a gate says no or cannot be asked; is then recorded"
     parser.add_argument("--reason", metavar="TEXT", help=why)
+    text = "let small losses add up from this run on; --reason says why"
+    parser.add_argument("--new-anchor", action="store_true", help=text)
     parser.add_argument("--by", metavar="NAME", help="who accepts it; is recorded")
 
 
 def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Store the run as the accepted one, if it passes every gate or a reason is given."""
+    if arguments.new_anchor and not arguments.reason:
+        raise bad_input("--new-anchor needs --reason TEXT: what was given up until now is not said any more")
     candidate = _candidate(arguments)
     unjudged = _NO_GOLD if candidate.criteria else None  # without criteria nothing is asked of it
     refused = refusal(candidate.report) if candidate.report else unjudged
@@ -91,15 +97,19 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     except RankgateError:
         if candidate.unusable is None:
             raise
-    repeated = newest is not None and newest.id == candidate.record.id  # it is judged by itself now
-    reason = redacted_text(arguments.reason) if arguments.reason and (refused or repeated) else None
+    # What is accepted again is judged by itself now.
+    needed = arguments.new_anchor or (newest is not None and newest.id == candidate.record.id)
+    reason = redacted_text(arguments.reason) if arguments.reason and (refused or needed) else None
     by = redacted_text(arguments.by) if arguments.by else None
-    record = amended([newest] if newest else [], replace(candidate.record, reason=reason, by=by))
+    record = replace(_with_anchor(candidate), reason=reason, by=by)
+    record = amended([newest] if newest else [], record)
+    if arguments.new_anchor:
+        record = replace(record, anchor=AnchorMark(id=record.id, date=record.date))
     added = candidate.memory.add("accepted", record, candidate.packed.data)
     if arguments.format == "json":
         return _json(candidate, record, added=added, accepted=True)
     lines: list[Block] = [f"accepted {record.source} as the baseline in {candidate.memory.spec}: {_size(record)}"]
-    lines += _facts(candidate)
+    lines += [*_facts(candidate), *_small_losses(candidate, new_anchor=arguments.new_anchor)]
     if record.reason:
         return [*lines, f"allowed: reason given: {record.reason}"]
     if candidate.report:
@@ -125,7 +135,7 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
         return refused is not None
 
     if passes:
-        memory.add("accepted", candidate.record, candidate.packed.data, unless=is_overtaken)
+        memory.add("accepted", _with_anchor(candidate), candidate.packed.data, unless=is_overtaken)
     accepted = passes and refused is None
     if arguments.format == "json":
         return _json(candidate, candidate.record, added=added, accepted=accepted)
@@ -135,6 +145,11 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
         stays = f"what is accepted stays{f': {refused}' if refused else ''}"
         lines.append(f"{VERDICT_WORDS[report.verdict]}: {'accepted as the baseline' if accepted else stays}")
     return lines
+
+
+def _with_anchor(candidate: Candidate) -> Record:
+    """The record as it is accepted, with what it has to remember of small losses."""
+    return replace(candidate.record, anchor=candidate.report.anchor if candidate.report else msgspec.UNSET)
 
 
 def _candidate(arguments: argparse.Namespace) -> Candidate:
@@ -250,6 +265,13 @@ def _size(record: Record) -> str:
     cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
     size = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
     return "; ".join(filter(None, (size, answers_text(record))))
+
+
+def _small_losses(candidate: Candidate, *, new_anchor: bool) -> list[str]:
+    """What the acceptance notes of them."""
+    if new_anchor:
+        return ["small losses add up from this run on"]
+    return [f"noted: {given_up_text(loss)}" for loss in (candidate.report.given_up if candidate.report else ())]
 
 
 def _facts(candidate: Candidate) -> list[Block]:

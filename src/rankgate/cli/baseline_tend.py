@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from msgspec import Struct
 
 from rankgate.baselines.base import open_record
-from rankgate.baselines.memory import Memory
+from rankgate.baselines.memory import Memory, anchor_of
 from rankgate.baselines.records import LOGS, Record
 from rankgate.baselines.tree import NotKeptError, TreeMemory
 from rankgate.cli.baseline_look import described
@@ -40,14 +40,16 @@ def add_prune(parser: argparse.ArgumentParser) -> None:
 
 
 def prune(arguments: argparse.Namespace) -> str | Sequence[Block]:
-    """Forget all but the newest; what is accepted now stays."""
+    """Forget all but the newest; what is accepted now stays, and so does its anchor."""
     if arguments.keep < 0:
         raise bad_input(f"--keep must be at least 0, not {arguments.keep}")
     memory = named_memory(arguments)
     records = memory.read(arguments.log)
     first_kept = max(0, len(records) - arguments.keep)
     # What was accepted again stands twice under one id: a store forgets by id, so the older one stays as well.
-    kept = {record.id for record in (*records[first_kept:], *memory.read("accepted")[-1:])}
+    accepted = memory.read("accepted")
+    kept = {record.id for record in (*records[first_kept:], *accepted[-1:])}
+    kept |= {mark.id for mark in [anchor_of(accepted, memory.keeps)] if mark}
     going = [record for record in records[:first_kept] if record.id not in kept]
     gone = memory.prune(arguments.log, [record.id for record in going]) if arguments.yes and going else 0
     if arguments.format == "json":

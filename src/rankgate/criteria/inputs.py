@@ -217,7 +217,7 @@ def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], dee
     return baseline_of(inputs.baseline, criteria, needs, deepest=deepest, where=where, open_store=inputs.open_store)
 
 
-def _memory(inputs: Inputs, criteria: Criteria) -> Memory | None:
+def memory_of(inputs: Inputs, criteria: Criteria) -> Memory | None:
     """What the baseline's store remembers; None where there is no store, or where it remembers nothing."""
     file = inputs.baseline or criteria.inputs.baseline
     if inputs.without_baseline or file is None or file.held or file.is_table:
@@ -231,7 +231,7 @@ def _trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
     A history that cannot be read is none: nothing is decided by it, and `rankgate baseline verify` says what is wrong.
     """
     try:
-        memory = _memory(inputs, criteria)
+        memory = memory_of(inputs, criteria)
         if memory is None:
             return []
         from rankgate.baselines.memory import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above

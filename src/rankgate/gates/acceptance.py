@@ -47,5 +47,5 @@ def is_green(report: Report) -> bool:
     A gate of severity warning that is violated is a regression too, and takes a person to accept.
     """
     warned = [gate for gate in report.gates if gate.verdict is Verdict.WARN]
-    lacks = not report.warnings and all(reason.kind in _LACKING for gate in warned for reason in gate.reasons)
+    lacks = not report.warns_beside and all(reason.kind in _LACKING for gate in warned for reason in gate.reasons)
     return report.verdict is Verdict.PASS or (report.verdict is Verdict.WARN and lacks)

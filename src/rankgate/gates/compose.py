@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from rankgate import __version__
@@ -22,6 +23,7 @@ from rankgate.diagnosis.notes import (
 )
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.conclude import concluded, empties_of, with_conclusion
+from rankgate.gates.given_up import ScoredAnchor, given_up, noted
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
@@ -34,7 +36,7 @@ from rankgate.model.answer_losses import AnswerChanges
 from rankgate.model.details import TEXTS_OF, worst_first
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
-from rankgate.model.lineage import age_problems, clock_problems, lineage_note
+from rankgate.model.lineage import age_problems, anchor_problem, clock_problems, lineage_note, passed_over_text
 from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
     BaselineSource,
@@ -80,8 +82,7 @@ def compose(
     inputs: Inputs,
     criteria: Criteria,
     gold: Gold,
-    candidate: ScoredRun,
-    baseline: ScoredRun | None,
+    compared: tuple[ScoredRun, ScoredRun | None, ScoredAnchor | None],
     results: list[GateResult],
     segments: list[Segment],
     moved: Sequence[Movement],
@@ -89,13 +90,18 @@ def compose(
     diagnosis: Sequence[Diagnosis] = (),
     lists: Lists = (None, None),
 ) -> Report:
-    """Put the report together; nothing is decided here but the worst of the verdicts."""
+    """Put the report together; nothing is decided here but the worst of the verdicts.
+
+    What was compared are the candidate, the baseline and the anchor, as far as these are there.
+    """
+    candidate, baseline, anchor = compared
     lineage = baseline.run.lineage if baseline else None
     age = criteria.baseline.max_age
     aged = age_problems(lineage, age.days, age.commits) if lineage else []
     failures = aged if age.severity == "error" else []
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
+    warnings += [anchor_problem(anchor.mark, anchor.problem)] if anchor and anchor.problem else []
     sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
     unplaced = [_unplaced(side, gold) for side in sides if side]
     warnings += [warning for warning, _ in unplaced if warning]
@@ -110,10 +116,13 @@ def compose(
     lost = [part for part in lost if (part.metric, part.segment) not in violated]
     overall = {each.metric: each for each in reversed(results) if each.segment is None}
     rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in lost]
+    adding = given_up(criteria.gates, candidate.scores, anchor, results) if anchor else []
     report = Report(
         verdict=Verdict.PASS,
         summary="",
         lost_parts=lost,
+        given_up=adding,
+        anchor=(noted(anchor, adding) if anchor else None) or UNSET,
         empties=empties_of(gold, candidate.scores, old),
         losers=losers(gold, [*results, *rows_of_parts], candidate.scores, old),
         problems=problems_of(results, criteria.name, None),
@@ -124,6 +133,11 @@ def compose(
             *(note for _, note in unplaced if note),
             *stray_scores(candidate),
             *filter(None, [lineage_note(lineage) if lineage else None]),
+            *(
+                [passed_over_text(anchor.mark, anchor.passed_over)]
+                if anchor and anchor.mark and anchor.passed_over
+                else []
+            ),
             *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
         ],

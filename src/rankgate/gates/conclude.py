@@ -26,7 +26,7 @@ _LIMITS: dict[ReasonKind, Literal["floor", "drop"]] = {ReasonKind.THRESHOLD: "fl
 def concluded(report: Report) -> Report:
     """The report with the worst of all its verdicts, its conclusion, and the sentence of that."""
     own = [Verdict.FAIL for _ in report.failures]
-    own += [Verdict.WARN for _ in (*report.warnings, *report.lost_parts)]
+    own += [Verdict.WARN for _ in (*report.warnings, *report.lost_parts, *report.given_up)]
     own += [Verdict.WARN] * (report.other_code is not None)
     own += [_empty_verdict(report)]
     judged = replace(report, verdict=worst([*(gate.verdict for gate in report.gates), *own]))
@@ -125,6 +125,24 @@ def _gate_warns(report: Report) -> Conclusion | None:
     return _of_largest(report, ConclusionKind.GATE_WARNS, warning)
 
 
+def _given_up(report: Report) -> Conclusion | None:
+    if not report.given_up:
+        return None
+    first = report.given_up[0]
+    return Conclusion(
+        kind=ConclusionKind.GIVEN_UP,
+        gate=next((each.name for each in report.gates if each.metric == first.metric and each.segment is None), None),
+        metric=first.metric,
+        unit=first.unit,
+        direction=first.direction,
+        rule="drop",
+        before=first.before,
+        now=first.now,
+        limit=first.limit,
+        counts={"pairs": first.n, "steps": first.steps},
+    )
+
+
 def _warning(report: Report) -> Conclusion | None:
     return Conclusion(kind=ConclusionKind.WARNING) if report.warnings else None
 
@@ -165,6 +183,7 @@ _MAKERS = (
     _empty_segment,
     _lost_part,
     _gate_warns,
+    _given_up,
     _warning,
     _no_baseline,
     _pass,
@@ -330,11 +349,20 @@ def _next(report: Report, found: Conclusion) -> list[str]:
     }
     if command := commands.get(found.kind):
         return ["rankgate", *command]
-    question = next(iter(report.losers_of(found.place)), None)
     run = report.provenance.run.path if report.provenance.run else None
+    if found.kind is ConclusionKind.GIVEN_UP:
+        return ["rankgate", "compare", report.given_up[0].anchor, *([run] if run else []), *_store(report)]
+    question = next(iter(report.losers_of(found.place)), None)
     if question is None:
         return ["rankgate", "validate", *_option("--criteria", report.provenance.criteria)]
     return ["rankgate", "explain", question, *_option("--run", run)]
+
+
+def _store(report: Report) -> list[str]:
+    """Where the anchor lies, and by which criteria it is compared."""
+    baseline = report.provenance.baseline
+    options = _option("--criteria", report.provenance.criteria)
+    return [*options, *_option("--baseline", baseline.path if baseline else None)]
 
 
 def _option(name: str, value: str | None) -> list[str]:

@@ -19,6 +19,9 @@ CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
 # fails until a label has accepted the pull request's own. Or the job supplied the only one there is.
 GoldState = Literal["absent", "ids", "must_pass", "accepted", "supplied"]
 
+# Of the base's log of acceptances, which only grows, records are gone or others; or small losses add up from another.
+LogChange = Literal["log", "anchor"]
+
 Value = int | float | str | list[str] | None
 
 
@@ -106,7 +109,8 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     `gold` says what a maintainer has to accept, or has, or that the job supplied the gold set (see `GoldState`).
     `run_moved` says that the run that the base names is absent, and what became of the pull request's own;
     `run_copied` that the run's rankings are those of the baseline: of the job, or of a file that the pull request
-    changed; `scores_brought` that it changed the file of another tool's scores, which a gate reads.
+    changed; `acceptances_changed` what it did to the base's log of acceptances, whose anchor was accepted on the day
+    `anchor`; `scores_brought` that it changed the file of another tool's scores, which a gate reads.
     """
 
     ref: str
@@ -121,6 +125,8 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     gold_changes: Literal["warn", "fail"] = "warn"
     baseline_changed: Literal["added", "deleted", "replaced"] | None = None
     baseline_is_this_run: bool | None = None
+    acceptances_changed: LogChange | None = None
+    anchor: str | None = None
     waivers_changed: Literal["added", "deleted", "edited"] | None = None
     gold: GoldState | None = None
     run_moved: Literal["refused", "accepted"] | None = None

@@ -24,6 +24,7 @@ class ConclusionKind(StrEnum):
     EMPTY_SEGMENT = "empty_segment"
     LOST_PART = "lost_part"  # a part that no gate names
     GATE_WARNS = "gate_warns"
+    GIVEN_UP = "given_up"  # small losses that were accepted one by one
     WARNING = "warning"  # a reason to warn that no gate has
     NO_BASELINE = "no_baseline"
     PASS = "pass"  # noqa: S105 -- no password
@@ -48,7 +49,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     `bound` is the end of the interval that the strength of a pass rests on: the change for the worse, as a size, that
     is ruled out, or is not. `at_worst` is the value, or the change, with the worst for the `missing` values, where
     these put the limit in doubt. `counts` has only what its kind says: `questions`, `pairs`, `worse`, `empty`, `total`,
-    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `missing`, `problems`. `next` is the next command.
+    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `missing`, `problems`, `steps`. `next` is the next
+    command.
     """
 
     kind: ConclusionKind
@@ -91,6 +93,32 @@ class PartLoss(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     worse: int
     p: float
+
+
+class GivenUp(msgspec.Struct, frozen=True, kw_only=True):
+    """What accepted losses, each of them allowed, add up to by a metric: since the acceptance that is the anchor.
+
+    `before` is the anchor's value and `now` the run's, over the `n` questions that both have a value for. `limit` is
+    the largest change for the worse that the gate allows at once, with its sign. `anchor` is the id of that acceptance,
+    `since` its day, and `steps` how many followed it; `with_run` says that this run, not yet accepted, lost as well.
+    """
+
+    metric: str
+    unit: Unit
+    direction: Direction
+    before: float
+    now: float
+    limit: float
+    n: int
+    anchor: str
+    since: str
+    steps: int
+    with_run: bool = False
+
+    @property
+    def loss(self) -> float:
+        """As a size."""
+        return -self.direction.sign * (self.now - self.before)
 
 
 class Empties(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rankgate.errors import Problem, ProblemKind, on_one_line
 from rankgate.model.base_ref import SHORT_SHA
-from rankgate.model.conclusion import Conclusion, ConclusionKind, OtherCode, PartLoss, Strength
+from rankgate.model.conclusion import Conclusion, ConclusionKind, GivenUp, OtherCode, PartLoss, Strength
 from rankgate.model.reasons import plain_sentence, waived_text
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import BEYOND, TOLERANCE, Direction, Unit, Verdict
@@ -109,6 +109,10 @@ def _failure(spoken: _Spoken) -> str:
 
 def _warning(spoken: _Spoken) -> str:
     return f"{spoken.report.warnings[0]}."
+
+
+def _given_up(spoken: _Spoken) -> str:
+    return f"{given_up_text(spoken.report.given_up[0])}."
 
 
 def _other_code(spoken: _Spoken) -> str:
@@ -318,6 +322,7 @@ _SENTENCES: Mapping[ConclusionKind, Callable[[_Spoken], str]] = {
     ConclusionKind.EMPTY_SEGMENT: _empty_segment,
     ConclusionKind.LOST_PART: _lost_part,
     ConclusionKind.GATE_WARNS: _of_gate,
+    ConclusionKind.GIVEN_UP: _given_up,
     ConclusionKind.WARNING: _warning,
     ConclusionKind.NO_BASELINE: _no_baseline,
     ConclusionKind.PASS: _passes,
@@ -355,6 +360,8 @@ def _other_warnings(report: Report, name: Spell, text: Spell) -> Iterator[str]:
     for largest, *others in by_segment.values():
         also = " and ".join(f"{each.metric} ({delta_text(each.now - each.before, each.unit)})" for each in others)
         yield part_text(largest, name) + (f"; also {also}" if also else "")
+    for loss in report.given_up[kind is ConclusionKind.GIVEN_UP :]:
+        yield given_up_text(loss)
 
 
 def part_text(part: PartLoss, name: Spell) -> str:
@@ -368,6 +375,16 @@ def part_text(part: PartLoss, name: Spell) -> str:
         now=part.now,
     )
     return f"{_lost(found, name(part.segment))}: {part.worse:,} of {count_text(part.n, 'question')} got worse"
+
+
+def given_up_text(loss: GivenUp) -> str:
+    """`6.3 points of recall@5 were given up in 3 accepted steps since 2026-10-01`."""
+    size = size_text(loss.loss, loss.unit).replace(" pp", " points")
+    steps = count_text(loss.steps, "accepted step") + (" and this run" if loss.with_run else "")
+    if loss.unit in (Unit.SHARE, Unit.SCORE) and loss.direction is Direction.HIGHER:
+        return f"{size} of {loss.metric} were given up in {steps} since {loss.since}"
+    verb = "fell" if loss.direction is Direction.HIGHER else "rose"
+    return f"{loss.metric} {verb} by {size} in {steps} since {loss.since}"
 
 
 def _paradox(report: Report) -> str:

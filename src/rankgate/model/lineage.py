@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -11,6 +12,19 @@ from rankgate.model.base_ref import SHORT_SHA, CommitSha
 from rankgate.model.wording import count_text
 
 How = Literal["merge_base", "ancestor", "newest", "here"]
+AnchorProblem = Literal["log", "gone", "run", "foreign"]
+
+
+class AnchorMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The acceptance from which small losses add up, as a later one remembers it: its id and day.
+
+    `steps` acceptances followed it. `given_up` has by metric the loss since then that one of them was told of.
+    """
+
+    id: str
+    date: str
+    steps: int = 0
+    given_up: Mapping[str, float] = {}
 
 
 class Lineage(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,3 +81,25 @@ def clock_problems(lineage: Lineage, today: str) -> list[str]:
     return [
         f"the baseline is dated {lineage.date}, after the day of this check ({today}); one of the two dates is wrong"
     ]
+
+
+def anchor_problem(anchor: AnchorMark | None, problem: AnchorProblem) -> str:
+    """Why small losses are not added up, without its full stop, and what to do."""
+    move = "accept the next run with --new-anchor --reason TEXT"
+    if problem == "log" or anchor is None:
+        return (
+            "the log of acceptances cannot be read, so that small losses do not add up; see `rankgate baseline verify`"
+        )
+    whys = {
+        "gone": "is no longer in the log of acceptances",
+        "run": "is not there any more, or cannot be read",
+        "foreign": "has other document ids than the gold set",
+    }
+    which = f"the run accepted on {anchor.date} ({anchor.id}), from which small losses add up,"
+    return f"{which} {whys[problem]}; restore it, or {move}"
+
+
+def passed_over_text(anchor: AnchorMark, passed_over: str) -> str:
+    """From where small losses add up, since of the questions of an older run too few are asked."""
+    few = f"Fewer than half of the questions of the run accepted on {passed_over} are still asked"
+    return f"{few}: small losses add up from the run accepted on {anchor.date}."

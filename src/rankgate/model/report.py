@@ -12,11 +12,11 @@ from rankgate.errors import Problem, redacted, shown
 from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
 from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.conclusion import NO_CONCLUSION, Conclusion, Empties, OtherCode, PartLoss
+from rankgate.model.conclusion import NO_CONCLUSION, Conclusion, Empties, GivenUp, OtherCode, PartLoss
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges
-from rankgate.model.lineage import Lineage
+from rankgate.model.lineage import AnchorMark, Lineage
 from rankgate.model.values import (
     Direction,
     Distribution,
@@ -379,8 +379,8 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     """The whole of `report.json`.
 
     `conclusion` is what the reader is told first, and `summary` its sentence. `lost_parts` lost what the rest did not,
-    the most first, whatever the gates ask. `other_code` says why the run is not of this code, and `empties` what came
-    back empty.
+    the most first, whatever the gates ask. `given_up` is what small losses, accepted one by one, add up to, the worst
+    first. `other_code` says why the run is not of this code, and `empties` what came back empty.
     `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
     of the verdict should know, `fine_print` what an expert would ask: what the gold set can see at all. `diagnosis`
     is empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is
@@ -405,6 +405,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     gates: list[GateResult] = []
     waivers: list[WaiverUse] = []
     lost_parts: list[PartLoss] = []
+    given_up: list[GivenUp] = []
     empties: Empties | None = None
     metrics: Mapping[str, MetricValue] = {}
     baseline_metrics: Mapping[str, MetricValue] = {}
@@ -427,12 +428,19 @@ class Report(ReportFile, frozen=True, kw_only=True):
     """What is in `report.json`, and beside it `details` for pages, where they were asked for, and the job's `links`.
 
     `losers` has by `GateResult.place` the questions that got worse, the worst first; where nothing was compared, those
-    of the lowest values.
+    of the lowest values. `anchor` is what the acceptance of the run has to remember of small losses.
     """
 
     details: ReportDetails | msgspec.UnsetType = msgspec.UNSET
     links: Links | msgspec.UnsetType = msgspec.UNSET
     losers: Mapping[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
+    anchor: AnchorMark | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def warns_beside(self) -> bool:
+        """Whether there is anything to warn of that no gate has."""
+        empty = self.empties is not None and self.empties.warns
+        return bool(self.warnings or self.lost_parts or self.given_up or self.other_code or empty)
 
     def losers_of(self, place: tuple[str, str | None] | None) -> list[str]:
         """The questions that got worse by a row, the worst first; none where that is not known."""
@@ -451,8 +459,6 @@ def exit_code(report: Report, fail_on: str = "fail") -> int:
     """The exit code of a check: 0 pass or warn, 1 fail (and warn where `fail_on` is `warn`), 2 not judged."""
     # A violation that is waived stops nobody: that is what the waiver was merged for.
     warned = any(each.verdict is Verdict.WARN and each.waived is None for each in report.gates)
-    empty = report.empties is not None and report.empties.warns
-    beside = report.warnings or report.lost_parts or report.other_code
-    counts = fail_on == "warn" and bool(warned or beside or empty or not report.gates)
+    counts = fail_on == "warn" and (warned or report.warns_beside or not report.gates)
     codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
     return codes[report.verdict]

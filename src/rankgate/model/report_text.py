@@ -14,11 +14,12 @@ from rankgate.model.report import SCHEMA_VERSION, GateResult, Report
 from rankgate.model.values import Reason, ReasonKind
 
 MAX_LOSSES = 50  # answers that got worse
+_OF_THIS_PROCESS = ("details", "links", "losers", "anchor")  # what no file has
 
 
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what is not of the file."""
-    written = with_texts(replace(report, details=msgspec.UNSET, links=msgspec.UNSET, losers=msgspec.UNSET))
+    written = with_texts(replace(report, **dict.fromkeys(_OF_THIS_PROCESS, msgspec.UNSET)))
     if answers := report.answers:
         losses = sampled(answers.losses, lambda loss: loss.stage, MAX_LOSSES)
         written = replace(written, answers=replace(answers, losses=losses))
@@ -50,7 +51,7 @@ def decode_report(data: bytes, name: str) -> Report:
         return reason if reason.kind is ReasonKind.TEXT else replace(reason, text="")
 
     gates = [replace(gate, reasons=[unspelled(reason) for reason in gate.reasons]) for gate in report.gates]
-    mine = dict.fromkeys(("details", "links", "losers"), msgspec.UNSET)  # of this process, whatever the file holds
+    mine = dict.fromkeys(_OF_THIS_PROCESS, msgspec.UNSET)  # whatever the file holds
     return replace(report, schema_version=SCHEMA_VERSION, gates=gates, **mine)
 
 

@@ -1,0 +1,99 @@
+"""Small losses add up: what was given up since the anchor, the oldest acceptance that a run is compared with. Pure.
+
+A gate warns where the loss since then is more than 1.5 times what it allows at once and proven at a one-sided 0.25 %,
+and once: what an acceptance has noted has to grow by as much as the gate allows at once before it is said again. How
+often that is wrong and what it finds: docs/statistics.md, by `scripts/simulate_steps.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.metrics.comparison import paired_scores
+from rankgate.model.conclusion import GivenUp
+from rankgate.model.lineage import AnchorMark, AnchorProblem
+from rankgate.model.report import GateResult
+from rankgate.model.values import TOLERANCE, Need, Scores
+
+if TYPE_CHECKING:
+    from rankgate.criteria import Gate
+
+TIMES, LEVEL = 1.5, 0.0025  # of what a gate allows at once; one-sided
+
+
+class ScoredAnchor(msgspec.Struct, frozen=True, kw_only=True):
+    """The acceptance from which losses add up, and the scores of its run; `problem` says why there are none.
+
+    `passed_over` is the day of the one in whose place it stands, since too few of that one's questions are asked.
+    """
+
+    mark: AnchorMark | None = None
+    scores: Scores | None = None
+    problem: AnchorProblem | None = None
+    passed_over: str | None = None
+
+
+def adds_up(gate: Gate) -> bool:
+    """Whether losses of a gate's metric add up: it blocks and limits a drop.
+
+    Left out are metrics that compare with the baseline themselves, and such as a judge decides: another judge's word is
+    no loss.
+    """
+    return gate.blocks and gate.regression_max is not None and not gate.metric.needs & {Need.BASELINE, Need.VERDICTS}
+
+
+def given_up(
+    gates: Sequence[Gate], candidate: Scores, anchor: ScoredAnchor, results: Sequence[GateResult] = ()
+) -> list[GivenUp]:
+    """What metrics lost over all questions since the anchor, the furthest beyond its limit first.
+
+    By `results` the run lost against the baseline as well, or did not.
+    """
+    mark, scores = anchor.mark, anchor.scores
+    if mark is None or scores is None:
+        return []
+    lost = {each.metric for each in results if each.segment is None and each.direction.sign * (each.delta or 0.0) < 0}
+    found: dict[str, tuple[float, GivenUp]] = {}
+    for gate in filter(adds_up, gates):
+        metric, limit = gate.metric, gate.regression_max or 0.0
+        pairs = paired_scores(metric, candidate, scores)
+        if pairs is None:
+            continue
+        compared, sign = pairs.compared(None), metric.direction.sign
+        loss = -sign * compared.delta
+        most = max(TIMES * limit, mark.given_up.get(metric.name, 0.0) + limit)
+        if loss <= most + TOLERANCE or not pairs.proven(LEVEL):
+            continue
+        one = GivenUp(
+            metric=metric.name,
+            unit=metric.unit,
+            direction=metric.direction,
+            before=compared.baseline,
+            now=compared.value,
+            limit=-sign * limit,
+            n=compared.n_pairs,
+            anchor=mark.id,
+            since=mark.date,
+            steps=mark.steps,
+            with_run=metric.name in lost,
+        )
+        beyond = loss / limit if limit else float("inf")
+        if metric.name not in found or found[metric.name][0] < beyond:
+            found[metric.name] = beyond, one
+    return [each for _, each in sorted(found.values(), key=_beyond, reverse=True)]
+
+
+def noted(anchor: ScoredAnchor, found: Sequence[GivenUp]) -> AnchorMark | None:
+    """What the acceptance of the run has to remember; None where that is what the one before it does."""
+    if anchor.mark is None or not (found or anchor.passed_over):
+        return None
+    losses = {each.metric: each.loss for each in found}
+    return replace(anchor.mark, steps=anchor.mark.steps + 1, given_up={**anchor.mark.given_up, **losses})
+
+
+def _beyond(found: tuple[float, GivenUp]) -> float:
+    return found[0]
