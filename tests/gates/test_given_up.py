@@ -17,7 +17,7 @@ MARK = AnchorMark(id="0123456789ab", date="2026-01-01", steps=3)
 
 def scores(lost: int, won: int = 0, name: str = "recall@5") -> Scores:
     """Of 300 questions 30 are not found; besides, these first ones are lost, and so many of the 30 are won."""
-    values = [float(row >= 30) for row in range(300)]
+    values: list[float | None] = [float(row >= 30) for row in range(300)]
     values[30 : 30 + lost] = [0.0] * lost
     values[:won] = [1.0] * won
     return Scores(
