@@ -347,11 +347,11 @@ def test_compare_reads_stored_runs_by_their_ids_and_the_accepted_one_by_its_word
 
 
 def test_prune_keeps_the_newest_also_where_one_of_them_was_accepted_before(capsys: Capture) -> None:
-    for day, right in enumerate((10, 9, 10, 9, 8), start=1):
+    for day, right in enumerate((8, 9, 10, 9, 10, 9), start=1):
         assert accepted(right, day=day) == 0
-    assert baseline("prune", "--log", "accepted", "--keep", "2", "--yes") == 0
+    assert baseline("prune", "--log", "accepted", "--keep", "1", "--yes") == 0
     kept = [each["source"] for each in shown(capsys, "history", "--accepted")]
-    assert kept == ["run-9.jsonl", "run-9.jsonl", "run-8.jsonl"], "one id, so the older of the two stays as well"
+    assert kept == ["run-8.jsonl", *["run-9.jsonl"] * 3], "the anchor, and what has the newest one's id"
 
 
 def test_prune_says_what_would_go_before_it_does(capsys: Capture) -> None:
@@ -360,12 +360,12 @@ def test_prune_says_what_would_go_before_it_does(capsys: Capture) -> None:
     capsys.readouterr()
     assert baseline("prune", "--log", "accepted", "--keep", "0") == 0
     assert capsys.readouterr().out == (
-        "would prune 2 records of 2026-01-01 to 2026-01-02 from the accepted of baseline; with --yes it does\n"
+        "would prune 1 record of 2026-01-02 to 2026-01-02 from the accepted of baseline; with --yes it does\n"
     )
     assert len(shown(capsys, "history", "--accepted")) == 3
     assert baseline("prune", "--log", "accepted", "--keep", "0", "--yes") == 0
-    assert [each["source"] for each in shown(capsys, "history", "--accepted")] == ["run-8.jsonl"]
-    assert check(8, day=3)["verdict"] == "pass"
+    assert [each["source"] for each in shown(capsys, "history", "--accepted")] == ["run-10.jsonl", "run-8.jsonl"]
+    assert check(8, day=3)["conclusion"]["kind"] == "pass"
 
 
 def test_verify_ends_in_2_and_names_what_is_damaged(capsys: Capture) -> None:
