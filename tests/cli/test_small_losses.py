@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
+from rankgate.baselines.base import Where
 from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.object_memory import memory_at
+from rankgate.baselines.stores import copied
 from rankgate.cli import main
 from rankgate.model.lineage import AnchorMark
 
@@ -210,6 +214,16 @@ def test_nothing_is_scored_beside_where_nothing_can_have_added_up(monkeypatch: p
     assert check(12)["given_up"] == []
     accept(0, 2)
     assert check(12)["given_up"] == []
+
+
+def test_what_a_judging_job_reads_has_the_anchor_and_its_steps(project: Path) -> None:
+    bucket = f"file://{project}/bucket"
+    for day, count in enumerate((0, 3, 6, 12), start=1):
+        accept(count, day, store=bucket)
+    copied(memory_at(bucket), "copy", Where(date="2026-01-31"))
+    log = DirectoryStore("copy").memory.read("accepted")
+    assert [each.anchor for each in log] == [UNSET, AnchorMark(id=log[0].id, date="2026-01-01", steps=3)]
+    assert all(map(DirectoryStore("copy").memory.keeps, log))
 
 
 # With a base

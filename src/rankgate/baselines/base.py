@@ -69,20 +69,24 @@ class BaselineStore(Protocol):
 
 
 class MemoryStore(msgspec.Struct, frozen=True):
-    """A store that remembers for which commit each run was accepted."""
+    """A store that remembers for which commit each run was accepted; `chosen` says that its last record was chosen."""
 
     memory: Memory
+    chosen: bool = False
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The run that was accepted for the commit to compare with, or for the nearest one before it."""
-        chosen = chosen_of(self.memory, where)
+        chosen = chosen_of(self.memory, where, last=1 if self.chosen else None)
         run = open_record(self.memory, chosen.record, needs, deepest=deepest) if chosen else None
         return replace(run, lineage=lineage_of(chosen, where.date)) if run and chosen and where else run
 
 
-def chosen_of(memory: Memory, where: Where | None) -> Chosen | None:
-    """The accepted record that counts where a check stands, else the newest; None where nothing was accepted yet."""
-    records = memory.read("accepted")
+def chosen_of(memory: Memory, where: Where | None, *, last: int | None = None) -> Chosen | None:
+    """The accepted record that counts where a check stands, else the newest; None where nothing was accepted yet.
+
+    With `last` it is one of so many, the newest.
+    """
+    records = memory.read("accepted", last=last)
     known = where is not None and any(record.commit for record in records)
     ancestors = where.ancestors() if where is not None and known else ()
     return choose(records, ancestors, branch=where.branch if where else None)

@@ -139,8 +139,9 @@ def anchored(accepted: Sequence[Record], record: Record, keeps: Callable[[Record
         return record
     if before.id == record.id:
         return replace(record, anchor=AnchorMark(id=before.id, date=before.date))
-    noted = {**before.given_up, **(own.given_up if own else {})}
-    return replace(record, anchor=replace(before, steps=before.steps + (not again), given_up=noted))
+    if own is None:
+        return replace(record, anchor=replace(before, steps=before.steps + 1))
+    return replace(record, anchor=replace(own, given_up={**before.given_up, **own.given_up}))
 
 
 def rewritten(base: Sequence[Record], head: Sequence[Record], anchor: AnchorMark | None) -> LogChange | None:

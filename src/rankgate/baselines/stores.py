@@ -75,18 +75,18 @@ def is_remote(spec: str) -> bool:
 
 def copied(memory: Memory, to: str, where: Where) -> None:
     """Copy what a check reads of a memory into a directory: the accepted run that it would choose, and its anchor."""
-    if chosen := chosen_of(memory, where):
-        accepted = memory.read("accepted")
-        place = max(row for row, each in enumerate(accepted) if each.id == chosen.record.id)
-        copy = _copy(to, memory.spec)
-        for record in accepted[: place + 1]:
-            if record.id in (chosen.record.id, chosen.record.anchor) and memory.keeps(record):
-                copy.add("accepted", record, memory.fetch(record))
+    chosen = chosen_of(memory, where)
+    if chosen is None:
+        return
+    copy, mark = _copy(to, memory.spec), chosen.record.anchor
+    anchors = [each for each in memory.read("accepted") if mark and mark.id == each.id != chosen.record.id]
+    for record in (*filter(memory.keeps, anchors[:1]), chosen.record):
+        copy.add("accepted", record, memory.fetch(record))
 
 
 def store_in(copy: str, spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
     """As `store_for`, but what has a scheme is read in the directory that `copied` has written."""
-    return MemoryStore(_copy(copy, spec)) if is_remote(spec) else store_for(spec, format, map)
+    return MemoryStore(_copy(copy, spec), chosen=True) if is_remote(spec) else store_for(spec, format, map)
 
 
 def _copy(path: str, spec: str) -> TreeMemory:
