@@ -6,7 +6,7 @@ from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, IN_SEGMENT, RECALL, REPORT
 
 from rankgate.model.report import Report, TrendPoint
-from rankgate.model.values import Evidence
+from rankgate.model.values import Evidence, Reason, ReasonKind
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.sections import spark, trend_head, trend_rows
 
@@ -25,9 +25,10 @@ def test_where_gates_correct_for_many_segments_the_table_by_tag_has_their_interv
     plain = replace(IN_SEGMENT, delta_ci=(-0.3, -0.1))
     others = [replace(ENGLISH, value=name, metrics={"recall@5": plain}) for name in ("es", "pt", "en")]
     judged = replace(RECALL, segment="lang:es", evidence=Evidence.PROVEN_HARM, confidence=0.9983, delta_ci=(-0.4, 0.1))
+    judged = replace(judged, reasons=[Reason(ReasonKind.REGRESSION, corrected_for=3)])
     small = replace(judged, segment="lang:pt", too_small=True)
     lines = render_markdown(replace(REPORT, segments=others, gates=[*REPORT.gates, judged, small])).splitlines()
-    interval = "<sub>99.83%:&nbsp;−40.0&nbsp;to&nbsp;+10.0&nbsp;pp</sub>"
+    interval = "<sub>for&nbsp;3&nbsp;parts&nbsp;at&nbsp;once:&nbsp;−40.0&nbsp;to&nbsp;+10.0&nbsp;pp</sub>"
     assert f"| `lang:es` | 20 | 70.0% (−20.0 pp) {interval} |" in lines
     assert "| `lang:pt` | 20 | 70.0% (−20.0 pp) |" in lines
     assert "| `lang:en` | 20 | 70.0% (−20.0 pp) |" in lines

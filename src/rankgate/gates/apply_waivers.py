@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from rankgate.criteria.waivers import Waiver, Waivers
 from rankgate.gates.conclude import concluded
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import Verdict
+from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import SetLabel, Waived, WaiverState, WaiverUse
+from rankgate.model.wording import beyond_text
 from rankgate.readers.dates import days_between
 
 SOON = 14  # days
@@ -100,15 +101,15 @@ def _state(waiver: Waiver, rows: Sequence[GateResult], largest: float | None, da
 
 def _sentence(use: WaiverUse, gates: Sequence[GateResult], date: str) -> str:
     """What is odd about a waiver; nothing where it does what it was merged for."""
-    metric = next((gate.metric for gate in gates if gate.name == use.gate), None)
-    of = f" of {metric}" if metric else ""
+    gate = next((gate for gate in gates if gate.name == use.gate), None)
+    of, unit = (f" of {gate.metric}", gate.unit) if gate else ("", Unit.NUMBER)
     which = f"the waiver{of}{' in a segment' if use.segment is not None else ''} on line {use.line}"
     left = days_between(date, use.expires)
     day = {0: "today", 1: "tomorrow"}.get(left, f"in {left} days")
-    what = "segment of that gate" if metric else "gate of the criteria"
+    what = "segment of that gate" if gate else "gate of the criteria"
     texts: dict[WaiverState, str] = {
         "expiring": f"expires {day}, on {use.expires}",
-        "too_small": f"is too small: {use.violation or 0:.4g} beyond the limit, up to {use.up_to:.4g} waived",
+        "too_small": f"is too small: {beyond_text(use.violation or 0.0, use.up_to, unit)}",
         "expired": f"expired on {use.expires} and counts no longer; remove it",
         "unused": "is not used, since nothing is violated; remove it",
         "unknown": f"names no {what}",

@@ -102,7 +102,7 @@ class _Part:
         reasons = [reason for reason in found.reasons if told or reason.kind is not ReasonKind.ADVISORY]
         if not enough:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
-        elif found.evidence_state is EvidenceState.INCONCLUSIVE and among > 1:
+        elif among > 1:
             reasons = [replace(reason, corrected_for=among) for reason in reasons]
         left_open = enough and any(reason.at_worst is not None for reason in found.reasons)
         verdict = blocked if violated else Verdict.WARN if unprovable or left_open else Verdict.PASS

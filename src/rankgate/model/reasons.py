@@ -146,7 +146,8 @@ def _sentence(gate: GateResult, position: int, base: BaseSide | None, *, plain: 
     name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
     limit = {ReasonKind.THRESHOLD: _threshold, ReasonKind.REGRESSION: _regression}.get(reason.kind)
     body = limit(reason, gate, name, plain=plain) if limit else _other(reason, gate, name)
-    return before + body + (f", corrected for {reason.corrected_for} segments" if reason.corrected_for else "")
+    noise = reason.corrected_for > 0 and reason.state is EvidenceState.INCONCLUSIVE
+    return before + body + (f", corrected for {reason.corrected_for} segments" if noise else "")
 
 
 def _threshold(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:

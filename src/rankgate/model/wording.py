@@ -69,6 +69,13 @@ def size_text(size: float, unit: Unit, decimals: int | None = None) -> str:
     return delta_text(size, unit, decimals).lstrip(f"+±{MINUS}")
 
 
+def beyond_text(beyond: float, covered: float, unit: Unit) -> str:
+    """`6.3 points beyond the limit, 5.0 waived`."""
+    digits = max(exact_decimals(covered, unit), telling_decimals(beyond, covered, unit))
+    waived = size_text(covered, unit, digits).partition(" ")[0]
+    return f"{size_text(beyond, unit, digits).replace(' pp', ' points')} beyond the limit, {waived} waived"
+
+
 def harm_word(direction: Direction) -> str:
     """`drop` or `rise`: the change for the worse."""
     return "drop" if direction is Direction.HIGHER else "rise"

@@ -13,6 +13,7 @@ from rankgate.model.report import Diagnosis, GateResult, Oddities, Provenance, R
 from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict, worst
 from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import (
+    beyond_text,
     confidence_text,
     count_text,
     delta_text,
@@ -99,10 +100,16 @@ def gate_change_interval(gate: GateResult) -> str:
     Where the value over all queries reads otherwise than that on the pairs, the change is not now − baseline.
     """
     bounds = change_interval_text(gate.delta_ci, gate.unit)
-    interval = f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
+    interval = f"{interval_name(gate)}: {bounds}" if bounds else ""
     change = f"{gate_baseline(gate)} → {_value(gate.paired_value, gate)}"
     pairs = f"{change} on the {count_text(gate.n_pairs, 'query', 'queries')} in both runs"
     return "; ".join(filter(None, [interval, exact_proof(gate), pairs if differs_on_pairs(gate) else ""]))
+
+
+def interval_name(gate: GateResult) -> str:
+    """`95%`, or `for 12 parts at once`, whose level only report.json says."""
+    parts = next((reason.corrected_for for reason in gate.reasons if reason.corrected_for), 0)
+    return f"for {parts} parts at once" if parts > 1 else confidence_text(gate.confidence)
 
 
 def differs_on_pairs(gate: GateResult) -> bool:
@@ -125,7 +132,7 @@ def exact_proof(gate: GateResult) -> str:
 def gate_now_interval(gate: GateResult) -> str:
     """`95%: 79.8 to 91.0%`, or nothing where the data support none."""
     bounds = interval_text(gate.ci, gate.unit)
-    return f"{confidence_text(gate.confidence)}: {bounds}" if bounds else ""
+    return f"{interval_name(gate)}: {bounds}" if bounds else ""
 
 
 def gate_limit(gate: GateResult) -> str:
@@ -304,6 +311,18 @@ def ceiling_text(up_to: float, unit: Unit) -> str:
     return size_text(up_to, unit, exact_decimals(up_to, unit))
 
 
+def waiver_note(gate: GateResult, report: Report) -> str:
+    """What became of the waiver of a gate that fails all the same; nothing where it has none."""
+    use = next((each for each in report.waivers if (each.gate, each.segment) == gate.place), None)
+    if use is None or gate.verdict is not Verdict.FAIL:
+        return ""
+    if use.state == "expired":
+        return f"waiver expired on {use.expires}"
+    if use.state != "too_small":
+        return ""
+    return f"waiver too small: {beyond_text(use.violation or 0.0, use.up_to, gate.unit)}"
+
+
 def whereabouts(document: Expected, *, compared: bool) -> str:
     """`rank 2 → 9`; without a baseline `rank 9` or `not found`."""
     if compared:
@@ -405,6 +424,15 @@ def next_head(report: Report) -> str:
     if report.conclusion.kind is ConclusionKind.NO_BASELINE:
         return "After the merge, on the main branch, then commit what it writes:"
     return "Next:"
+
+
+def next_tail(report: Report) -> str:
+    """What stands after it: what asking again about an empty list shows."""
+    empties = report.empties
+    if report.conclusion.kind not in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) or not empties:
+        return ""
+    had = f"; the baseline had {count_text(empties.before, 'result')}" if empties.before else ""
+    return f" asks it one question and prints the list{had}."
 
 
 def moved_head(report: Report) -> str:

@@ -78,7 +78,7 @@ def _row(gate: GateResult, parts: Sequence[GateResult], report: Report, *, share
     group = [gate, *parts]
     if must := list(dict.fromkeys(query for each in group for query in each.queries)):
         changes.append(f"{listed(must, MAX_PARTS, _short_cell)} must pass and {'do' if must[1:] else 'does'} not")
-    of = [f"{cell(gate.segment, 80)}, {count_text(gate.n, 'question')}"] if gate.segment is not None else []
+    of = [f"{_short_cell(gate.segment)}, {count_text(gate.n, 'question')}"] if gate.segment is not None else []
     of += [about] if about else []
     of += [cell(gate.name, 40)] if shared and gate.segment is None else []
     of += [f"by {report.base.judges}"] if gate.judged_by and report.base else []
@@ -91,7 +91,7 @@ def _row(gate: GateResult, parts: Sequence[GateResult], report: Report, *, share
         f"{phrases.ICONS[gate.verdict]}&nbsp;{statuses.pop() if len(statuses) == 1 else gate.verdict.value}",
         f"{', '.join([f'**{named(gate.metric, report)}**', *of])}: {shorten(gate.meaning, LONGEST_SENTENCE)}",
         _stacked(*changes),
-        _stacked(shown, f"by segment: {of_part}" if of_part != limit else ""),
+        _stacked(shown, f"by segment: {of_part}" if of_part != limit else "", phrases.waiver_note(gate, report)),
     )
     return f"| {' | '.join(cells)} |"
 
@@ -215,14 +215,17 @@ def headline(report: Report) -> str:
         spelled.append(code(text, limit))
         return f"\ue000{len(spelled) - 1}\ue001"
 
-    text = sentence(report, partial(mark, limit=60), partial(mark, limit=LONGEST_SENTENCE))
+    text = sentence(report, partial(mark, limit=40), partial(mark, limit=LONGEST_SENTENCE))
     return _MARK.sub(lambda found: spelled[int(found[1])], named(text, report))
 
 
 def next_line(report: Report) -> str:
     """The next command, as Markdown; nothing where all is well."""
     command = report.conclusion.next
-    return f"**{phrases.next_head(report)}** {code(command_line(command), LONGEST_SENTENCE)}" if command else ""
+    if not command:
+        return ""
+    line = f"**{phrases.next_head(report)}** {code(command_line(command), 200)}"
+    return f"{line}{phrases.next_tail(report)}"
 
 
 def first_look(report: Report) -> str:
@@ -281,11 +284,11 @@ def segment_row(segment: Segment, report: Report) -> str:
 def _part_value(segment: Segment, name: str, report: Report) -> str:
     """A value, its change and the interval by which a gate judged that; 95% where none corrects those of its parts."""
     value, parts = segment.metrics[name], [gate for gate in report.gates if gate.metric == name and gate.corrects]
-    ci, confidence = (None if parts else value.delta_ci), CONFIDENCE
+    ci, level = (None if parts else value.delta_ci), confidence_text(CONFIDENCE)
     if gate := next((part for part in parts if part.segment == segment.tag and not part.too_small), None):
-        ci, confidence = gate.delta_ci, gate.confidence
+        ci, level = gate.delta_ci, phrases.interval_name(gate)
     bounds = phrases.change_interval_text(ci, value.unit) if value.delta else ""
-    return phrases.segment_text(value) + small(f"{confidence_text(confidence)}: {bounds}" if bounds else "")
+    return phrases.segment_text(value) + small(f"{level}: {bounds}" if bounds else "")
 
 
 def _columns(report: Report) -> list[str]:

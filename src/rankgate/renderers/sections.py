@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 
 import msgspec
 
+from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import count_text, value_text
@@ -90,9 +91,10 @@ def _first_gates(report: Report) -> Sequence[Sequence[GateResult]]:
 
 
 def _open(report: Report) -> int:
-    """How many reasons stand above the folds: the fewer the more gates and problems do."""
+    """How many reasons stand above the folds: the fewer the more gates, problems and commands do."""
     gates = min(len(phrases.decided(report)), len(_first_gates(report)) + 1)
-    return max(0, min(MAX_OPEN - gates - len(report.problems), len(rows.all_reasons(report, phrases.deciding(report)))))
+    others = len(report.problems) + bool(report.conclusion.next)
+    return max(0, min(MAX_OPEN - gates - others, len(rows.all_reasons(report, phrases.deciding(report)))))
 
 
 def _reasons(report: Report, room: Room) -> str:
@@ -243,6 +245,12 @@ def _judged(items: Callable[[Report], Sized]) -> Callable[[Report], int]:
     return lambda report: len(items(report)) if report.gates else 0
 
 
+def _measured(items: Callable[[Report], Sized]) -> Callable[[Report], int]:
+    """The same, where the run is not empty: of that no metric says anything."""
+    empty = ConclusionKind.EMPTY
+    return lambda report: len(items(report)) if report.gates and report.conclusion.kind is not empty else 0
+
+
 _LOST = ("answer that got worse", "answers that got worse")
 _CHANGES = ("change of the gate", "changes of the gate")
 _LINES = ("line of what was compared", "lines of what was compared")
@@ -255,16 +263,16 @@ _COMPARED = "What was compared, and how to repeat it"
 # In the order in which they stand.
 SECTIONS = (
     Section("problems", 16, ("problem", None), _problem_count, _problems, of=lambda r: len(r.problems)),
-    Section("finding", 8, _FINDING, _judged(lambda r: r.diagnosis[:1]), lambda r, _: rows.first_look(r)),
+    Section("finding", 8, _FINDING, _measured(lambda r: r.diagnosis[:1]), lambda r, _: rows.first_look(r)),
     Section("links", 13, "links", lambda r: int(bool(links_line(r))), lambda r, _: links_line(r)),
-    Section("gates", 15, ("gate", None), _judged(_first_gates), _gates, of=lambda r: len(phrases.decided(r))),
+    Section("gates", 15, ("gate", None), _measured(_first_gates), _gates, of=lambda r: len(phrases.decided(r))),
     Section("next", 14, "the next command", lambda r: int(bool(r.conclusion.next)), lambda r, _: rows.next_line(r)),
     Section("warnings", 12, ("other reason", None), lambda r: _open(r) if r.gates else 0, _reasons),
     Section("notes", 6, ("note", None), _judged(lambda r: [*r.notes, *r.fine_print]), _notes, always=True),
     Section("base", 11, _CHANGES, _judged(rows.base_items), _base, _BASE_HEAD),
     Section("answers", 4, _LOST, _judged(lost_answers), answers_text, answers_head, _lost),
     Section("questions", 3, ("moved question", None), _question_count, _questions, moved_head, lambda r: len(r.misses)),
-    Section("numbers", 10, _ROWS, _judged(phrases.shown_gates), _numbers, _numbers_head),
+    Section("numbers", 10, _ROWS, _measured(phrases.shown_gates), _numbers, _numbers_head),
     Section("reasons", 9, ("further reason", None), _further, _more_reasons, _numbers_head, always=True),
     Section("tags", 2, ("tag", None), _tag_count, _tags, _numbers_head, lambda r: len(r.segments)),
     Section("trend", 1, ("trend", None), lambda r: len(trend_rows(r)), _trend, _numbers_head),

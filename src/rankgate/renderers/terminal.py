@@ -63,7 +63,8 @@ def terminal_blocks(report: Report) -> list[Block]:
 
 def _next(report: Report) -> list[Block]:
     command = report.conclusion.next
-    return ["", f"{phrases.next_head(report)} {inert(command_line(command))}"] if command else []
+    line = f"{phrases.next_head(report)} {inert(command_line(command))}{phrases.next_tail(report)}"
+    return ["", line] if command else []
 
 
 def _gates(report: Report) -> list[Block]:
