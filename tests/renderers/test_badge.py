@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
+from rankgate.gates.conclude import with_conclusion
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.renderers.badge import LONGEST, render_badge
@@ -42,6 +43,27 @@ def badge_of(report: Report) -> dict[str, Any]:
     ("report", "message", "color", "is_error"),
     [
         pytest.param(PASSES, "pass · hit@5 90.0%", "brightgreen", False, id="pass"),
+        pytest.param(
+            with_conclusion(replace(PASSES, gates=[replace(HOLDS, delta_ci=(-0.02, 0.02))])),
+            "pass · hit@5 90.0%",
+            "brightgreen",
+            False,
+            id="a loss of more than 3 points is ruled out",
+        ),
+        pytest.param(
+            with_conclusion(replace(PASSES, gates=[replace(HOLDS, delta_ci=(-0.02, -0.01))])),
+            "pass · hit@5 90.0%",
+            "green",
+            False,
+            id="lost, and allowed",
+        ),
+        pytest.param(
+            with_conclusion(replace(PASSES, gates=[replace(HOLDS, delta_ci=(-0.2, 0.1))])),
+            "pass · hit@5 90.0%",
+            "yellowgreen",
+            False,
+            id="a pass that excludes little",
+        ),
         pytest.param(WARNS, "warn · latency 35.0 ms", "yellow", False, id="warn"),
         pytest.param(REPORT, "fail · recall@5 80.0%", "red", True, id="fail"),
         pytest.param(NOT_JUDGED, "not judged", "lightgrey", True, id="not judged"),

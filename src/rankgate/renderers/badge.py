@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from rankgate.model.conclusion import Strength
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
@@ -11,6 +12,13 @@ from rankgate.renderers import phrases
 from rankgate.renderers.escape import visible
 
 LONGEST = 40  # characters of the message; a badge is one line in a row of others
+STRENGTHS = {
+    Strength.NOT_EXCLUDED: "yellowgreen",
+    Strength.FLOORS_ONLY: "yellowgreen",
+    Strength.LOST_AND_ALLOWED: "green",
+    Strength.RULED_OUT: "brightgreen",
+    Strength.UNCHANGED: "brightgreen",
+}
 COLORS = {Verdict.PASS: "brightgreen", Verdict.WARN: "yellow", Verdict.FAIL: "red", Verdict.NOT_JUDGED: "lightgrey"}
 
 
@@ -28,10 +36,16 @@ def render_badge(report: Report) -> str:
     """`pass · recall@5 87.0%` as the JSON of an endpoint badge, ending in a newline."""
     badge = Badge(
         message=_message(report),
-        color=COLORS[report.verdict],
+        color=_color(report),
         is_error=report.verdict in (Verdict.FAIL, Verdict.NOT_JUDGED),
     )
     return msgspec.json.format(msgspec.json.encode(badge), indent=2).decode() + "\n"
+
+
+def _color(report: Report) -> str:
+    """That of the verdict; of a pass by how much it says."""
+    strength = report.conclusion.strength
+    return STRENGTHS[strength] if report.verdict is Verdict.PASS and strength else COLORS[report.verdict]
 
 
 def _message(report: Report) -> str:
