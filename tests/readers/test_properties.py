@@ -18,8 +18,10 @@ from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Need, Ranking
+from rankgate.readers import run_lines
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
 from rankgate.readers.mapping import FieldMap
+from rankgate.readers.run_shapes import to_ranking
 from rankgate.readers.yaml_text import load_yaml
 
 many = settings(max_examples=150)
@@ -334,6 +336,56 @@ def test_damaged_files(file: Path, shape: str, data: st.DataObject, pack: bool) 
 def test_load_yaml(text: str) -> None:
     with suppress(RankgateError):
         load_yaml(text, "file")
+
+
+# The strict decoder of run lines and the loose one.
+
+FEW_IDS = st.sampled_from(["a", "b", "é", "", "7"])
+SCORES = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+NEARLY_ITEMS = st.lists(
+    st.tuples(FEW_IDS, st.integers(0, 4), SCORES).map(
+        lambda each: {"chunk_id": each[0], "rank": each[1], "score": each[2]}
+    ),
+    max_size=4,
+)
+IN_ORDER = st.lists(FEW_IDS, unique=True, max_size=5).flatmap(
+    lambda ids: st.lists(SCORES, min_size=len(ids), max_size=len(ids)).map(
+        lambda scores: [
+            {"chunk_id": doc, "rank": rank, "score": score}
+            for rank, (doc, score) in enumerate(zip(ids, scores, strict=True), start=1)
+        ]
+    )
+)
+OF_LINES = {
+    "query_id": st.sampled_from(["q", "é", ""]),
+    "latency_ms": st.none() | st.dictionaries(FEW_IDS, st.none() | st.floats(-1, 1e13), max_size=2),
+    "system": LEAVES,
+}
+NEARLY_STRICT = st.fixed_dictionaries(
+    {"topk": IN_ORDER | NEARLY_ITEMS | st.none()}, optional={**OF_LINES, "retrieved": st.none() | st.just(["a"])}
+) | st.fixed_dictionaries(
+    {"retrieved": st.lists(FEW_IDS, max_size=3)}, optional={**OF_LINES, "actual_output": LEAVES, "actualOutput": LEAVES}
+)
+
+
+@many
+@given(line=NEARLY_STRICT, timed=st.booleans())
+def test_the_strict_decoder_reads_what_the_loose_one_reads(line: dict[str, Any], timed: bool) -> None:  # noqa: FBT001
+    needs = TIMES if timed else frozenset[Need]()
+    lines, written = run_lines.Lines(needs), json.dumps(line).encode()
+    strict = lines.strict(written)
+    if strict is not None:
+        loose = lines.loose(written)
+        assert strict == to_ranking(loose, loose.written_id(), needs)
+
+
+def test_a_line_of_the_contract_is_read_strictly() -> None:
+    line = {"query_id": "q", "topk": [{"rank": 1, "chunk_id": "a", "score": 2}], "latency_ms": {"total": 5}}
+    stored = {"query_id": "q", "retrieved": ["a", "b"]}
+    for needs in (frozenset[Need](), TIMES):
+        lines = run_lines.Lines(needs)
+        assert lines.strict(json.dumps(line).encode())
+        assert lines.strict(json.dumps(stored).encode())
 
 
 # What was read can be scored.

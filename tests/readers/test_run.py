@@ -482,17 +482,16 @@ def test_of_a_large_file_some_lines_are_looked_through() -> None:
         f'{{"query_id": "q{n}", "topk": [{{"rank": 1, "chunk_id": "a", "chunk_id": "b"}}]}}\n'.encode()
         for n in range(640)
     ]
-    head = FIRST.encode()
 
     def refused(line: bytes) -> bool:
         try:
-            return not list(read_jsonl_quickly(io.BytesIO(line), head, frozenset(), LARGE))
+            return not list(read_jsonl_quickly(io.BytesIO(line), frozenset(), LARGE))
         except JsonError:
             return True
 
     found = [refused(line) for line in lines]
     assert 5 <= sum(found) <= 40
     with pytest.raises(JsonError):
-        list(read_jsonl_quickly(io.BytesIO(b"".join(lines)), head, frozenset(), LARGE))
+        list(read_jsonl_quickly(io.BytesIO(b"".join(lines)), frozenset(), LARGE))
     with pytest.raises(JsonError):
-        list(read_jsonl_quickly(io.BytesIO(lines[found.index(False)]), head, frozenset(), LARGE - 1))
+        list(read_jsonl_quickly(io.BytesIO(lines[found.index(False)]), frozenset(), LARGE - 1))

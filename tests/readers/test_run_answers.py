@@ -76,7 +76,7 @@ def test_the_quick_reader_says_the_same(tmp_path: Path, needs: frozenset[Need]) 
     path = tmp_path / "run"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     with path.open("rb") as stream:
-        quick = list(read_jsonl_quickly(stream, path.read_bytes(), needs, 0))
+        quick = list(read_jsonl_quickly(stream, needs, 0))
     assert quick == list(read_run(path.as_posix(), needs=needs).rankings)
     answered = [each.query_id for each in quick if each.details and each.details.generated]
     assert answered == ["q", "s"]

@@ -151,7 +151,7 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
 
     def quickly(raw: io.BytesIO) -> Iterator[Ranking]:
         stream = io.BufferedReader(Unzipped(raw, shown), _BLOCK)
-        yield from read_jsonl_quickly(stream, stream.peek(), needs, len(data), stored=True)
+        yield from read_jsonl_quickly(stream, needs, len(data), stored=True)
 
     def opened() -> AbstractContextManager[tuple[Iterator[Ranking], Callable[[], float]]]:
         raw = io.BytesIO(data)

@@ -153,7 +153,7 @@ def read_run(
             row = run_format(name)
             read, provenance = row.read, dict(row.provenance(source))
             if source.file and row.quick:
-                quickly = partial(_quickly, source.file, source.head, needs, row.quick)
+                quickly = partial(_quickly, source.file, needs, row.quick)
                 quick = Quick(quickly, row.by_line)
         else:
             name = _named(format, MAPPED_FORMATS, "mapped run") or _container(source)
@@ -177,9 +177,8 @@ def read_run(
 @contextmanager
 def _quickly(
     file: FileMark,
-    head: bytes,
     needs: frozenset[Need],
-    read: Callable[[BinaryIO, bytes, frozenset[Need], int], Iterator[Ranking]],
+    read: Callable[[BinaryIO, frozenset[Need], int], Iterator[Ranking]],
 ) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]] | None]:
     """See `Quick.opened`."""
     with reopened(file) as raw:
@@ -187,7 +186,7 @@ def _quickly(
             yield None
             return
         stream = io.BufferedReader(raw, _BUFFER)  # which closes the file once nobody holds it
-        yield read(stream, head, needs, file.size), partial(share_of, raw, file.size)
+        yield read(stream, needs, file.size), partial(share_of, raw, file.size)
 
 
 def fingerprint_of(gold: Gold) -> str:

@@ -22,12 +22,19 @@ class JsonError(ValueError):
         self.line = line
 
 
-def strict_json(text: str | bytes) -> Any:
-    """Parse JSON; a JsonError refuses NaN, infinite numbers, duplicate keys, lone surrogates and endless nesting."""
+def strict_json(text: str | bytes, *, missing: bool = False) -> Any:
+    """Parse JSON; a JsonError refuses duplicate keys, lone surrogates, endless nesting, NaN and infinite numbers.
+
+    With `missing` NaN and Infinity, which Python tools write for what they could not compute, are null.
+    """
     try:
         text = text if isinstance(text, str) else text.decode("utf-8-sig")  # and not what json takes for UTF-16
         value = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_value if missing else _refuse_constant,
+            parse_float=_finite,
+            parse_int=_integer,
         )
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()  # raises where half of a surrogate pair is left over
@@ -43,40 +50,33 @@ def strict_json(text: str | bytes) -> Any:
     return value
 
 
-def source_json(source: Source) -> Any:
+def source_json(source: Source, *, missing: bool = False) -> Any:
     """The one value of an input; a RankgateError where it is not strict JSON."""
     try:
-        return strict_json(source.text())
+        return strict_json(source.text(), missing=missing)
     except JsonError as error:
         raise bad_input(str(error), file=source.name, line=error.line) from error
 
 
-def line_json(line: bytes) -> Any:
+def line_json(line: bytes, *, missing: bool = False) -> Any:
     """The value of one line at a decoder's speed; a ValueError, which `explain` puts in plain words, where it is none.
 
     Of two equal keys a decoder keeps the last, so that the value, written again, has fewer quotes than the line: only
     such a line is parsed strictly.
     """
     line.decode()
+    if missing and (b"NaN" in line or b"Infinity" in line):
+        return strict_json(line, missing=True)
     value = msgspec.json.decode(line)
     return value if msgspec.json.encode(value).count(b'"') == line.count(b'"') else strict_json(line)
 
 
-def without_nan(text: bytes) -> bytes:
-    """NaN, which Python tools write for what they could not compute, as null, unless it is the score of an item."""
-    strings_too = rb'"(?:[^"\\]|\\.)*"|NaN'
-    return text if infinite_score(text) else re.sub(strings_too, lambda m: b"null" if m[0] == b"NaN" else m[0], text)
-
-
-def explain(line: bytes, error: Exception) -> str:
-    """Plain words for a line that the typed decoder refused with `error`; columns count from its first character."""
-    line = line.strip()
+def explain(line: bytes, error: Exception, *, missing: bool = False) -> str:
+    """Plain words for a line that a decoder refused with `error`; columns count from its first character."""
     try:
-        if culprit := infinite_score(line):
-            return culprit
-        strict_json(line)
+        strict_json(line.strip(), missing=missing)
     except JsonError as strict:
-        return str(strict)
+        return infinite_score(line) or str(strict)
     return spoken(error)
 
 
@@ -163,6 +163,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise JsonError(f"the key {shown(twice)} stands twice in one object")
     return value
+
+
+def _no_value(word: str) -> None:
+    """What a constant stands for where it is missing."""
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -167,15 +167,15 @@ class RunFormat(_Format, frozen=True, kw_only=True):
         read: the rankings, with what metrics need beyond ids; what is wrong goes into the log.
         order: what orders the results, for the table of docs/formats.md.
         provenance: what the beginning says of the system behind the run.
-        quick: reads the rankings from a file's bytes, its beginning, what is needed beyond ids, and its size, as long
-            as nothing is wrong with it. Any exception means that the file must be read carefully.
+        quick: reads the rankings from a file's bytes, what is needed beyond ids, and its size, as long as nothing is
+            wrong with it. Any exception means that the file must be read carefully.
         by_line: whether every line is a whole query.
     """
 
     read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
     order: str
     provenance: Callable[[Source], Mapping[str, Any]] = lambda _: {}
-    quick: Callable[[BinaryIO, bytes, frozenset[Need], int], Iterator[Ranking]] | None = None
+    quick: Callable[[BinaryIO, frozenset[Need], int], Iterator[Ranking]] | None = None
     by_line: bool = False
 
 

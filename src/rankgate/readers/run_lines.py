@@ -8,9 +8,8 @@ Order: by rank where the items state ranks, else as listed.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 from zlib import crc32
@@ -19,21 +18,18 @@ import msgspec
 
 from rankgate.errors import Problem, shown
 from rankgate.model.differences import KNOWN_KEYS, text_of
-from rankgate.model.values import Details, Need, Ranking
+from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json, without_nan
+from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json
 from rankgate.readers.mapping import SYSTEM, named
 from rankgate.readers.recognition import LINE_KEYS, LISTS, RAGAS_QUESTION, SAMPLE_KEYS, Beginning, Likeness, RunFormat
 from rankgate.readers.rows import two_systems
 from rankgate.readers.run_shapes import (
     ANSWER_KEYS,
-    ContractLine,
     LooseLine,
-    SettledLine,
-    fast_shapes,
     loose_shape,
-    plausible,
-    rising,
+    strict_ranking,
+    strict_shape,
     to_ranking,
 )
 from rankgate.readers.source import Source
@@ -57,19 +53,19 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
 
     Verdicts are read of a `stored` run alone.
     """
-    lines = _Lines(source.head, needs, stored=stored)
+    lines = Lines(needs, stored=stored)
     seen: dict[str, int] = {}
     for number, line in source.lines():
-        settled = lines.settled(line)
-        if settled is not None and settled.query_id not in seen:
-            seen[settled.query_id] = number
-            yield settled
+        strict = lines.strict(line)
+        if strict is not None and strict.query_id not in seen:
+            seen[strict.query_id] = number
+            yield strict
             continue
         place = Problem("", source.name, number)
         try:
             loose = lines.loose(line)
         except _REFUSED as error:
-            log.note(place, explain(line, error))
+            log.note(place, explain(line, error, missing=True))
             continue
         query_id = str(loose.id if loose.query_id is None else loose.query_id)
         if tags := _two_systems(source.head, seen.get(query_id, 0), line):
@@ -91,12 +87,12 @@ def _two_systems(head: bytes, first: int, line: bytes) -> tuple[tuple[str, str],
 
 
 def read_jsonl_quickly(
-    stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int, *, stored: bool = False
+    stream: BinaryIO, needs: frozenset[Need], size: int, *, stored: bool = False
 ) -> Iterator[Ranking]:
     """The same, as long as nothing is wrong, else a ValueError; see `RunFormat`."""
-    lines = _Lines(head, needs, sampled=size >= LARGE, stored=stored)
+    lines = Lines(needs, sampled=size >= LARGE, stored=stored)
     for line in stream:
-        ranking = lines.settled(line)
+        ranking = lines.strict(line)
         if ranking is None and not line.isspace():
             loose = lines.loose(line)
             ranking = to_ranking(loose, loose.written_id(), needs)
@@ -104,43 +100,40 @@ def read_jsonl_quickly(
             yield ranking
 
 
-class _Lines:
-    """Decodes the lines of one file, knowing the shape of its first."""
+class Lines:
+    """Decodes the lines of one file: strictly as the contract writes them, else loosely; both read the same."""
 
-    def __init__(self, head: bytes, needs: frozenset[Need], *, sampled: bool = False, stored: bool = False) -> None:
-        self._decode = next(filter(None, (_fitting(head, shape) for shape in fast_shapes(needs))), None)
-        self._decode_loose = msgspec.json.Decoder(loose_shape(needs, stored=stored)).decode
-        self._times = attrgetter(Need.LATENCY.value) if Need.LATENCY in needs else None
+    def __init__(self, needs: frozenset[Need], *, sampled: bool = False, stored: bool = False) -> None:
+        strict = strict_shape(needs)
+        self._decode = msgspec.json.Decoder(strict).decode if strict else None
+        self._loose = loose_shape(needs, stored=stored)
         self._sampled = sampled
 
-    def settled(self, line: bytes) -> Ranking | None:
-        """The ranking of a line of the usual shape, or None where it needs a closer look."""
+    def strict(self, line: bytes) -> Ranking | None:
+        """The ranking of a line of the contract, or None where it needs a closer look."""
         if self._decode is None:
             return None
         try:
             if not line.isascii():
                 line.decode()
             parsed = self._decode(line)
-            ids = parsed.settled()
-            if ids is None:
-                return None
-            if not self._sampled or not crc32(line[:_BEGIN]) % _ONE_IN:
-                _refuse_twice(line, len(ids) if isinstance(parsed, ContractLine) else 0)
+            ranking = strict_ranking(parsed)
+            if ranking is not None and self._looked_through(line):
+                _refuse_twice(line, len(parsed.topk or ()))
         except _REFUSED:
             return None
-        times = self._times(parsed) if self._times else None
-        if times and not plausible(times):
-            return None
-        rises = isinstance(parsed, ContractLine) and rising(parsed.topk)
-        return Ranking(parsed.query_id, ids, 0, Details(latency_ms=times) if times else None, rises)
+        return ranking
 
     def loose(self, line: bytes) -> LooseLine:
         """A line of any accepted shape; a ValueError where it is no JSON, not UTF-8, or has a key twice."""
         line.decode()
-        line = without_nan(line) if b"NaN" in line else line
-        if not self._sampled or not crc32(line[:_BEGIN]) % _ONE_IN:
-            line_json(line)
-        return self._decode_loose(line)
+        if (b"NaN" in line or b"Infinity" in line) and (culprit := infinite_score(line)):
+            raise ValueError(culprit)
+        looked_through = self._looked_through(line)
+        return loose_line(line_json(line, missing=True) if looked_through else msgspec.json.decode(line), self._loose)
+
+    def _looked_through(self, line: bytes) -> bool:
+        return not self._sampled or not crc32(line[:_BEGIN]) % _ONE_IN
 
 
 def _refuse_twice(line: bytes, items: int) -> None:
@@ -152,16 +145,6 @@ def _refuse_twice(line: bytes, items: int) -> None:
     plain = b"\\" not in line and line.find(b"[", start + 1) < 0
     plain = plain and line.count(b'"chunk_id"') == items == line.count(b'"rank"')
     line_json(line[: start + 1] + line[end:] if plain else line)
-
-
-def _fitting(head: bytes, shape: type[SettledLine]) -> Callable[[bytes], SettledLine] | None:
-    """The decoder of a shape if the first line has it."""
-    decode = msgspec.json.Decoder(shape).decode
-    try:
-        decode(head.lstrip().partition(b"\n")[0])
-    except _REFUSED:
-        return None
-    return decode
 
 
 def _read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -179,14 +162,19 @@ def rankings_of(
     seen: dict[str, int] = {}
     for number, place, line in lines:
         try:
-            loose = msgspec.convert(line, shape)
-        except msgspec.ValidationError as error:
+            loose = loose_line(line, shape)
+        except ValueError as error:
             log.note(place, spoken(error))
             continue
         ranking = _checked(loose, needs, seen, number, place, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
+
+
+def loose_line(value: object, shape: type[LooseLine]) -> LooseLine:
+    """A line of any accepted shape from plain values; a ValueError where it has none."""
+    return msgspec.convert(value, shape)
 
 
 def provenance(source: Source) -> Mapping[str, Any]:
@@ -227,7 +215,9 @@ def _stated(line: bytes) -> dict[str, tuple[Any, str]]:
 def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, object]]:
     text = source.text()
     try:
-        value = strict_json(without_nan(text.encode()) if "NaN" in text else text)
+        if ("NaN" in text or "Infinity" in text) and (culprit := infinite_score(text)):
+            raise JsonError(culprit)
+        value = strict_json(text, missing=True)
     except JsonError as error:
         culprit = infinite_score(text)
         log.add(Problem(culprit or str(error), source.name, None if culprit else error.line))

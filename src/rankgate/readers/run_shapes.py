@@ -38,41 +38,39 @@ class StrictItem(msgspec.Struct, gc=False):
     score: float | None = None
 
 
-class ContractLine(msgspec.Struct, gc=False, rename=CAMEL):
-    """The contract's own shape: the hot path. What is at all unusual about a line is left to `LooseLine`."""
+class StrictLine(msgspec.Struct, gc=False, rename=CAMEL):
+    """A line as the contract writes it, or with bare ids under `retrieved`, as a baseline is stored: the hot path."""
 
     query_id: str
-    topk: list[StrictItem]
-    retrieved: Any = None
+    topk: list[StrictItem] | None = None
+    retrieved: list[str] | None = None
     actual_output: Any = None
     camel: Any = None
 
-    def settled(self) -> list[str] | None:
-        """The ids by rank, or None where the line needs a closer look."""
-        ids = [item.chunk_id for item in self.topk]
-        count = len(ids)
-        if [item.rank for item in self.topk] != SEQUENCE[:count] or len(set(ids)) != count:
-            return None
-        return ids if self.retrieved is self.actual_output is self.camel is None else None
+
+class TimedLine(StrictLine, gc=False, rename=CAMEL):
+    """The same with its times."""
+
+    latency_ms: dict[str, float | None] | None = None
 
 
-class StoredLine(msgspec.Struct, gc=False, rename=CAMEL):
-    """Bare ids in order: the shape in which a baseline is stored."""
-
-    query_id: str
-    retrieved: list[str]
-    topk: Any = None
-    actual_output: Any = None
-    camel: Any = None
-
-    def settled(self) -> list[str] | None:
-        """The ids in order, or None where the line needs a closer look."""
-        if len(set(self.retrieved)) != len(self.retrieved):
-            return None
-        return self.retrieved if self.topk is self.actual_output is self.camel is None else None
+def strict_shape(needs: frozenset[Need]) -> type[StrictLine] | None:
+    """The strict shape that holds all that is needed; None where items or answers are looked at."""
+    return StrictLine if not needs else TimedLine if needs == {Need.LATENCY} else None
 
 
-SettledLine = ContractLine | StoredLine
+def strict_ranking(line: StrictLine) -> Ranking | None:
+    """The ranking of a strict line, or None where it needs a closer look."""
+    if line.actual_output is not None or line.camel is not None or (line.topk is None) == (line.retrieved is None):
+        return None
+    items = line.topk or ()
+    ids = [item.chunk_id for item in items] if line.retrieved is None else line.retrieved
+    if len(set(ids)) != len(ids) or [item.rank for item in items] != SEQUENCE[: len(items)]:
+        return None
+    times = getattr(line, Need.LATENCY.value, None)
+    if times and not plausible(times):
+        return None
+    return Ranking(line.query_id, ids, 0, Details(latency_ms=times) if times else None, rising(items))
 
 
 class Item(msgspec.Struct, gc=False):
@@ -164,37 +162,12 @@ def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLi
     fields = lists + _added(_LOOSE_KEYS, needs)
     fields += [("judge", str | None, None)] * (Need.SCORES in needs) + _ANSWER_FIELDS * (Need.ANSWER in needs)
     if stored and Need.VERDICTS in needs:  # of another run they are what its author would like to read
-        fields.append((Need.VERDICTS.value, msgspec.Raw, msgspec.Raw()))
+        fields.append((Need.VERDICTS.value, Any, None))
     return msgspec.defstruct("Line", fields, bases=(LooseLine,), gc=False, rename=CAMEL)  # type: ignore[return-value]
 
 
 def _added(keys: dict[Need, Any], needs: frozenset[Need]) -> list[tuple[str, Any, Any]]:
     return [(need.value, kind, None) for need, kind in keys.items() if need in needs]
-
-
-@cache
-def fast_shapes(needs: frozenset[Need]) -> tuple[type[SettledLine], ...]:
-    """The shapes of the hot path that hold all that is needed; none where items or other lists are looked at."""
-    if not needs:
-        return (ContractLine, StoredLine)
-    if needs <= {Need.LATENCY, Need.ANSWER}:
-        fields = _added(_LINE_KEYS, needs) + [(key, Any, None) for key in ANSWER_KEYS] * (Need.ANSWER in needs)
-        made = []
-        for shape in (ContractLine, StoredLine):
-            own = _without_answer(shape) if Need.ANSWER in needs else None
-            name = f"Fast{shape.__name__}"
-            made.append(msgspec.defstruct(name, fields, bases=(shape,), gc=False, rename=CAMEL, namespace=own))
-        return tuple(made)  # type: ignore[arg-type]
-    return ()
-
-
-def _without_answer(shape: type[ContractLine | StoredLine]) -> dict[str, Any]:
-    """What makes a shape leave lines that have an answer to a closer look."""
-
-    def settled(line: Any) -> list[str] | None:
-        return shape.settled(line) if _stated(line) == _NOT_STATED else None
-
-    return {"settled": settled}
 
 
 def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Ranking:
@@ -208,7 +181,7 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
     items = (ranked.details.items if ranked.details else None) or ()
     of_items: list[Id] = [item.source for item in items if item.source is not None]
-    judge = getattr(line, "judge", None)
+    judge, verdicts = getattr(line, "judge", None), getattr(line, Need.VERDICTS.value, None)
     given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
     details = Details(
         items=ranked.details.items if ranked.details else None,
@@ -225,7 +198,7 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         scores=None if scores is None else {name: each.value for name, each in given.items()},
         judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
         generated=_generated(line, ranked) if Need.ANSWER in needs else None,
-        records=bytes(getattr(line, Need.VERDICTS.value, b"")) or None,
+        records=None if verdicts is None else msgspec.json.encode(verdicts),
     )
     return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details, ranked.rising)
 

@@ -58,12 +58,12 @@ def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[R
         yield _ranked(query_id, docs, scores)
 
 
-def _read_quickly(stream: BinaryIO, head: bytes, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
+def _read_quickly(stream: BinaryIO, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
     """The same of a file whose queries have their rows together, one by one; see `RunFormat`.
 
     Where they are scattered, a query comes more than once; a RankgateError where something is wrong with a row.
     """
-    del head, needs, size
+    del needs, size
     query_id, docs, scores, tag = "", list[str](), list[float](), ""
     for block in _blocks(stream):
         for following, ids, numbers, tags in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
