@@ -956,7 +956,7 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
             LINE + '{"query_id": "q1", "topk": "a"}\n{"query_id": "q2", "topk": {"a": 0.5}}\n'
             '{"query_id": "q3", "retrieved": 5}\n[]\n"q4"\nnull\n',
             [
-                "run.jsonl:2: topk: expected a list, found text",
+                "run.jsonl:2: topk: expected a list of results, found 'a': the text of an answer goes under `answer`",
                 "run.jsonl:3: topk: expected a list, found a mapping",
                 "run.jsonl:4: retrieved: expected a list, found a whole number",
                 "run.jsonl:5: expected a mapping, found a list",

@@ -24,14 +24,15 @@ SAMPLE = '{"id": "q", "expected_output": ["a"]}'
 OTHER_SAMPLE = '{"id": "q2", "expected_output": []}'
 LINE = '{"query_id": "q", "topk": [{"chunk_id": "a"}]}'
 
-GOLD_NAMES = "yaml, json, jsonl, qrels, beir, ragas, llama_index, dict, judgments"
-RUN_NAMES = "jsonl, json, trec, mteb, ragas, dict, msmarco, csv, parquet"
+GOLD_NAMES = "yaml, json, jsonl, qrels, beir, ltr, ragas, llama_index, dict, judgments"
+RUN_NAMES = "jsonl, json, rows, trec, mteb, ragas, dict, msmarco, csv, parquet"
 
 GOLDS = {
     "yaml": YAML,
     "json": f'{{"samples": [{SAMPLE}]}}',
     "jsonl": f"{SAMPLE}\n",
     "qrels": "q 0 a 1\n",
+    "ltr": "1 qid:q # a\n",
     "beir": "query-id\tcorpus-id\tscore\nq\ta\t1\n",
     "dict": '{"q": {"a": 1}}',
     "ragas": '{"user_input": "q", "reference_context_ids": ["a"]}\n',
@@ -40,6 +41,7 @@ GOLDS = {
 RUNS = {
     "jsonl": f"{LINE}\n",
     "json": '{"q": ["a"]}',
+    "rows": '{"query_id": "q", "doc_id": "a", "score": 0.5}\n',
     "trec": "q Q0 a 1 0.5 tag\n",
     "dict": '{"q": {"a": 0.5}}',
     "mteb": '{"mteb_model_meta": {"model_name": "m"}, "default": {"test": {"q": {"a": 0.5}}}}',

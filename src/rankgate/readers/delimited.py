@@ -9,7 +9,7 @@ from typing import Any
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.mapping import FieldMap, MissingNameError, named_in
-from rankgate.readers.recognition import plain, separator_of
+from rankgate.readers.recognition import SEP, plain, separator_of
 from rankgate.readers.source import Source, utf8_message
 
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
@@ -29,7 +29,11 @@ class Table:
         self.name = source.name
         self.log = log
         self._broken = csv.Error
-        self._reader = csv.reader(_decoded(source), delimiter=separator_of(source.head), strict=True)
+        stated = SEP.match(source.head)
+        separator = stated[1].decode("latin-1") if stated else separator_of(source.head)
+        self._reader = csv.reader(_decoded(source), delimiter=separator, strict=True)
+        if stated:
+            next(self._records())
         self.line, self.columns = next(self._records(), (1, []))
         self._places = {plain(column) for column in self.columns}
         if len(self._places) != len(self.columns):

@@ -40,6 +40,7 @@ GOLD_FORMATS: dict[str, Format] = {
     "jsonl": Format("JSONL", "rankgate.readers.gold_text:JSONL"),
     "qrels": Format("TREC qrels", "rankgate.readers.qrels:QRELS"),
     "beir": Format("BEIR qrels", "rankgate.readers.qrels:BEIR"),
+    "ltr": Format("learning to rank", "rankgate.readers.ltr:GOLD"),
     "ragas": Format("Ragas", "rankgate.readers.ragas:GOLD"),
     "llama_index": Format("LlamaIndex", "rankgate.readers.llama_index:GOLD"),
     "dict": Format("ranx, pytrec_eval", "rankgate.readers.score_dicts:GOLD"),
@@ -48,6 +49,7 @@ GOLD_FORMATS: dict[str, Format] = {
 RUN_FORMATS: dict[str, Format] = {
     "jsonl": Format("JSONL", "rankgate.readers.run_lines:JSONL"),
     "json": Format("JSON", "rankgate.readers.run_lines:JSON"),
+    "rows": Format("rows of JSON", "rankgate.readers.tables:ROWS"),
     "trec": Format("TREC", "rankgate.readers.trec:RUN"),
     "mteb": Format("MTEB", "rankgate.readers.score_dicts:MTEB"),
     "ragas": Format("Ragas", "rankgate.readers.ragas:RUN"),

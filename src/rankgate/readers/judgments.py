@@ -17,10 +17,12 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number, id_of
 from rankgate.readers.delimited import BEIR_COLUMNS, Table
+from rankgate.readers.json_text import source_json
 from rankgate.readers.mapped import Records, is_number, json_records, looked_up
 from rankgate.readers.mapping import (
     DOC,
     QUERY,
+    RATERS,
     TEXT,
     FieldMap,
     Finder,
@@ -32,6 +34,7 @@ from rankgate.readers.mapping import (
 )
 from rankgate.readers.parquet import opened
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness
+from rankgate.readers.rows import Tag
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import MAGIC, Source
 
@@ -45,7 +48,7 @@ _RESPONSE = FieldMap(records="details", query_id="key", items="hits", chunk_id="
 
 def read_mapped_gold(fields: FieldMap, source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from a file whose columns or keys a map names; without a gain, what is listed is relevant."""
-    with records_of(source, log, fields, fields.records) as records:
+    with records_of(source, log, fields, fields.records, missing=False) as records:
         return read_judgments(fields, records, log)
 
 
@@ -54,7 +57,7 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
     under = _export(source.head)
     if under == _RESPONSE.records:
         return read_mapped_gold(_RESPONSE, source, log)
-    with records_of(source, log, under=under) as records:
+    with _exported(source, under) if under else records_of(source, log, missing=False) as records:
         first = next(records := iter(records), None)
         if first is None:
             return {}
@@ -69,15 +72,38 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
 
 
 @contextmanager
+def _exported(source: Source, key: str) -> Iterator[Records]:
+    """The entries of an export's list, wherever it lies: in an envelope, a hit of a search or a list of them."""
+    entries = [*_lists_under(source_json(source), key)]
+    if not entries:
+        raise bad_input(f"expected a list under {shown(key)}, found none, or an empty one", file=source.name)
+    yield ((Problem("", source.name, None, f"{key}[{at}]"), entry) for at, entry in enumerate(entries))
+
+
+def _lists_under(value: Any, key: str) -> Iterator[Any]:
+    if isinstance(value, Mapping) and isinstance(value.get(key), list):
+        yield from value[key]
+    else:
+        inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+        for each in inner:
+            yield from _lists_under(each, key)
+
+
+@contextmanager
 def records_of(
-    source: Source, log: ProblemLog, fields: FieldMap | None = None, under: str | None = None
+    source: Source,
+    log: ProblemLog,
+    fields: FieldMap | None = None,
+    under: str | None = None,
+    *,
+    missing: bool = True,
 ) -> Iterator[Records]:
     """The rows of a table, CSV or Parquet, or the objects of JSON, as far as the map reads them, with their places."""
     if source.head.startswith(MAGIC):
         with opened(source) as file:
             yield file.records(fields)
     elif source.head.lstrip()[:1] in (b"{", b"["):
-        yield json_records(source, log, under)
+        yield json_records(source, log, under, missing=missing)
     else:
         yield Table(source, log).records(fields)
 
@@ -85,7 +111,7 @@ def records_of(
 def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
     """Samples from objects with a judgment each, or a list of them; where nobody has judged (null, "") stands none."""
     samples: dict[str, Sample] = {}
-    for _, place, (query_id, question, pairs) in looked_up(records, _judged, Finder(fields, frozenset()), log):
+    for _, place, (query_id, question, pairs, raters) in looked_up(records, _judged, Finder(fields, frozenset()), log):
         where = replace(place, key=".".join(filter(None, (place.key, query_id))))
         sample = samples.get(query_id)
         if sample is None:
@@ -99,7 +125,8 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
                 if value is not None and value != "":
                     _judge(gains, id_of(doc, "the document", some=True), value)
             except ValueError as error:
-                log.note(where, error)
+                rated = "".join(f"; {shown(who)} is the {column} here: keep the rows of one" for column, who in raters)
+                log.note(where, f"{error}{rated}")
     return samples
 
 
@@ -119,20 +146,20 @@ def _number(value: Any) -> Any:
     return finite_number(value) if isinstance(value, str) else float(value) if is_number(value) else value
 
 
-def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[Any, Any]]]:
-    """The query, its text and documents with their gains as written, of a row or an object with a list."""
+def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[Any, Any]], Sequence[Tag]]:
+    """The query, its text, documents with their gains as written, of a row or an object with a list, and its rater."""
     query_id = id_of(finder.required("query_id", record, "the object"), "the query", some=True)
     text, query = finder.optional("question", record), f"query {shown(query_id)}"
     question = text if isinstance(text, str) and text else None
     if finder.fields.items is None:
-        return query_id, question, [_listed(record, finder, query)]
+        return query_id, question, [_listed(record, finder, query)], finder.tags(record, RATERS)
     listed = unpacked(finder.required("items", record, query))
     if isinstance(listed, Mapping):  # of gains by id, or as Quepid writes it for RRE, of ids by gain
         by_gain = [(doc, gain) for gain, docs in listed.items() if isinstance(docs, list) for doc in docs]
-        return query_id, question, by_gain or list(listed.items())
+        return query_id, question, by_gain or list(listed.items()), ()
     if not isinstance(listed, list):
         raise ValueError(f"{query}: {finder.fields.items}: expected a list of documents, found {shown(listed)}")
-    return query_id, question, [_listed(entry, finder, query) for entry in listed]
+    return query_id, question, [_listed(entry, finder, query) for entry in listed], ()
 
 
 def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
@@ -164,7 +191,7 @@ def _export(head: bytes) -> str | None:
 
 def _recognise(start: Beginning) -> Likeness:
     """By what its columns or keys are called; one that lacks a name is told which."""
-    if start.head.startswith(MAGIC) or (start.json == "{" and _export(start.head)):
+    if start.head.startswith(MAGIC) or (start.json and _export(start.head)):
         return Likeness.YES
     names = [*start.keys] if start.json else start.header
     query, documents, gains = named(QUERY, names), {*named(DOC, names), *named(_LISTS, names)}, named(_GAIN, names)

@@ -19,6 +19,7 @@ from rankgate.readers.mapping import (
     FieldMap,
     Finder,
     MissingNameError,
+    look_through,
     look_up,
     names_of,
     unpacked,
@@ -181,7 +182,9 @@ def _unlike(value: Any, what: str, doc: str | int) -> str:
 
 
 def _number(value: Any, what: str, doc: str | int) -> float | int:
-    """A finite number; a rank is a whole one."""
+    """A finite number, maybe as text; a rank is a whole one."""
+    number = finite_number(value) if isinstance(value, str) else value
+    value = value if number is None else number
     if not is_number(value) or not math.isfinite(value) or (what == "rank" and value % 1):
         raise ValueError(_unlike(value, what, doc))
     return int(value) if what == "rank" else float(value)
@@ -205,14 +208,16 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def json_records(source: Source, log: ProblemLog, under: str | None = None) -> Records:
+def json_records(source: Source, log: ProblemLog, under: str | None = None, *, missing: bool = True) -> Records:
     """The values of JSONL, or the entries of one JSON list, with their places; a line that is none is noted.
+
+    Where values may be `missing`, NaN and Infinity are null.
 
     With `under` the file is one value, with the list under that name, or `key`s with `value`s in place of a list.
     """
     if under is not None:
-        whole = source_json(source)
-        listed = look_up(whole, under) if under else whole
+        whole = source_json(source, missing=missing)
+        listed = look_through(whole, under) if under else whole
         if isinstance(listed, Mapping):
             for key, value in listed.items():
                 own = value if isinstance(value, Mapping) else {}
@@ -225,13 +230,16 @@ def json_records(source: Source, log: ProblemLog, under: str | None = None) -> R
         yield from ((Problem("", source.name, None, f"{under}[{at}]"), each) for at, each in enumerate(listed))
         return
     if source.head.lstrip().startswith(b"["):
-        yield from ((Problem("", source.name, None, f"[{at}]"), entry) for at, entry in enumerate(source_json(source)))
+        yield from (
+            (Problem("", source.name, None, f"[{at}]"), entry)
+            for at, entry in enumerate(source_json(source, missing=missing))
+        )
         return
     for number, line in source.lines():
         place = Problem("", source.name, number)
         try:
-            record = line_json(line)
+            record = line_json(line, missing=missing)
         except (ValueError, RecursionError) as error:
-            log.note(place, explain(line, error))
+            log.note(place, explain(line, error, missing=missing))
         else:
             yield place, record

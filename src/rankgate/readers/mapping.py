@@ -72,6 +72,9 @@ DOC = ({"chunkid"}, {"docno"}, {"docid", "documentid", "corpusid", "passageid", 
 SYSTEM = (
     {*("system", "systemid", "systemname", "model", "modelid", "modelname", "run", "runid", "runname", "runtag")},
 )
+RATERS = (
+    {"rater", "raterid", "judge", "judgeid", "annotator", "annotatorid", "assessor", "labeler", "labeller", "user"},
+)
 ROLES = {"query_id": "the query", "chunk_id": "the document's id", "score": "what orders", "gain": "the rating"}
 Sets = Sequence[Collection[str]]
 
@@ -82,10 +85,10 @@ def named(sets: Sets, names: Iterable[str]) -> list[str]:
     return next(filter(None, ([name for key, name in bare if key in known] for known in sets)), [])
 
 
-def system_columns(names: Iterable[str], fields: FieldMap) -> list[str]:
-    """The columns that name, beside what the map reads, the system that a row is of."""
+def system_columns(names: Iterable[str], fields: FieldMap, known: Sets = SYSTEM) -> list[str]:
+    """The columns that name, beside what the map reads, the system that a row is of, or its rater."""
     mapped = named_in(fields).values()
-    return named(SYSTEM, [name for name in names if name not in mapped])
+    return named(known, [name for name in names if name not in mapped])
 
 
 def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, place: Problem) -> dict[str, str]:
@@ -165,10 +168,10 @@ class Finder:
         self.place = Problem("")
         self._systems: list[str] | None = None
 
-    def tags(self, record: Any) -> list[tuple[str, str]]:
-        """What the columns that name a row's system hold; which columns these are, the first object tells."""
+    def tags(self, record: Any, known: Sets = SYSTEM) -> list[tuple[str, str]]:
+        """What the columns that name a row's system, or its rater, hold; which these are, the first object tells."""
         if self._systems is None:
-            self._systems = system_columns(names_of(record), self.fields)
+            self._systems = system_columns(names_of(record), self.fields, known)
         if not self._systems:
             return []
         tags = ((name, look_up(record, name)) for name in self._systems)
@@ -234,6 +237,20 @@ def look_up(record: Any, name: str) -> Any:
         more, dot, rest = rest.partition(".")
         begins = f"{begins}.{more}"
     return MISSING
+
+
+def look_through(record: Any, name: str) -> Any:
+    """The same, also where lists lie on the way: then what their entries have, in one list."""
+    value = look_up(record, name)
+    if value is not MISSING or not isinstance(record, list | Mapping):
+        return value
+    if isinstance(record, list):
+        inner = [each for entry in record if (each := look_through(entry, name)) is not MISSING]
+        return [each for listed in inner for each in (listed if isinstance(listed, list) else [listed])] or MISSING
+    parts = name.split(".")
+    heads = (".".join(parts[:count]) for count in range(1, len(parts)))
+    head = next((each for each in heads if each in record), None)
+    return MISSING if head is None else look_through(unpacked(record[head]), name[len(head) + 1 :])
 
 
 def unpacked(value: Any) -> Any:

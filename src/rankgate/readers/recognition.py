@@ -13,15 +13,18 @@ import msgspec
 
 from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, whole_number
+from rankgate.readers.mapping import DOC, QUERY, named
 from rankgate.readers.source import Source
 
 # The keys of the contract's lines: the list of results, and what else only a run's line has; and a sample's.
 LISTS = frozenset({"topk", "retrieved", "actual_output", "actualOutput"})
+ORDERS = frozenset({"score", "rank"})  # of a result in a row of its own
 LINE_KEYS = LISTS | {"query_id"}
 SAMPLE_KEYS = frozenset({"samples", "expected_output"})
 RAGAS_QUESTION = "user_input"
 
 SEPARATORS = "\t,;"
+SEP = re.compile(rb'\A\s*"?sep=(.)"?\r?\n')  # how a spreadsheet states it, above the header
 _ENOUGH = 1 << 20  # bytes of a file of one endless line to look at
 _MSMARCO_COLUMNS, _QRELS_COLUMNS, _TREC_COLUMNS = 3, 4, 6
 _STRING = r'"(?:[^"\\]|\\.)*+"'
@@ -55,8 +58,8 @@ class Beginning:
 
     def __init__(self, head: bytes, *, gold: bool) -> None:
         self.gold = gold
-        self.rows = head
-        self.head = head.lstrip()
+        self.rows = SEP.sub(b"", head)
+        self.head = self.rows.lstrip()
         self.line = self.head.partition(b"\n")[0]
         self.columns = self.line.split()
 
@@ -103,12 +106,18 @@ class Beginning:
     def keys(self) -> frozenset[str]:
         """The keys of the first line, or of a list's first entry, where that is an object of its own, else none."""
         try:
-            if self.json == "[":
-                first, _ = json.JSONDecoder().raw_decode(self._decoded[1:].lstrip())
-                return frozenset(first if isinstance(first, dict) else ())
-            return frozenset(msgspec.json.decode(self.line, type=dict[str, msgspec.Raw]))
+            text = self._decoded[1:].lstrip() if self.json == "[" else self.line.decode("utf-8", "replace")
+            first, end = json.JSONDecoder().raw_decode(text)  # which takes NaN
+            alone = self.json == "[" or not text[end:].strip()
+            return frozenset(first if isinstance(first, dict) and alone else ())
         except (ValueError, RecursionError):
             return frozenset()
+
+    @cached_property
+    def has_rows(self) -> bool:
+        """Whether the first object is one result of a run: a query, a document, and what orders them."""
+        names = self.keys if self.keys.isdisjoint({*LISTS, RAGAS_QUESTION}) else ()
+        return bool({plain(name) for name in names} & ORDERS and named(QUERY, names) and named(DOC, names))
 
     @cached_property
     def first_key(self) -> str | None:

@@ -20,8 +20,9 @@ from rankgate.errors import Problem, shown
 from rankgate.model.differences import KNOWN_KEYS, text_of
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json
-from rankgate.readers.mapping import SYSTEM, named
+from rankgate.readers.mapping import DOC, SYSTEM, named
 from rankgate.readers.recognition import LINE_KEYS, LISTS, RAGAS_QUESTION, SAMPLE_KEYS, Beginning, Likeness, RunFormat
 from rankgate.readers.rows import two_systems
 from rankgate.readers.run_shapes import (
@@ -45,6 +46,8 @@ _LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
 _FEW = 3  # values by which a run may be a mixture; of a query's own key a file has many
 _ONE_IN = 32  # lines of a large file are looked through for keys that stand twice: all would take a sixth more time
 _BEGIN = 64  # bytes of a line, by which they are chosen
+_NESTED = ("retrieved", "topk")  # where an object holds the list
+_DEEPEST = 4  # texts in texts
 _REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
 
 
@@ -174,7 +177,28 @@ def rankings_of(
 
 def loose_line(value: object, shape: type[LooseLine]) -> LooseLine:
     """A line of any accepted shape from plain values; a ValueError where it has none."""
+    if isinstance(value, dict):
+        nested = {key: value[key] for key in LISTS & value.keys() if isinstance(value[key], str | dict)}
+        value = value | {key: opened_list(written, key) for key, written in nested.items()} if nested else value
     return msgspec.convert(value, shape)
+
+
+def opened_list(written: Any, key: str) -> Any:
+    """A list of results that is a JSON text, as applications log it, or lies under `retrieved` in an object or a text.
+
+    A ValueError where a text is no JSON.
+    """
+    value = written
+    for _ in range(_DEEPEST):
+        try:
+            value = strict_json(value) if isinstance(value, str) else value
+        except JsonError as error:
+            advice = str(error) if value.lstrip()[:1] in ("{", "[") else "the text of an answer goes under `answer`"
+            advice = RAGAS_CSV if value.startswith(("['", "[{'", "{'")) else advice
+            raise ValueError(f"{key}: expected a list of results, found {shown(written)}: {advice}") from error
+        within = next((name for name in _NESTED if isinstance(value, dict) and name in value), None)
+        value = value if within is None else value[within]
+    return value
 
 
 def provenance(source: Source) -> Mapping[str, Any]:
@@ -255,9 +279,11 @@ def _recognise(start: Beginning) -> Likeness:
     lines = start.is_jsonl(LINE_KEYS)
     if start.json != "{" or (start.keys & SAMPLE_KEYS and not start.keys & LINE_KEYS):
         return Likeness.NO
-    named = "query_id" in start.keys and RAGAS_QUESTION not in start.keys  # which has its lists under names of its own
+    is_line = start.keys & {"query_id"} and RAGAS_QUESTION not in start.keys  # which has its lists under own names
+    if start.has_rows or (start.keys.isdisjoint(LISTS) and named(DOC, start.keys - {"id"})):  # rows, or judgments
+        return Likeness.NO
     broken = lines and not start.keys and any(f'"{key}"'.encode() in start.line for key in LINE_KEYS)
-    if start.keys & LISTS or named or broken:
+    if start.keys & LISTS or is_line or broken:
         return Likeness.YES
     return Likeness.MAYBE if lines or start.keys & LINE_KEYS else Likeness.NO
 

@@ -1,17 +1,19 @@
-"""Runs as CSV or TSV with a header, one result a row; the columns have the usual names, or those of a map."""
+"""Runs with one result a row, CSV or TSV with a header, or JSON; the columns have usual names, or those of a map."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from rankgate.errors import Problem, bad_input
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, RAGAS_NAMES, Table
-from rankgate.readers.mapped import read_records
+from rankgate.readers.mapped import json_records, read_records
 from rankgate.readers.mapping import DOC, QUERY, FieldMap, Sets, named, usual_names
-from rankgate.readers.recognition import Beginning, Likeness, Recognised, RunFormat, plain
+from rankgate.readers.recognition import ORDERS, Beginning, Likeness, Recognised, RunFormat, plain
 from rankgate.readers.source import Source
 
 _OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "start", "end", "latency_ms")
@@ -22,6 +24,20 @@ def _read_csv(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterat
     table = Table(source, log)
     fields = usual_map(table.columns, table.name, table.line)
     return read_records(fields, table.records(fields), table.name, needs, log, cells=True)
+
+
+def _read_rows(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    """Rankings from objects with one result each, in the order in which queries first appear."""
+    records = iter(json_records(source, log))
+    first = next(records, None)
+    if first is None or not isinstance(first[1], Mapping):
+        log.raise_if_any()
+        raise bad_input("expected objects with one result each", file=source.name)
+    fields = usual_map([*first[1]], source.name, first[0].line)
+    if isinstance(first[1][fields.query_id], Mapping | list):
+        what = 'holds columns in place of rows; write rows, as pandas does with to_json(path, orient="records")'
+        raise bad_input(what, file=source.name, line=first[0].line, key=fields.query_id)
+    return read_records(fields, chain([first], records), source.name, needs, log)
 
 
 def read_mapped_csv(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -51,7 +67,13 @@ def _recognise(start: Beginning) -> Recognised:
         return Likeness.NO
     if set(BEIR_COLUMNS) <= set(header) and start.has_whole_numbers(BEIR_COLUMNS[-1]):
         return "that looks like BEIR qrels, which is a gold set; if these are scores, name the format: csv"
-    return Likeness.YES if {"score", "rank"} & {*header} else Likeness.MAYBE
+    return Likeness.YES if ORDERS & {*header} else Likeness.MAYBE
+
+
+def _recognise_rows(start: Beginning) -> Recognised:
+    if start.has_rows and set(BEIR_COLUMNS) <= start.keys and re.search(rb'"score"\s*:\s*-?[0-9]+\s*[,}]', start.line):
+        return "that looks like BEIR qrels, which is a gold set; if these are scores, name the format: rows"
+    return Likeness.sure(start.has_rows)
 
 
 CSV = RunFormat(
@@ -60,4 +82,11 @@ CSV = RunFormat(
     shape="a header such as `qid,docid,score`, then one result per row; commas, tabs or semicolons",
     order="the score, or else the rank",
     looks_like="that looks like a run as a table",
+)
+ROWS = RunFormat(
+    recognise=_recognise_rows,
+    read=_read_rows,
+    shape='`{"query_id": "q-1", "doc_id": "doc-3", "score": 18.4}`, one result a line or in a JSON list, as data '
+    "frames are written",
+    order="the score, or else the rank",
 )
