@@ -17,8 +17,8 @@ from rankgate.criteria.inputs import Inputs, deepest_cutoff, named_run
 from rankgate.criteria.model import parse_criteria
 from rankgate.errors import bad_input, from_python, shown
 from rankgate.forges.base_branch import base_branch
-from rankgate.metrics import evaluation
-from rankgate.metrics.evaluation import File, GoldLike, RunLike
+from rankgate.metrics import evaluation, held
+from rankgate.metrics.held import File, GoldLike, RunLike
 from rankgate.metrics.matching import Matching
 from rankgate.metrics.names import COMPARED_METRICS
 from rankgate.metrics.plan import Plan
@@ -94,8 +94,8 @@ def check(
         RankgateError: nothing can be judged, where the command exits with 2; it has every problem.
     """
     gold, run, baseline = map(listed, (gold, run, baseline))
-    evaluation.refuse_unequal(gold, run)
-    evaluation.refuse_unequal(gold, baseline, "baseline")
+    held.refuse_unequal(gold, run)
+    held.refuse_unequal(gold, baseline, "baseline")
     inputs = Inputs(date=_day(date), gold=_file(gold, "gold"), run=_file(run, "run"), base=base)
     inputs = replace(inputs, baseline=_file(baseline, "baseline"), branch=base and base_branch(os.environ))
     if isinstance(criteria, Mapping):
@@ -133,11 +133,11 @@ def compare(
     """
     gold, a, b = map(listed, (gold, a, b))
     plan = Plan(metrics=evaluation.metrics_of(metrics), how=evaluation.matching_of(match))
-    judged = evaluation.held_gold(gold)
+    judged = held.held_gold(gold)
     openers: list[Callable[..., Run]] = []
     for name, run in (("a", a), ("b", b)):
-        evaluation.refuse_unequal(gold, run, name)
-        opener = partial(evaluation.held_run, run, how=plan.how, name=name, needs=plan.needs)
+        held.refuse_unequal(gold, run, name)
+        opener = partial(held.held_run, run, how=plan.how, name=name, needs=plan.needs)
         if (file := _file(run, name)) and not file.held:
             opener = partial(named_run, file, deepest=deepest_cutoff(plan, judged), needs=plan.needs)
         openers.append(opener)
@@ -151,7 +151,7 @@ def _file(given: Any, name: str) -> InputFile | None:
     if given is None:
         return None
     if not isinstance(given, str | os.PathLike):
-        gold, run = partial(evaluation.held_gold, given), partial(evaluation.held_run, given, name=name)
+        gold, run = partial(held.held_gold, given), partial(held.held_run, given, name=name)
         return InputFile(name, held=gold if name == "gold" else lambda needs, asked: run(needs=needs, how=asked.match))
     if not os.fspath(given):
         raise bad_input(f"{name}= is empty; name a file")

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 import msgspec
 
-from rankgate.errors import bad_input, from_python, on_one_line, shown
+from rankgate.errors import bad_input, from_python, on_one_line
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison
 from rankgate.metrics.estimates import Estimate, estimate
-from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
+from rankgate.metrics.held import GoldLike, RunLike, held_gold, held_run, refuse_unequal
+from rankgate.metrics.matching import DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
-from rankgate.model.values import Gold, Need, Ranking, Sample, Scores
-from rankgate.readers.base import Run, once
-from rankgate.readers.formats import read_gold, read_run
-from rankgate.readers.json_text import spoken
-from rankgate.readers.results import by_score, described, drained, listed, written_line
-from rankgate.readers.run_shapes import loose_shape, to_ranking
-from rankgate.readers.samples import judgments, spans_of
+from rankgate.model.values import Need, Scores
+from rankgate.readers.results import listed
 
 DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
 
-File = str | os.PathLike[str]
-GoldLike = File | Gold | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
-RunLike = File | Iterable[Any] | Mapping[str, Any] | Mapping[int, Any]
 MAX_ROWS = 12  # of a representation
 
 
@@ -195,11 +187,13 @@ def score(
 
     Args:
         gold: a gold file of any format, or per query the relevant ids or `{id: gain}`: a mapping by query id, or a list
-            in the order of `retrieved`, whose queries are then called "0", "1" and so on.
+            in the order of `retrieved`, whose queries are then called "0", "1" and so on. Or samples as dicts, or
+            judgments, a row each, as dicts or a data frame.
         run: a run file of any format, or, as a mapping or a list, per query what a retriever may return to `record`,
             best first: ids, (id, score) pairs, mappings, objects with an id such as LangChain's `Document` and
             LlamaIndex' `NodeWithScore`, a run line with `topk`; or `{id: score}`, the highest score first, ties by
-            id descending. All else is an error, a set and a table among it.
+            id descending. Or run lines or rows with a result each, as dicts or a data frame, each of which names its
+            question. All else is an error, a set among it.
         retrieved: another name for `run`.
         metrics: names such as `"recall@5,mrr"` or `["recall@5", "ndcg(gain=exponential)@10"]`; by default hit, recall,
             precision and nDCG at `k`, and MRR and MAP over the whole list.
@@ -240,13 +234,6 @@ def score(
     )
 
 
-def refuse_unequal(gold: object, run: object, name: str = "run") -> None:
-    """Lists without query ids belong together by position, so none may be missing."""
-    if isinstance(gold, list | tuple) and isinstance(run, list | tuple) and len(run) != len(gold):
-        counts = f"gold has {len(gold)} queries, the {name} {len(run)}"
-        raise bad_input(f"{counts}; give a list for each, empty where need be", file=name)
-
-
 def metrics_of(written: str | Sequence[str], k: int | Sequence[int] | None = None) -> list[Metric]:
     """Metrics by their names; each that has no cut-off is asked for at every `k`."""
     text = written if isinstance(written, str) else ",".join(written)
@@ -266,63 +253,3 @@ def matching_of(written: str | Matching) -> Matching:
     if written not in (choices := [by.value for by in By]):
         raise bad_input(f"match is one of {', '.join(choices)}, not {written!r}")
     return Matching(by=By(written))
-
-
-def held_gold(given: GoldLike) -> Gold:
-    """The gold set of a file or of values, as `score` takes them."""
-    if isinstance(given, Gold):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return read_gold(os.fspath(given))
-    samples: dict[str, Sample] = {}
-    for query_id, relevant in _by_query(given, "gold"):
-        ids = listed(relevant)
-        if isinstance(ids, list | tuple | set | frozenset):
-            ids = [each.item() if hasattr(each, "item") else each for each in ids]  # NumPy's numbers as Python's own
-        try:
-            samples[query_id] = Sample(query_id=query_id, gains=judgments(ids), spans=spans_of(ids))
-        except ValueError as error:
-            raise bad_input(f"query {query_id!r}: {error}", file="gold") from error
-    if not any(sample.relevant() for sample in samples.values()):
-        raise bad_input("names no relevant document; nothing could be scored", file="gold")
-    return Gold(samples=samples, name="gold", format="python")
-
-
-def held_run(given: Any, needs: frozenset[Need], how: Matching = BY_CHUNK, name: str = "run") -> Run:
-    """The run of a file or of values, as `score` takes them; messages call the values `name`."""
-    if isinstance(given, str | os.PathLike):
-        return read_run(os.fspath(given), needs=needs)
-    rankings = [_ranking(query_id, entry, needs, how, name) for query_id, entry in _by_query(given, name)]
-    return Run(name=name, format="python", rankings=iter(rankings))
-
-
-def _ranking(query_id: str, entry: Any, needs: frozenset[Need], how: Matching, name: str) -> Ranking:
-    if type(entry) is list and not needs and set(map(type, entry)) == {str}:  # the usual case, many times as fast
-        return Ranking(query_id, *once(entry))
-    try:
-        scored = isinstance(entry, Mapping) and "topk" not in entry
-        result = by_score(entry) if scored else drained(entry)
-        if how.by is By.TEXT and isinstance(result, list | tuple):
-            result = [_with_text(each) for each in result]
-        line = written_line(query_id, result)
-        return to_ranking(msgspec.convert(line, loose_shape(needs)), query_id, needs)
-    except ValueError as error:
-        raise bad_input(f"query {shown(query_id)}: {spoken(error)}", file=name) from error
-
-
-def _with_text(entry: Any) -> Any:
-    """A bare text, or one with its score, as the item that it is the text of; the text is its id."""
-    text, *score = entry if isinstance(entry, list | tuple) and len(entry) == len(("text", "score")) else (entry,)
-    return {"chunk_id": text, "text": text, "score": next(iter(score), None)} if isinstance(text, str) else entry
-
-
-def _by_query(given: Any, name: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(given, Mapping):
-        ids = [str(query_id) for query_id in given]
-        if len(set(ids)) < len(ids):
-            raise bad_input(f"query {max(ids, key=ids.count)!r} stands twice, as a number and as text", file=name)
-        yield from zip(ids, given.values(), strict=True)
-    elif isinstance(given, list | tuple):
-        yield from ((str(position), entry) for position, entry in enumerate(given))
-    else:
-        raise bad_input(f"expected a file name, a mapping by query, or a list, found {described(given)}", file=name)
