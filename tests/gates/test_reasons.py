@@ -8,17 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
-from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Lack
 from rankgate.model.base_ref import BaseSide, GateChange
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
-from rankgate.model.report import GateResult
 from rankgate.model.values import (
     Direction,
     Evidence,
@@ -57,43 +53,36 @@ LIMITS = [
     pytest.param(
         *(SHARE, drop(), {}),
         "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp)",
-        "recall@5 dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed",
         id="a share",
     ),
     pytest.param(
         *(SCORE, drop(), {"n_pairs": 7, "regression_max": 0.0}),
         "mrr dropped from 0.751 to 0.690 on the 7 queries of both runs (−0.061; no drop allowed)",
-        "mrr dropped by 0.061, from 0.751 to 0.690 on the 7 queries of both runs; none is allowed",
         id="a score, on pairs, nothing allowed",
     ),
     pytest.param(
         *(MS, drop(), {}),
         "latency rose from 28.9 ms to 37.9 ms (+9.0 ms; allowed rise: 5.0 ms)",
-        "latency rose by 9.0 ms, from 28.9 ms to 37.9 ms; at most 5.0 are allowed",
         id="milliseconds that rose",
     ),
     pytest.param(
         *(SHARE, drop(state=NOISE), {"delta_ci": (-0.627, 0.312)}),
         "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp), within noise (95%: −62.7 to +31.2 pp)",
-        "recall@5 dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed",
         id="within noise",
     ),
     pytest.param(
         *(SHARE, drop(state=NOISE), {"exact": Exact(0.0314, 0.001)}),
         "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp), within noise (p = 0.031)",
-        "recall@5 dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed",
         id="within noise, by the exact test",
     ),
     pytest.param(
         *(SHARE, drop(state=FEW), {}),
         "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp), with too few queries to tell it "
         "from noise",
-        "recall@5 dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed",
         id="too few queries",
     ),
     pytest.param(
         *(SHARE, drop(state=FEW, clusters=True), {"paired_value": 0.87, "delta": 0.0, **SAFE}),
-        "recall@5 stayed at 87.0% (±0.0 pp; allowed drop: 3.0 pp), with too few clusters to prove that it holds",
         "recall@5 stayed at 87.0% (±0.0 pp; allowed drop: 3.0 pp), with too few clusters to prove that it holds",
         id="nothing moved, too few clusters",
     ),
@@ -101,42 +90,34 @@ LIMITS = [
         *(SHARE, drop(count=3, at_worst=-0.2), {}),
         "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp); only the baseline has a value for "
         "3 questions, and with the worst value there the change is −20.0 pp",
-        "recall@5 dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed; only the baseline has a value "
-        "for 3 questions, and with the worst value there the change is −20.0 pp",
         id="values in the baseline only",
     ),
     pytest.param(
         *(SHARE, drop(Ruling.HOLDS), {"paired_value": 0.89, "delta": 0.02}),
-        *["recall@5 rose from 87.0% to 89.0% (+2.0 pp)"] * 2,
+        "recall@5 rose from 87.0% to 89.0% (+2.0 pp)",
         id="for the better",
     ),
-    pytest.param(
-        *(SCORE, floor(), {}), *["mrr is 0.612, below the floor of 0.620"] * 2, id="a floor that does not hold"
-    ),
+    pytest.param(*(SCORE, floor(), {}), "mrr is 0.612, below the floor of 0.620", id="a floor that does not hold"),
     pytest.param(
         *(SHARE, floor(state=NOISE), {"value": 1.0, "threshold": 0.97, "ci": (0.945, 1.0), **SAFE}),
         "recall@5 is 100.0%, above the floor of 97.0%, not proven to hold the floor (95%: 94.5 to 100.0%)",
-        "recall@5 is 100.0%, above the floor of 97.0%; with so few questions it may be as low as 94.5%",
         id="a floor that is not proven",
     ),
     pytest.param(
         *(MS, floor(state=NOISE), {"ci": (30.1, 61.2), **SAFE}),
         "latency is 34.0 ms, below the ceiling of 50.0 ms, not proven to hold the ceiling (95%: 30.1 to 61.2 ms)",
-        "latency is 34.0 ms, below the ceiling of 50.0 ms; with so few questions it may be as high as 61.2 ms",
         id="a ceiling that is not proven",
     ),
     pytest.param(
         *(SHARE, floor(state=NOISE), {"value": 0.81, "threshold": 0.8, "ci": (None, 0.95), **SAFE}),
-        *["recall@5 is 81.0%, above the floor of 80.0%, not proven to hold the floor (95%: ? to 95.0%)"] * 2,
-        id="half an interval says no more in plain words",
+        "recall@5 is 81.0%, above the floor of 80.0%, not proven to hold the floor (95%: ? to 95.0%)",
+        id="half an interval",
     ),
     pytest.param(
         *(SHARE, drop(state=NOISE), {"baseline": 0.9, "paired_value": 0.89, "delta": -0.01, "confidence": 0.975}),
         {"delta_ci": (-0.065, 0.041), **SAFE},
         "recall@5 dropped from 90.0% to 89.0% (−1.0 pp; allowed drop: 3.0 pp), a larger drop is not ruled out "
         "(97.5%: −6.5 to +4.1 pp)",
-        "recall@5 dropped by 1.0 points, from 90.0% to 89.0%; at most 3.0 are allowed; with so few questions the "
-        "drop may be 6.5 points",
         id="a drop that is not ruled out",
     ),
     pytest.param(
@@ -144,8 +125,6 @@ LIMITS = [
         {"delta_ci": (-1.2, 8.8), **SAFE},
         "latency rose from 28.9 ms to 29.9 ms (+1.0 ms; allowed rise: 5.0 ms), a larger rise is not ruled out "
         "(95%: −1.2 to +8.8 ms)",
-        "latency rose by 1.0 ms, from 28.9 ms to 29.9 ms; at most 5.0 are allowed; with so few questions the rise "
-        "may be 8.8 ms",
         id="a rise that is not ruled out",
     ),
     pytest.param(
@@ -153,8 +132,6 @@ LIMITS = [
         {"delta_ci": (-0.05, 0.09), **SAFE},
         "recall@5 rose from 80.0% to 82.0% (+2.0 pp; allowed drop: 3.0 pp), a larger drop is not ruled out "
         "(95%: −5.0 to +9.0 pp)",
-        "recall@5 rose by 2.0 points, from 80.0% to 82.0%; a drop of at most 3.0 is allowed; with so few questions "
-        "the drop may be 5.0 points",
         id="for the better, and not proven",
     ),
     pytest.param(
@@ -162,28 +139,18 @@ LIMITS = [
         {"delta_ci": (-9.0, 5.0), **SAFE},
         "latency dropped from 35.0 ms to 33.0 ms (−2.0 ms; no rise allowed), a larger rise is not ruled out "
         "(95%: −9.0 to +5.0 ms)",
-        "latency dropped by 2.0 ms, from 35.0 ms to 33.0 ms; no rise is allowed; with so few questions the rise "
-        "may be 5.0 ms",
         id="for the better where lower is, and not proven",
     ),
 ]
 
 
-def named(plain: str, gate: GateResult) -> str:
-    return plain.replace(gate.metric, f"{gate.metric} ({gate.meaning})", 1)
-
-
 @pytest.mark.parametrize("case", [pytest.param(each.values, id=each.id) for each in LIMITS])
 def test_a_limit(case: tuple[Any, ...]) -> None:
-    gate, reason, *changes, technical, plain = case
+    gate, reason, *changes, technical = case
     for change in changes:
         gate = replace(gate, **change)
     gate = replace(gate, reasons=[reason])
     assert sentences(gate, None) == [technical]
-    assert plain_sentence(gate, None) == named(plain, gate)
-    if gate.verdict is Verdict.FAIL and "within noise" in technical:
-        warns = plain_sentence(replace(gate, verdict=Verdict.WARN), None)
-        assert warns == f"{named(plain, gate)}; that may be chance"
 
 
 OTHERS = {
@@ -263,7 +230,6 @@ def test_what_the_gate_is_about_comes_first_and_a_waiver_once(changes: dict[str,
     first, second = sentences(gate, BASE)
     assert first.startswith(f"{before}recall@5 dropped from")
     assert second == f"{before.rpartition(': ')[2]}recall@5 is 81.2%, below the floor of 85.0%"
-    assert plain_sentence(gate, BASE).startswith(f"{before}recall@5 dropped by")
     old = replace(gate, reasons=[Reason(ReasonKind.TEXT, text="waived until 2026-12-31: fell")])
     assert sentences(old, BASE) == ["waived until 2026-12-31: fell"], "shown as it is"
 
@@ -271,42 +237,6 @@ def test_what_the_gate_is_about_comes_first_and_a_waiver_once(changes: dict[str,
 def test_a_correction_comes_last() -> None:
     gate = replace(SHARE, segment="lang:es", delta_ci=(-0.1, 0.01), reasons=[drop(state=NOISE, corrected_for=30)])
     assert sentences(gate, None)[0].endswith("within noise (95%: −10.0 to +1.0 pp), corrected for 30 segments")
-
-
-@given(
-    st.sampled_from(["recall@5", "mrr", "latency", "ndcg(gain=exponential)@10", "latency(quantile=0.9)"]),
-    st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.2)),
-    st.builds(drop, st.sampled_from(Ruling), st.sampled_from(EvidenceState))
-    | st.builds(floor, st.sampled_from(Ruling)),
-    st.sampled_from(Evidence),
-    st.tuples(st.floats(-1, 0), st.floats(0, 1)),
-)
-def test_plain_words_have_no_number_that_the_technical_ones_have_not(
-    name: str, numbers: tuple[float, float, float], reason: Reason, evidence: Evidence, ci: tuple[float, float]
-) -> None:
-    metric, (value, other, allowed) = parse_metric(name), numbers
-    gate = replace(
-        RECALL,
-        metric=name,
-        meaning="what it is",
-        unit=metric.unit,
-        direction=metric.direction,
-        value=value,
-        ci=ci,
-        threshold=other,
-        delta_ci=ci,
-        regression_max=allowed,
-        paired_value=value,
-        baseline=other,
-        delta=value - other,
-        evidence=evidence,
-        reasons=[reason],
-        n_pairs=7,
-    )
-    [technical], plain = sentences(gate, None), plain_sentence(gate, None)
-    assert set(NUMBER.findall(plain)) <= set(NUMBER.findall(technical))
-    assert plain.startswith(f"{name} (what it is) ")
-    assert "within noise" not in plain
 
 
 def test_what_could_not_be_judged_of_a_segment_names_it() -> None:

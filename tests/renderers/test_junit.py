@@ -159,7 +159,7 @@ def test_a_check_that_could_not_judge_is_an_error_with_its_problems() -> None:
     [case] = list(parsed(render_junit(report)))
     [error] = case.result
     assert isinstance(error, Error)
-    assert error.message == "Do not merge yet: retrieval could not be judged (1 problem with the inputs)."
+    assert error.message == "run.jsonl:3: broken JSON."
     assert (error.text or "").splitlines()[1:] == [
         "run.jsonl:3: broken JSON",
         "add these lines:",
@@ -210,7 +210,7 @@ def test_the_suite_says_what_was_judged_and_its_output_is_the_summary() -> None:
     found = render_junit(REPORT)
     assert properties(found) == {
         "verdict": "fail",
-        "summary": "Do not merge: recall@5 dropped",
+        "summary": "Do not merge: recall@5 dropped from 90.0% to 80.0%.",
         "date": "2026-01-31",
         "rankgate": "0.1.0",
         "gold": "gold.yaml",

@@ -38,8 +38,6 @@ from rankgate.model.wording import (
     value_text,
 )
 
-CHANCE = "; that may be chance"
-
 
 def sentences(gate: GateResult, base: BaseSide | None) -> list[str]:
     """The gate's reasons in their order, as sentences without a full stop; `base` is the report's."""
@@ -47,12 +45,7 @@ def sentences(gate: GateResult, base: BaseSide | None) -> list[str]:
 
 
 def plain_sentence(gate: GateResult, base: BaseSide | None) -> str:
-    """The first reason for somebody who knows no metrics: what the metric means, and no interval of mere doubt.
-
-    `recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp), within noise (95%: −9.1 to −2.4 pp)` reads
-    `recall@5 (share of …) dropped by 5.8 points, from 87.0% to 81.2%; at most 3.0 are allowed; that may be chance`. Of
-    an interval that decides, the bound that does is named.
-    """
+    """The first reason with what the metric means, where that is no limit: of limits the conclusion speaks."""
     return _sentence(gate, 0, base, plain=True)
 
 
@@ -143,37 +136,32 @@ def _sentence(gate: GateResult, position: int, base: BaseSide | None, *, plain: 
         return reason.text
     before = f"{waived_text(gate.waived)}: " if gate.waived and not position else ""
     before += f"by {base.judges}, " if gate.judged_by and base else ""
-    name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
     limit = {ReasonKind.THRESHOLD: _threshold, ReasonKind.REGRESSION: _regression}.get(reason.kind)
-    body = limit(reason, gate, name, plain=plain) if limit else _other(reason, gate, name)
+    name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
+    body = limit(reason, gate) if limit else _other(reason, gate, name)
     noise = reason.corrected_for > 0 and reason.state is EvidenceState.INCONCLUSIVE
     return before + body + (f", corrected for {reason.corrected_for} segments" if noise else "")
 
 
-def _threshold(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:
+def _threshold(reason: Reason, gate: GateResult) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
     counted = gate.counted if reason.ruling is not Ruling.HOLDS else None
     value, ci = (counted.value, counted.ci) if counted else (gate.value or 0.0, gate.ci)
     threshold, unit = gate.threshold or 0.0, gate.unit
     decimals = max(telling_decimals(value, threshold, unit), exact_decimals(threshold, unit))
-    limit, higher = limit_word(gate.direction), gate.direction is Direction.HIGHER
+    limit = limit_word(gate.direction)
     equal = abs(value - threshold) <= TOLERANCE
     side = "exactly at" if equal else "above" if value > threshold else "below"
     now, bound = value_text(value, unit, decimals), value_text(threshold, unit, decimals)
-    worst = (ci or (None, None))[0 if higher else 1]
-    unproven = f", not proven to hold the {limit}{_spread(gate, interval_text(ci, unit))}"
-    if plain and worst is not None and None not in (ci or ()):
-        far = f"as {'low' if higher else 'high'} as {value_text(worst, unit)}"
-        unproven = f"; with so few questions it may be {far}"
-    noise = _chance(gate) if plain else f", within noise{_spread(gate, interval_text(ci, unit))}"
+    spread = _spread(gate, interval_text(ci, unit))
+    unproven, noise = f", not proven to hold the {limit}{spread}", f", within noise{spread}"
     gained = counted is not None and value != gate.value
     gain, verb = ("; a gain that only the judge has seen does not count", "counts as") if gained else ("", "is")
-    return (
-        f"{name} {verb} {now}, {side} the {limit} of {bound}{_doubt(reason, gate, unproven, noise, plain=plain)}{gain}"
-    )
+    doubt = _doubt(reason, gate, unproven, noise)
+    return f"{gate.metric} {verb} {now}, {side} the {limit} of {bound}{doubt}{gain}"
 
 
-def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> str:
+def _regression(reason: Reason, gate: GateResult) -> str:
     """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp)`, and what the interval adds."""
     unit, delta, most = gate.unit, gate.delta or 0.0, gate.regression_max or 0.0
     value, baseline, higher = gate.paired_value or 0.0, gate.baseline or 0.0, gate.direction is Direction.HIGHER
@@ -191,28 +179,12 @@ def _regression(reason: Reason, gate: GateResult, name: str, *, plain: bool) -> 
     better = (delta >= 0) == higher and not still
     # For the better no limit applies, unless it must be proven that it holds.
     limited = not (better and reason.ruling is Ruling.HOLDS)
-    if plain and limited and not still:
-        number = size_text(allowed, unit, decimals).partition(" ")[0]
-        limit = f"at most {number} are allowed" if allowed else "none is allowed"
-        if better:
-            limit = f"a {harm} of at most {number} is allowed" if allowed else f"no {harm} is allowed"
-        stands = f"{verb} by {_points(delta, gate, decimals)}, from {before} to {now}{on_pairs}; {limit}"
-    else:
-        change = f"stayed at {now}" if still else f"{verb} from {before} to {now}"
-        limit = f"allowed {harm}: {size_text(allowed, unit, decimals)}" if allowed else f"no {harm} allowed"
-        stands = f"{change}{on_pairs} ({delta_text(delta, unit, decimals)}{f'; {limit}' if limited else ''})"
+    change = f"stayed at {now}" if still else f"{verb} from {before} to {now}"
+    limit = f"allowed {harm}: {size_text(allowed, unit, decimals)}" if allowed else f"no {harm} allowed"
+    stands = f"{change}{on_pairs} ({delta_text(delta, unit, decimals)}{f'; {limit}' if limited else ''})"
     spread = _spread(gate, interval_text(gate.delta_ci, unit, change=True))
-    worst = (gate.delta_ci or (None, None))[0 if higher else 1]
-    unproven = f", a larger {harm} is not ruled out{spread}"
-    if plain and worst is not None and None not in (gate.delta_ci or ()):
-        unproven = f"; with so few questions the {harm} may be {_points(worst, gate)}"
-    noise = _chance(gate) if plain else f", within noise{spread}"
-    return f"{name} {stands}{_doubt(reason, gate, unproven, noise, plain=plain)}"
-
-
-def _chance(gate: GateResult) -> str:
-    """What the headline adds where noise can do that much; nothing where it blocks all the same."""
-    return "" if gate.verdict is Verdict.FAIL else CHANCE
+    unproven, noise = f", a larger {harm} is not ruled out{spread}", f", within noise{spread}"
+    return f"{gate.metric} {stands}{_doubt(reason, gate, unproven, noise)}"
 
 
 def _spread(gate: GateResult, interval: str) -> str:
@@ -221,10 +193,10 @@ def _spread(gate: GateResult, interval: str) -> str:
     return f" ({confidence_text(gate.confidence)}: {interval})" if interval else f" ({proof})"
 
 
-def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str, *, plain: bool) -> str:
+def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
     """What the data leave open; of what violates by its estimate that is noise, of what must be proven safe, harm."""
     safety, doubt = gate.evidence is Evidence.PROVEN_SAFE, ""
-    if reason.state is EvidenceState.NO_INTERVAL and (safety or not plain or gate.verdict is not Verdict.FAIL):
+    if reason.state is EvidenceState.NO_INTERVAL:
         units = "clusters" if reason.clusters else "queries"
         doubt = f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
     elif reason.state is EvidenceState.INCONCLUSIVE:
@@ -245,11 +217,6 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str, *, plain
         limit = limit_word(gate.direction) if is_value else f"allowed {harm_word(gate.direction)}"
         return f"; {lacking}, and the {limit} does not hold if that is worse than any other"
     return f"; {lacking}, and with the worst value there {what} is {worst}"
-
-
-def _points(delta: float, gate: GateResult, decimals: int | None = None) -> str:
-    """A change without its sign, percentage points in plain words."""
-    return size_text(delta, gate.unit, decimals).replace(" pp", " points")
 
 
 def _other(reason: Reason, gate: GateResult, name: str) -> str:
