@@ -114,7 +114,7 @@ def test_an_internal_error_is_one_line_to_report_and_exit_2(
     def broken(*_: object, **__: object) -> NoReturn:
         raise ZeroDivisionError("over\nzero")
 
-    monkeypatch.setattr("rankgate.cli.score.score_run", broken)
+    monkeypatch.setattr("rankgate.cli.score.scored", broken)
     assert main(SCORE) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -129,7 +129,7 @@ def test_an_interruption_exits_130(project: Path, monkeypatch: pytest.MonkeyPatc
     def interrupted(*_: object, **__: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rankgate.cli.score.score_run", interrupted)
+    monkeypatch.setattr("rankgate.cli.score.scored", interrupted)
     assert main(SCORE) == 130
     assert capsys.readouterr() == ("", "interrupted\n")
 
