@@ -806,7 +806,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}match: 5\n",
-            ["3: match: expected text or a mapping with by, separator, similarity and coverage, found 5"],
+            ["3: match: expected text or a mapping with by, separator, similarity, coverage and exclude_query_id, found 5"],
             id="a matching as a number",
         ),
         pytest.param(

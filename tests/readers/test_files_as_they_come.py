@@ -293,3 +293,42 @@ def test_rows_of_ragas_with_a_missing_score_are_read(word: str) -> None:
     row = '{"user_input": "q", "retrieved_context_ids": ["a"], "faithfulness": WORD}'.replace("WORD", word)
     for content in (row, f"[{row}]"):
         assert run_of(content) == {"q": ["a"]}
+
+
+# Scores that order a list otherwise than its ranks, or not at all.
+
+
+def trec(scores: list[float], ranks: list[int] | None = None) -> str:
+    numbers = ranks or range(1, len(scores) + 1)
+    pairs = enumerate(zip(scores, numbers, strict=True))
+    return "".join(f"q Q0 d{at} {rank} {score} tag\n" for at, (score, rank) in pairs)
+
+
+def rows_of(scores: list[float]) -> str:
+    return json_lines([{"query_id": "q", "doc_id": f"d{at}", "score": score} for at, score in enumerate(scores)])
+
+
+@pytest.mark.parametrize(
+    ("content", "rising", "tied"),
+    [
+        pytest.param(trec([0.1, 0.2, 0.3, 0.4, 0.5]), True, False, id="distances"),
+        pytest.param(trec([0.1, 0.2, 0.3, 0.4]), False, False, id="four may rise by accident"),
+        pytest.param(trec([0.1, 0.2, 0.3, 0.4, 0.5], [5, 4, 3, 2, 1]), False, False, id="the last row is the best"),
+        pytest.param(trec([0.1, 0.2, 0.3, 0.4, 0.5], [0] * 5), False, False, id="rank 0 on every row"),
+        pytest.param(trec([5, 4, 3, 2, 1]), False, False, id="scores"),
+        pytest.param(trec([1, 1, 1]), False, True, id="all equal"),
+        pytest.param(trec([1]), False, False, id="one result"),
+        pytest.param(rows_of([0, 0]), False, True, id="rows, all equal"),
+        pytest.param(rows_of([0, 1]), False, False, id="rows"),
+        pytest.param('{"q": {"a": 0.5, "b": 0.5}}', False, True, id="a dict, all equal"),
+    ],
+)
+def test_scores_that_rise_or_say_nothing(content: str, rising: bool, tied: bool) -> None:  # noqa: FBT001 -- a table
+    Path("run").write_text(content, encoding="utf-8")
+    run = read_run("run")
+    (ranking,) = run.rankings
+    assert (ranking.rising, ranking.tied) == (rising, tied)
+    if run.quick:
+        with run.quick.opened() as reading:
+            assert reading
+            assert [*reading[0]] == [ranking]

@@ -139,7 +139,9 @@ def judge_in(criteria: Criteria) -> JudgeBlock:
 
 def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compares: bool = True) -> Plan:
     """What `--metrics` lists, matched as `--match` or the criteria say; without what compares, where nothing can be."""
-    how = Matching(by=By(arguments.match)) if arguments.match else criteria.match if criteria else BY_CHUNK
+    how = criteria.match if criteria else BY_CHUNK
+    if arguments.match:
+        how = Matching(by=By(arguments.match), exclude_query_id=how.exclude_query_id)
     metrics = metrics_of(arguments.metrics)
     for metric in metrics if not compares else ():
         if Need.BASELINE in metric.needs:

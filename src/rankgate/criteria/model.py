@@ -308,9 +308,10 @@ class MatchRule(Part):
 
     short: ClassVar = "by"
 
-    by: Annotated[By, Strict(strict=False)] = Field(
-        description="chunk: the ids are equal. doc: the item's document is the gold's id. text: the gold names "
-        "passages, and the item's text lies in one. span: the gold names spans of documents, and items cover one."
+    by: Annotated[By, Strict(strict=False)] = optional(
+        "chunk: the ids are equal. doc: the item's document is the gold's id. text: the gold names "
+        "passages, and the item's text lies in one. span: the gold names spans of documents, and items cover one.",
+        By.CHUNK,
     )
     separator: Text = optional(
         "For doc and span: an item without doc_id belongs to the document that its id names before this text.",
@@ -320,6 +321,10 @@ class MatchRule(Part):
         "For text: the share of the item's words that the passage must have; 1 = all of it.", 1.0, gt=0, le=1
     )
     coverage: float = optional("For span: the share of a passage that items must cover.", COVERAGE, gt=0, le=1)
+    exclude_query_id: bool = optional(
+        "Whether a result whose id is the question's own is left out of every list, as where questions are documents.",
+        False,  # noqa: FBT003 -- a default
+    )
 
 
 class Criteria(Part):

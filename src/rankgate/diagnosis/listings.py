@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from rankgate.diagnosis.stale_gold import finds_enough
 from rankgate.errors import RankgateError
+from rankgate.labelling.spelling import differs_in, respelled
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
-from rankgate.model.report import NAMED, Movement, Oddities
+from rankgate.model.report import NAMED, Movement, Oddities, Spelling
 from rankgate.model.values import Gold, Outline, Ranking
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
@@ -34,12 +35,15 @@ class Listings(msgspec.Struct, frozen=True):
 
     Read without details and matched by chunk, every id is its own document.
 
-    In the lists of `rising` the scores rise from rank to rank; see `Ranking`.
+    In the lists of `rising` the scores rise from rank to rank, in those of `tied` they are equal; see `Ranking`. Those
+    of `self_first` begin with the question's own document, which the gold set does not name.
     """
 
     by_query: Mapping[str, Listing]
     documents: Mapping[str, str]
     rising: Sequence[str] = ()
+    tied: Sequence[str] = ()
+    self_first: Sequence[str] = ()
 
 
 # Those of the run and of the baseline; None where a run cannot be read again.
@@ -89,7 +93,7 @@ def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Rank
     by_query: dict[str, Listing] = {}
     names: dict[str, str] = {}  # one copy of each id, however many lists hold it
     documents: dict[str, str] = {}
-    rising: list[str] = []
+    rising, tied, self_first = list[str](), list[str](), list[str]()
     for ranking in rankings:
         details = ranking.details
         stated = details.items if details and details.items else None
@@ -107,7 +111,11 @@ def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Rank
         by_query[ranking.query_id] = Listing(once, raw)
         if ranking.rising:
             rising.append(ranking.query_id)
-    return Listings(by_query, documents, rising)
+        if ranking.tied:
+            tied.append(ranking.query_id)
+        if ids and documents[ids[0]] == ranking.query_id not in gold.samples[ranking.query_id].relevant():
+            self_first.append(ranking.query_id)
+    return Listings(by_query, documents, rising, tied, self_first)
 
 
 def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
@@ -120,10 +128,12 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
     for run in filter(None, lists):
         seen = set(run.documents.values()) if how.by is By.DOC else run.documents
         never = [doc for doc in never if doc not in seen]
-    if not never and not now.rising:
+    own, tied = (len(each) if len(each) * 2 > len(now.by_query) else 0 for each in (now.self_first, now.tied))
+    if not (never or now.rising or own or tied):
         return None
     ids = now.documents.values() if how.by is By.DOC else now.documents
     returned = list(islice(dict.fromkeys(ids), NAMED))
+    others = respelled(never, ids) if never else {}
     return Oddities(
         never_returned=len(never),
         relevant=len(relevant),
@@ -132,6 +142,10 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         lists=len(now.by_query),
         rising_queries=list(now.rising[:NAMED]),
         returned=returned if never and len(never) == len(relevant) else [],
+        respelled=len(others),
+        spellings=[Spelling(one, other, differs_in(one, other)) for one, other in islice(others.items(), NAMED)],
+        tied=tied,
+        self_first=own,
     )
 
 

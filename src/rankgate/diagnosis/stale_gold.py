@@ -12,6 +12,7 @@ from itertools import islice, repeat
 from msgspec.structs import replace
 
 from rankgate.errors import ProblemKind, bad_input, shown
+from rankgate.labelling.spelling import differs_in, respelled
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
@@ -94,6 +95,10 @@ def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
     gold_has, run_has = (", ".join(map(shown, islice(names, NAMED))) for names in (relevant, returned))
+    forms = respelled(relevant, returned)
+    if forms:
+        gold_id, run_id = next(iter(forms.items()))
+        run_has += f": {shown(gold_id)} and {shown(run_id)} differ in {differs_in(gold_id, run_id)} alone"
     return (
         f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change, or "
         f"is another corpus indexed? Map the gold set to the new ids{remedy}; the gold set has {gold_has}, the run "

@@ -15,6 +15,7 @@ from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.held import GoldLike, RunLike, held_gold, held_run, refuse_unequal
 from rankgate.metrics.matching import DEFAULT_K, By, Matching
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, parse_metric, parse_metrics
+from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
@@ -213,12 +214,12 @@ def score(
     gold, baseline, run = listed(gold), listed(baseline), listed(retrieved if run is None else run)
     judged = held_gold(gold)
     if baseline is not None:
-        accepted = score_run(judged, held_run(baseline, plan.needs, how, "baseline"), plan)
+        accepted = score_run(judged, without_own(held_run(baseline, plan.needs, how, "baseline"), how), plan)
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted, plan), keep_matched=False)
     for metric in plan.metrics:
         if Need.BASELINE in metric.needs and baseline is None:
             raise bad_input(f"{metric.name} compares with a baseline; give it as baseline=")
-    opened = held_run(run, plan.needs, how, "run")
+    opened = without_own(held_run(run, plan.needs, how, "run"), how)
     refuse_unequal(gold, run)
     scores = score_run(judged, opened, plan)
     require_gold_queries(scores, opened.name, judged)

@@ -33,12 +33,14 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
         similarity: for text: the lowest share of the item's words that must stand in the passage; 1 asks for the whole
             text as it is.
         coverage: for span: the share of a passage's code points that items must cover, several of them together.
+        exclude_query_id: whether lists are read without the question's own document, of which it is the id.
     """
 
     by: By = By.CHUNK
     separator: str = SEPARATOR
     similarity: float = 1.0
     coverage: float = COVERAGE
+    exclude_query_id: bool = False
 
     @property
     def needs(self) -> frozenset[Need]:

@@ -13,6 +13,8 @@ from rankgate.errors import RankgateError
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, relisted, same_lists
 from rankgate.metrics.estimates import Estimate, estimate
+from rankgate.metrics.matching import Matching
+from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries, score, total
 from rankgate.model.values import Gold, Need, Ranking, Scores
@@ -122,6 +124,7 @@ def scored(
 
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
+    run, again = without_own(run, plan.how), partial(_again, again, plan.how)
     kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}), through)
     scores = score_run(gold, run, plan, watch=watch, through=kept.each)
     if piped:
@@ -131,6 +134,11 @@ def scored(
     lists = (lambda: kept.rankings) if kept.whole else partial(_rankings, partial(again, needs=needs))
     details, texts = (partial(_rankings, partial(again, needs=needs | more)) for more in (READ, {Need.TEXTS}))
     return ScoredRun(run, scores, lists, details, texts)
+
+
+def _again(again: Callable[..., Run | None], how: Matching, needs: frozenset[Need]) -> Run | None:
+    run = again(needs=needs)
+    return run and without_own(run, how)
 
 
 def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:

@@ -296,11 +296,21 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Mapping[str, str | int | float]
 
 
+class Spelling(msgspec.Struct, frozen=True):
+    """An id of the gold set, one of the run, and in what alone they differ: `case`, `a path`."""
+
+    gold: str
+    run: str
+    differs: str
+
+
 class Oddities(msgspec.Struct, frozen=True, kw_only=True):
     """What is suspicious in the lists, whatever the verdict: counts, each with its first few ids.
 
     `never_returned` of the `relevant` ids of the gold set are in no list of the run or of the baseline; if these are
-    all, the lists have ids such as `returned`. In `rising` of `lists` the scores rise from rank to rank.
+    all, the lists have ids such as `returned`. `respelled` of them differ from ids of the run in their form alone, with
+    `spellings` as examples. In `rising` of `lists` the scores rise from rank to rank, in `tied` they are all equal, and
+    `self_first` begin with the question's own document.
     """
 
     never_returned: int
@@ -310,6 +320,10 @@ class Oddities(msgspec.Struct, frozen=True, kw_only=True):
     lists: int
     rising_queries: list[str]
     returned: list[str] = []
+    respelled: int = 0
+    spellings: list[Spelling] = []
+    tied: int = 0
+    self_first: int = 0
 
 
 class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):

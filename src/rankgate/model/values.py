@@ -306,7 +306,8 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
 
     `duplicates` counts repeated ids that were removed (later items moved up). The scores that the run states beside
     the ids are `rising` where there are at least five, none is lower than the one before it, and the last is higher
-    than the first: by accident that is so in one of 120 lists.
+    than the first: by accident that is so in one of 120 lists. They are `tied` where they order a list and are all
+    equal.
     """
 
     query_id: str
@@ -314,6 +315,7 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     duplicates: int = 0
     details: Details | None = None
     rising: bool = False
+    tied: bool = False
 
     def context(self, depth: int = CONTEXT_DEPTH) -> list[tuple[str, str | None]]:
         """Ids and texts of what the prompt held: the context that the line states, else the first `depth` items.

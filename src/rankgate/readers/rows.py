@@ -118,16 +118,16 @@ def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset
         _sort(rows, order)
     except ValueError as error:
         raise ValueError(f"query {shown(query_id)}: {error}") from error
+    tied = order is Order.SCORE and len(rows) > 1 and rows[0].score == rows[-1].score
     if not needs or (gathered.times is None and not any(row.extras for row in rows)):
-        ids, duplicates = once([row.doc for row in rows])
-        return Ranking(query_id, ids, duplicates)
+        return Ranking(query_id, *once([row.doc for row in rows]), tied=tied)
     items = [{"chunk_id": row.doc, **(row.extras or {})} for row in rows]
     line = {"query_id": query_id, "topk": items, Need.LATENCY.value: gathered.times}
     try:
         written = msgspec.convert(line, loose_shape(needs))
     except msgspec.ValidationError as error:
         raise ValueError(f"query {shown(query_id)}: {spoken(error)}") from error
-    return to_ranking(written, query_id, needs)
+    return msgspec.structs.replace(to_ranking(written, query_id, needs), tied=tied)
 
 
 def _sort(rows: list[Row], order: Order) -> None:

@@ -69,7 +69,7 @@ def _rankings(text: str, name: str, log: ProblemLog) -> Iterator[Ranking]:
             log.add(Problem(f"query {shown(query_id)}: {_culprit(bytes(raw), error)}", name))
             continue
         order = sorted(scores.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
-        yield Ranking(query_id, [doc for doc, _ in order])
+        yield Ranking(query_id, [doc for doc, _ in order], tied=len(order) > 1 and order[0][1] == order[-1][1])
     log.raise_if_any()
 
 

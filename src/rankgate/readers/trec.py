@@ -17,10 +17,11 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import ProblemLog, finite_number, once
+from rankgate.readers.base import ProblemLog, finite_number, once, whole_number
 from rankgate.readers.delimited import columns_of
 from rankgate.readers.recognition import Beginning, Likeness, RunFormat
 from rankgate.readers.rows import two_systems
+from rankgate.readers.run_shapes import MIN_SCORES
 from rankgate.readers.source import Source
 
 RUN_COLUMNS = 6
@@ -30,7 +31,8 @@ _ROW_END = "\0"
 _numbers = msgspec.json.Decoder(list[float]).decode
 # What a text's split() takes for white space and the bytes' does not; and our own mark.
 _ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
-_Rows = tuple[Sequence[str], Sequence[str], Sequence[float], Sequence[str]]  # by row: query, document, score, tag
+# By row: query, document, score, tag, rank.
+_Rows = tuple[Sequence[str], Sequence[str], Sequence[float], Sequence[str], Sequence[str]]
 
 
 def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
@@ -39,11 +41,11 @@ def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[R
     Rows of a query with two tags are those of two runs; from query to query the tag may differ.
     """
     del needs  # the format holds ids and scores only
-    held: dict[str, tuple[list[str], array[float], str]] = {}
+    held: dict[str, tuple[list[str], array[float], str, bool]] = {}
     number = 1
     for block in _blocks(source.stream):
-        for query_id, ids, numbers, tags in _runs(_plain(block) or _careful(block, number, source.name, log)):
-            docs, scores, tag = held.setdefault(query_id, ([], array("d"), tags[0]))
+        for query_id, ids, numbers, tags, rise in _runs(_plain(block) or _careful(block, number, source.name, log)):
+            docs, scores, tag, _ = held.setdefault(query_id, ([], array("d"), tags[0], rise))
             docs += ids
             scores.extend(numbers)
             if tags.count(tag) < len(tags):
@@ -54,8 +56,8 @@ def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[R
         number += block.count(b"\n")
     log.raise_if_any()
     for query_id in list(held):
-        docs, scores, _ = held.pop(query_id)
-        yield _ranked(query_id, docs, scores)
+        docs, scores, _, rise = held.pop(query_id)
+        yield _ranked(query_id, docs, scores, rise)
 
 
 def _read_quickly(stream: BinaryIO, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
@@ -64,20 +66,21 @@ def _read_quickly(stream: BinaryIO, needs: frozenset[Need], size: int) -> Iterat
     Where they are scattered, a query comes more than once; a RankgateError where something is wrong with a row.
     """
     del needs, size
-    query_id, docs, scores, tag = "", list[str](), list[float](), ""
+    query_id, docs, scores, tag, rising = "", list[str](), list[float](), "", False
     for block in _blocks(stream):
-        for following, ids, numbers, tags in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
+        for following, ids, numbers, tags, rise in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
             if following != query_id and docs:
-                yield _ranked(query_id, docs, scores)
+                yield _ranked(query_id, docs, scores, rising)
                 docs, scores = [], []
-            tag = tag if docs else tags[0]
+            if not docs:
+                tag, rising = tags[0], rise
             if tags.count(tag) < len(tags):
                 raise ValueError(query_id)  # of two systems
             query_id = following
             docs += ids
             scores += numbers
     if docs:
-        yield _ranked(query_id, docs, scores)
+        yield _ranked(query_id, docs, scores, rising)
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
@@ -104,30 +107,40 @@ def _plain(block: bytes) -> _Rows | None:
         scores = _numbers(f"[{','.join(words[4::width])}]")
     except msgspec.MsgspecError:
         return None
-    return (words[0::width], words[2::width], scores, words[5::width]) if len(scores) == count else None
+    if len(scores) != count:
+        return None
+    return words[0::width], words[2::width], scores, words[5::width], words[3::width]
 
 
 def _careful(block: bytes, first: int, name: str, log: ProblemLog) -> _Rows:
     """The rows of a block of which the first has that number, after noting what is wrong with the others."""
-    rows: list[tuple[str, str, float, str]] = []
+    rows: list[tuple[str, str, float, str, str]] = []
     lines = ((number, line) for number, line in enumerate(block.split(b"\n"), start=first) if line.split())
-    for number, (query_id, _, doc, _, written, tag) in columns_of(lines, _LAYOUT, name, log):
+    for number, (query_id, _, doc, rank, written, tag) in columns_of(lines, _LAYOUT, name, log):
         score = finite_number(written)
         if score is None:
             what = f"the score of {shown(doc)} is {shown(written)}; scores must be finite numbers"
             log.add(Problem(f"query {shown(query_id)}: {what}", name, number))
             continue
-        rows.append((query_id, doc, score, tag))
-    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
+        rows.append((query_id, doc, score, tag, rank))
+    queries, docs, scores, tags, ranks = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    return queries, docs, scores, tags, ranks
 
 
-def _runs(rows: _Rows) -> Iterator[tuple[str, Sequence[str], Sequence[float], Sequence[str]]]:
-    """Rows of one query that follow one another, together."""
-    queries, docs, scores, tags = rows
+def _runs(rows: _Rows) -> Iterator[tuple[str, Sequence[str], Sequence[float], Sequence[str], bool]]:
+    """Rows of one query that follow one another, together, and whether their scores rise from rank to rank."""
+    queries, docs, scores, tags, ranks = rows
     changes = compress(range(1, len(queries)), map(ne, queries, islice(queries, 1, None)))
     for start, end in pairwise([0, *changes, len(queries)]):
         if end > start:
-            yield queries[start], docs[start:end], scores[start:end], tags[start:end]
+            rise = scores[start] < scores[end - 1] and _rise(scores[start:end], ranks[start:end])
+            yield queries[start], docs[start:end], scores[start:end], tags[start:end], rise
+
+
+def _rise(scores: Sequence[float], ranks: Sequence[str]) -> bool:
+    first, last = whole_number(ranks[0]), whole_number(ranks[-1])
+    ordered = first is not None and last is not None and first < last
+    return ordered and len(scores) >= MIN_SCORES and [*scores] == sorted(scores)
 
 
 def _row_of(block: bytes, query_id: str, tag: str) -> int:
@@ -137,10 +150,12 @@ def _row_of(block: bytes, query_id: str, tag: str) -> int:
     return list(named).index(True)
 
 
-def _ranked(query_id: str, docs: list[str], scores: Sequence[float]) -> Ranking:
+def _ranked(query_id: str, docs: list[str], scores: Sequence[float], rising: bool) -> Ranking:  # noqa: FBT001
+    tied = False
     if not all(map(gt, scores, islice(scores, 1, None))):
         docs = [doc for _, doc in sorted(zip(scores, docs, strict=True), reverse=True)]
-    return Ranking(query_id, *once(docs))
+        tied = min(scores) == max(scores)
+    return Ranking(query_id, *once(docs), rising=rising, tied=tied)
 
 
 def _provenance(source: Source) -> Mapping[str, Any]:

@@ -371,6 +371,13 @@ def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
             f"In {odd.rising:,} of {count_text(odd.lists, 'list')} the scores rise from rank to rank, as distances do "
             f"or a list in reverse order: {examples}."
         )
+    if odd and odd.tied:
+        lines.append(
+            f"In {odd.tied:,} of {count_text(odd.lists, 'list')} all scores are equal, so that ids order them."
+        )
+    if odd and odd.self_first:
+        what = f"{odd.self_first:,} of {count_text(odd.lists, 'list')} begin with the question's own document"
+        lines.append(f"{what}; `match: {{exclude_query_id: true}}` leaves it out.")
     return lines
 
 
@@ -379,7 +386,11 @@ def never_line(odd: Oddities, quote: Callable[[str], str], runs: str) -> str:
     count, verb = count_text(odd.relevant, "relevant id"), "is" if odd.never_returned == 1 else "are"
     examples = listed(odd.examples, len(odd.examples), quote, odd.never_returned)
     instead = f"; the lists have {listed(odd.returned, len(odd.returned), quote)}" if odd.returned else ""
-    return f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}{instead}."
+    pairs = (f"{quote(each.gold)} and {quote(each.run)} ({each.differs})" for each in odd.spellings)
+    more = ", …" if odd.respelled > len(odd.spellings) else ""
+    form = f" {odd.respelled:,} of them differ from ids of the run in their form alone: {', '.join(pairs)}{more}."
+    said = f"{odd.never_returned:,} of {count} {verb} in no list of {runs}: {examples}{instead}."
+    return said + form * bool(odd.respelled)
 
 
 def finding_parts(found: Diagnosis) -> tuple[str, str, str]:

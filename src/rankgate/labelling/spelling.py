@@ -1,0 +1,69 @@
+"""Ids that differ in their form alone: by case, blanks, a path, an extension, or what a spreadsheet makes of them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+_END = "\0"  # between ids, so that many are folded at once, at a pattern's speed
+_EXPONENT = r"(?<![^\0])\d(?:\.\d+)?e\+\d{1,2}(?![^\0])"
+_Fold = Callable[[str], str]
+
+
+def _without(pattern: str, signs: str, text: str) -> str:
+    """The text without what fits a pattern, which has one of these signs."""
+    return re.sub(pattern, "", text) if any(sign in text for sign in signs) else text
+
+
+def _number(match: re.Match[str]) -> str:
+    return f"{float(match[0]):.0f}"
+
+
+# In what ids differ, and what makes them equal in that; in this order, one after the other.
+FOLDS: Mapping[str, _Fold] = {
+    "Unicode form": lambda text: text if text.isascii() else unicodedata.normalize("NFKC", text),
+    "case": str.casefold,
+    "blanks": partial(_without, r"(?<=\s)\s+|\s(?![^\0])|(?<![^\0])\s", " "),
+    "a path": partial(_without, r"(?<![^\0])[^\0]*[/\\](?=[^\0])", "/\\"),
+    "an exponent": lambda text: re.sub(_EXPONENT, _number, text) if "e+" in text else text,
+    "a .0": partial(_without, r"(?<=\d)\.0+(?![^\0])", "."),
+    "an extension": partial(_without, r"(?<=[^\0])\.[a-z][a-z0-9]{0,4}(?![^\0])", "."),
+    "leading zeros": partial(_without, r"(?<![^\0])0+(?=\d+(?![^\0]))", "0"),
+}
+_PARTS = ("a path", "an extension")  # of these the ids may not have two
+
+
+def respelled(ids: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """For those of the ids that are not known but differ from a known one in their form alone, that one."""
+    listed, others = list(ids), sorted(dict.fromkeys(known), key=len, reverse=True)
+    by_form = dict(zip(_folded(others), others, strict=True))
+    forms = zip(listed, _folded(listed), strict=True)
+    return {each: by_form[form] for each, form in forms if form in by_form and differs_in(each, by_form[form])}
+
+
+def _folded(ids: list[str]) -> list[str]:
+    text = _END.join(ids)
+    if text.count(_END) != len(ids) - 1:
+        return ids
+    for fold in FOLDS.values():
+        text = fold(text)
+    return text.split(_END)
+
+
+def differs_in(one: str, other: str) -> str:
+    """In what alone two ids differ; nothing where they differ in more, as two files of one name do."""
+    names: list[str] = []
+    for name, fold in FOLDS.items():
+        folded = fold(one), fold(other)
+        lost = one.removesuffix(folded[0]), other.removesuffix(folded[1])
+        if name == "an extension":
+            lost = one.removeprefix(folded[0]), other.removeprefix(folded[1])
+        if name in _PARTS and not any(long.endswith(short) for long, short in (lost, lost[::-1])):
+            return ""
+        names += [name] if lost[0] != lost[1] and folded != (one, other) else []
+        one, other = folded
+        if one == other:
+            return " and ".join(names)
+    return ""

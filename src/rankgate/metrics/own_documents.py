@@ -1,0 +1,48 @@
+"""Lists without the question's own document, where questions are documents themselves, as in ArguAna and Quora."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import compress
+
+from msgspec.structs import replace
+
+from rankgate.metrics.matching import By, Matching, document_of
+from rankgate.model.values import Ranking
+from rankgate.readers.base import Quick, Run
+
+
+def without_own(run: Run, how: Matching) -> Run:
+    """The run as it is, or where `how` excludes them without results whose id, or document, is the question's."""
+    if not how.exclude_query_id:
+        return run
+    drop = partial(_dropped, how=how)
+    quick = run.quick and replace(run.quick, opened=partial(_quickly, run.quick, drop))
+    return replace(run, rankings=map(drop, run.rankings), quick=quick)
+
+
+@contextmanager
+def _quickly(
+    quick: Quick, drop: Callable[[Ranking], Ranking]
+) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]] | None]:
+    with quick.opened() as reading:
+        yield reading and (map(drop, reading[0]), reading[1])
+
+
+def _dropped(ranking: Ranking, how: Matching) -> Ranking:
+    details = ranking.details
+    if details is not None:
+        raw = details.raw and _dropped(details.raw, how)
+        rewrites = details.rewrites and [_dropped(each, how) for each in details.rewrites]
+        details = replace(details, raw=raw, rewrites=rewrites)
+    items = details.items if details else None
+    documents = ranking.ids
+    if how.by in (By.DOC, By.SPAN):
+        stated = [item.doc_id for item in items] if items else [None] * len(ranking.ids)
+        documents = [document_of(*pair, how.separator) for pair in zip(ranking.ids, stated, strict=True)]
+    kept = [document != ranking.query_id for document in documents]
+    if details is not None and items:
+        details = replace(details, items=[*compress(items, kept)])
+    return replace(ranking, ids=[*compress(ranking.ids, kept)], details=details)
