@@ -457,6 +457,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (MatchRule, "by"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: text}}\n{ONE}"),
     (MatchRule, "separator"): (f"match: {{by: doc}}\n{ONE}", f"match: {{by: doc, separator: '-'}}\n{ONE}"),
     (MatchRule, "similarity"): (f"match: {{by: text}}\n{ONE}", f"match: {{by: text, similarity: 0.5}}\n{ONE}"),
+    (MatchRule, "exclude_query_id"): (f"match: {{exclude_query_id: true}}\n{ONE}", f"match: chunk\n{ONE}"),
     (MatchRule, "coverage"): (f"match: {{by: span}}\n{ONE}", f"match: {{by: span, coverage: 0.9}}\n{ONE}"),
     **{
         (Inputs, key): (ONE, f"inputs: {{{key}: x}}\n{ONE}") for key in ("gold", "run", "baseline", "scores", "waivers")

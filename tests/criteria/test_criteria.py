@@ -236,6 +236,7 @@ def test_two_gates_may_share_a_metric() -> None:
 
 
 OR_SAY_SO = "; or name the metric with `metric:`"
+MATCH_KEYS = ["by", "separator", "similarity", "coverage", "exclude_query_id"]
 ONE = "gates:\n  - {name: mrr, threshold: 0.5}\n"
 
 
@@ -806,7 +807,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             f"{ONE}match: 5\n",
-            ["3: match: expected text or a mapping with by, separator, similarity, coverage and exclude_query_id, found 5"],
+            [f"3: match: expected text or a mapping with {', '.join(MATCH_KEYS[:-1])} and {MATCH_KEYS[-1]}, found 5"],
             id="a matching as a number",
         ),
         pytest.param(

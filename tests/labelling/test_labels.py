@@ -75,6 +75,40 @@ def test_conflicts(rows: list[tuple[str, str, float]], message: str, *, as_judge
     assert [str(each) for each in compare_labels(GOLD, labels(*rows), as_judge=as_judge).problems] == [message]
 
 
+def of_sheets(doc: str) -> Gold:
+    return Gold(
+        samples={"q1": Sample(query_id="q1", gains={doc: 1.0})}, name="gold.yaml", format="yaml", fingerprint=""
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "written", "difference"),
+    [
+        pytest.param("00123", "123", "leading zeros", id="zeros"),
+        pytest.param("10000000", "1.00E+07", "case and an exponent", id="a long number"),
+        pytest.param("1-2", "2-Jan", "case and a date", id="a day"),
+        pytest.param("123", "123.0", "a .0", id="a fraction"),
+        pytest.param("a b", "a b ", "blanks", id="a blank"),
+        pytest.param("Doc", "doc", None, id="case, which no spreadsheet changes"),
+        pytest.param("a", "b", None, id="another document"),
+    ],
+)
+def test_an_id_that_a_spreadsheet_changed(known: str, written: str, difference: str | None) -> None:
+    found = compare_labels(of_sheets(known), labels(("q1", known, 1), ("q1", written, 0)))
+    expected = (
+        f"back.jsonl:2: document {written!r}: gold.yaml has {known!r}, which differs in {difference} alone; let the "
+        "spreadsheet import ids as text"
+    )
+    assert [str(each) for each in found.problems] == ([expected] if difference else [])
+
+
+def test_a_query_whose_id_was_changed_is_named_with_its_own() -> None:
+    found = compare_labels(GOLD, labels(("Q1", "a", 1)))
+    assert [each.message for each in found.problems] == [
+        "gold.yaml has no query 'Q1' but 'q1' (case); add it there or drop its labels"
+    ]
+
+
 def test_every_conflict_is_named() -> None:
     found = compare_labels(GOLD, labels(*[("q1", "a", gain) for gain in range(50)]))
     assert [problem.line for problem in found.problems] == [line for line in range(1, 51) if line != 3]

@@ -15,6 +15,8 @@ from rankgate.labelling.spelling import differs_in, respelled
         pytest.param("000", "0", "leading zeros", id="zeros alone"),
         pytest.param("123.0", "123", "a .0", id="what a data frame adds"),
         pytest.param("1.00E+07", "10000000", "case and an exponent", id="what a spreadsheet rounds"),
+        pytest.param("2-Jan", "1-2", "case and a date", id="what a spreadsheet takes for a day"),
+        pytest.param("2-Jan", "1-3", "", id="another day"),
         pytest.param("e\u0301", "\u00e9", "Unicode form", id="composed and not"),
         pytest.param("a\u00a0b", "a b", "Unicode form", id="a no-break space"),
         pytest.param(" a ", "a", "blanks", id="around it"),

@@ -5,15 +5,17 @@ Samples are changed as they were written, so that whatever else stands in them s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from rankgate.errors import Problem, shown
+from rankgate.labelling.spelling import differs_in, respelled
 from rankgate.model.values import Gold, Sample
 
 Gains = Mapping[str, float]
+_OF_SHEETS = frozenset({"leading zeros", "case and an exponent", "case and a date", "a .0", "blanks"})
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +42,8 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
 
     A label that repeats what the gold or another label says is fine. These are problems, every one of them named: a
     query that the gold lacks (once a query); another gain than the gold's or another label's; a relevant document for
-    a query that nothing answers, or that the query lists as a negative; a judge's label among those of people.
+    a query that nothing answers, or that the query lists as a negative; a judge's label among those of people; an id of
+    the gold set as a spreadsheet changes it.
     """
     first: dict[tuple[str, str], Label] = {}
     new: dict[str, dict[str, float]] = {}
@@ -51,7 +54,9 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
         sample = gold.samples.get(label.query_id)
         if sample is None:
             if label.query_id not in unknown:
-                message = f"{gold.name} has no query {shown(label.query_id)}; add it there or drop its labels"
+                alike = respelled([label.query_id], gold.samples)
+                other = "".join(f" but {shown(each)} ({differs_in(label.query_id, each)})" for each in alike.values())
+                message = f"{gold.name} has no query {shown(label.query_id)}{other}; add it there or drop its labels"
                 problems.append(Problem(message, label.file, label.line))
             unknown.add(label.query_id)
             continue
@@ -66,7 +71,19 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
             known += 1
         else:
             new.setdefault(label.query_id, {})[label.id] = label.gain
+    problems += _changed_by_sheets(first, gold)
     return Merge(new=new, known=known, problems=tuple(problems))
+
+
+def _changed_by_sheets(labels: Mapping[tuple[str, str], Label], gold: Gold) -> Iterator[Problem]:
+    """Labels of documents that the gold set knows under an id of which a spreadsheet makes this one."""
+    known = {doc for sample in gold.samples.values() for doc in sample.gains}
+    for doc, other in respelled(dict.fromkeys(doc for _, doc in labels if doc not in known), known).items():
+        difference = differs_in(doc, other)
+        if difference in _OF_SHEETS:
+            label = next(label for (_, labelled), label in labels.items() if labelled == doc)
+            what = f"document {shown(doc)}: {gold.name} has {shown(other)}, which differs in {difference} alone"
+            yield Problem(f"{what}; let the spreadsheet import ids as text", label.file, label.line)
 
 
 def with_labels(written: Mapping[str, Any], new: Gains, *, as_judge: bool = False) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from functools import partial
 
 _END = "\0"  # between ids, so that many are folded at once, at a pattern's speed
 _EXPONENT = r"(?<![^\0])\d(?:\.\d+)?e\+\d{1,2}(?![^\0])"
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE = rf"(?<![^\0])(\d{{1,2}})-({'|'.join(_MONTHS)})(?![^\0])"  # what a spreadsheet makes of 1-2
 _Fold = Callable[[str], str]
 
 
@@ -21,6 +23,10 @@ def _number(match: re.Match[str]) -> str:
     return f"{float(match[0]):.0f}"
 
 
+def _day(match: re.Match[str]) -> str:
+    return f"{_MONTHS.index(match[2]) + 1}-{int(match[1])}"
+
+
 # In what ids differ, and what makes them equal in that; in this order, one after the other.
 FOLDS: Mapping[str, _Fold] = {
     "Unicode form": lambda text: text if text.isascii() else unicodedata.normalize("NFKC", text),
@@ -28,6 +34,7 @@ FOLDS: Mapping[str, _Fold] = {
     "blanks": partial(_without, r"(?<=\s)\s+|\s(?![^\0])|(?<![^\0])\s", " "),
     "a path": partial(_without, r"(?<![^\0])[^\0]*[/\\](?=[^\0])", "/\\"),
     "an exponent": lambda text: re.sub(_EXPONENT, _number, text) if "e+" in text else text,
+    "a date": lambda text: re.sub(_DATE, _day, text) if "-" in text else text,
     "a .0": partial(_without, r"(?<=\d)\.0+(?![^\0])", "."),
     "an extension": partial(_without, r"(?<=[^\0])\.[a-z][a-z0-9]{0,4}(?![^\0])", "."),
     "leading zeros": partial(_without, r"(?<![^\0])0+(?=\d+(?![^\0]))", "0"),
