@@ -11,6 +11,7 @@ import yaml
 from rankgate.criteria import load_criteria
 from rankgate.model.values import Need
 from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.mapping import FieldMap
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("### Maps for files of other tools\n")[2].partition("\n## ")[0]
@@ -44,6 +45,41 @@ SPAN = {
     "attributes.input.value": "Why?",
     "attributes.retrieval.documents": [{"document.id": "d2", "document.content": "Two.", "document.score": 0.1}],
 }
+DOCUMENTS = [{"id": "d2", "score": 0.95}, {"id": "d1", "score": 0.5}]
+TRACES: dict[str, Any] = {
+    "resourceSpans": [
+        {
+            "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "search"}}]},
+            "scopeSpans": [
+                {
+                    "scope": {"name": "search"},
+                    "spans": [
+                        {
+                            "traceId": "5b8e",
+                            "name": "retrieval kb",
+                            "attributes": [
+                                {"key": "gen_ai.operation.name", "value": {"stringValue": "retrieval"}},
+                                {"key": "gen_ai.retrieval.query.text", "value": {"stringValue": "Why?"}},
+                                {"key": "gen_ai.retrieval.documents", "value": {"stringValue": json.dumps(DOCUMENTS)}},
+                            ],
+                        }
+                    ],
+                }
+            ],
+        }
+    ]
+}
+OBSERVATIONS = {
+    "data": [
+        {
+            "id": "o-1",
+            "type": "RETRIEVER",
+            "input": "Why?",
+            "output": [{"page_content": "Two.", "metadata": {"id": "d2"}, "type": "Document"}],
+        }
+    ],
+    "meta": {"page": 1, "limit": 50, "totalItems": 1, "totalPages": 1},
+}
 PROMPTFOO = {
     "evalId": "eval-1",
     "results": {
@@ -60,6 +96,8 @@ FILES: list[tuple[Any, dict[str, Any]]] = [
     (DEEPEVAL, {"case_1": ["d2", "d1"]}),
     (RUN, {"e-1": ["d2", "1"]}),
     (SPAN, {"Why?": ["d2"]}),
+    (TRACES, {"Why?": ["d2", "d1"]}),
+    (OBSERVATIONS, {"Why?": ["d2"]}),
     (PROMPTFOO, {"Why?": ["d2", "d1"]}),
     (RANK_EVAL, {"q-1": ["d2"]}),
     (RRE, {"Why?": {"d1": 1.0, "d2": 3.0}}),
@@ -98,6 +136,25 @@ def test_a_recipe(
     details = rankings[0].details
     assert "latency_ms" not in stated or (details and details.latency_ms == {"total": 35.0})
     assert "text" not in stated or (details and details.items and details.items[0].text == "Two.")
+
+
+def test_documents_of_a_span_may_be_values_of_opentelemetry(tmp_path: Path) -> None:
+    def kvlist(document: dict[str, Any]) -> dict[str, Any]:
+        pairs = [("id", {"stringValue": document["id"]}), ("score", {"doubleValue": document["score"]})]
+        return {"kvlistValue": {"values": [{"key": key, "value": value} for key, value in pairs]}}
+
+    span = TRACES["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
+    listed = {"key": "gen_ai.retrieval.documents", "value": {"arrayValue": {"values": [*map(kvlist, DOCUMENTS)]}}}
+    file = tmp_path / "traces.json"
+    file.write_text(json.dumps({"spans": [{**span, "attributes": [*span["attributes"][:2], listed]}]}))
+    fields = FieldMap(
+        records="spans",
+        query_id="attributes.gen_ai.retrieval.query.text",
+        items="attributes.gen_ai.retrieval.documents",
+        chunk_id="id",
+        score="score",
+    )
+    assert [each.ids for each in read_run(str(file), map=fields).rankings] == [["d2", "d1"]]
 
 
 def test_what_a_text_holds_is_reached_in_a_column_too(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def look_up(record: Any, name: str) -> Any:
     """The value under a name, else `MISSING`; dots reach into objects, also of a text that holds JSON, and lists."""
     record = unpacked(record)
     if isinstance(record, list):
-        record = {str(position): entry for position, entry in enumerate(record)}
+        record = _attributes(record) or {str(position): entry for position, entry in enumerate(record)}
     if not isinstance(record, Mapping):
         return MISSING
     if name in record:
@@ -237,6 +237,21 @@ def look_up(record: Any, name: str) -> Any:
         more, dot, rest = rest.partition(".")
         begins = f"{begins}.{more}"
     return MISSING
+
+
+def _attributes(listed: Sequence[Any]) -> dict[str, Any]:
+    """The attributes of a span by name, as OpenTelemetry writes them, in objects of `key` and `value`."""
+    of_span = all(isinstance(each, Mapping) and each.keys() == {"key", "value"} for each in listed)
+    return {str(each["key"]): _attribute(each["value"]) for each in listed} if of_span else {}
+
+
+def _attribute(value: Any) -> Any:
+    """The value of `{"stringValue": …}` and its like."""
+    kind, inner = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else ("", value)
+    entries = inner.get("values", []) if isinstance(inner, Mapping) else inner
+    if kind in ("arrayValue", "kvlistValue") and isinstance(entries, list):
+        return [_attribute(each) for each in entries] if kind == "arrayValue" else _attributes(entries)
+    return inner if kind.endswith("Value") else value
 
 
 def look_through(record: Any, name: str) -> Any:
