@@ -16,7 +16,7 @@ from tests.repositories import commit, git
 
 import rankgate
 from rankgate.cli import main
-from rankgate.criteria import load_criteria
+from rankgate.criteria import InputFile, load_criteria
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.job import Job
 from rankgate.metrics.matching import By
@@ -163,8 +163,6 @@ def test_it_says_what_it_wrote_and_what_comes_next(capsys: pytest.CaptureFixture
 def written_job() -> Job:
     """What a run of `gold.yaml` and `run.jsonl` leaves to do depends on the action alone."""
     return Job(
-        retriever=None,
-        gold="gold.yaml",
         run="run.jsonl",
         criteria=None,
         branches=[],
@@ -204,9 +202,8 @@ def test_the_next_steps_work_as_they_are_printed(
 def test_the_step_that_adds_a_workflow_writes_the_same_criteria(capsys: pytest.CaptureFixture[str]) -> None:
     assert init("--to", "config/ship-criteria.yaml") == 0
     *_, last = next_steps(capsys.readouterr().out)
-    words = shlex.split(last.replace("MODULE:FUNCTION", "shop_search:retrieve"), comments=True)
     before = Path("config/ship-criteria.yaml").read_text(encoding="utf-8")
-    assert main(words[1:]) == 0
+    assert main(shlex.split(last, comments=True)[1:]) == 0
     assert WORKFLOW.exists()
     assert Path("config/ship-criteria.yaml").read_text(encoding="utf-8") == before
     assert not Path("ship-criteria.yaml").exists()
@@ -415,7 +412,7 @@ def test_nothing_is_written_where_one_of_the_workflows_exists() -> None:
 def test_the_paths_of_criteria_elsewhere_are_taken_from_the_root() -> None:
     assert init("--to", "gates/search.yaml") == 0
     assert main(["init", GITHUB, "--to", "gates/search.yaml", *FROM_RETRIEVER]) == 0
-    assert recording_step()["env"] == {"RETRIEVER": "shop_search:retrieve", "GOLD": "gold.yaml", "RUN": "run.jsonl"}
+    assert recording_step()["env"] == {"RUN": "run.jsonl", "CRITERIA": "gates/search.yaml"}
     for workflow in (WORKFLOW, REPORTING):
         assert 'criteria: "gates/search.yaml"\n' in workflow.read_text(encoding="utf-8")
 
@@ -432,17 +429,88 @@ def test_criteria_that_are_not_the_first_to_be_found_are_named() -> None:
     assert 'criteria: "ship-criteria.yaml"\n' in WORKFLOW.read_text(encoding="utf-8")
 
 
-def test_a_format_that_is_given_is_recorded_in() -> None:
-    assert init("--gold-format", "yaml", GITHUB, *FROM_RETRIEVER) == 0
-    assert recording_step()["env"]["GOLD_FORMAT"] == "yaml"
+def test_formats_that_are_given_stand_in_the_criteria() -> None:
+    assert init("--gold-format", "yaml", *FROM_RUN, "--run-format", "jsonl") == 0
+    inputs = load_criteria("ship-criteria.yaml").inputs
+    assert (inputs.gold, inputs.run) == (InputFile("gold.yaml", "yaml"), InputFile("run.jsonl", "jsonl"))
+    assert main(["check"]) == 0
 
 
-def test_a_format_that_the_criteria_name_is_recorded_in() -> None:
+RETRIEVERS = [
+    pytest.param(["--retriever", "shop_search:retrieve"], {"function": "shop_search:retrieve"}, id="function"),
+    pytest.param(["--url", "http://h/s?q={{question}}"], {"url": "http://h/s?q={{question}}"}, id="url"),
+    pytest.param(["--command", "node 'my search.js'"], {"command": "node 'my search.js'"}, id="command"),
+]
+
+
+def block() -> dict[str, str]:
+    """What the criteria name as their retriever, by its kind."""
+    retriever = load_criteria("ship-criteria.yaml").retriever
+    return retriever.model_dump(include={"function", "url", "command"}, exclude_none=True) if retriever else {}
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "added later"])
+@pytest.mark.parametrize(("words", "named"), RETRIEVERS)
+def test_a_retriever_is_written_into_the_criteria_and_the_workflow_needs_no_option(
+    words: list[str],
+    named: dict[str, str],
+    later: bool,  # noqa: FBT001 -- a table's column
+) -> None:
+    if later:
+        assert init() == 0
+        before = Path("ship-criteria.yaml").read_text(encoding="utf-8")
+        assert main(["init", *words]) == 0
+        assert Path("ship-criteria.yaml").read_text(encoding="utf-8").startswith(before)
+        assert main(["init", GITHUB]) == 0
+    else:
+        assert init(*words, GITHUB) == 0
+    assert block() == named
+    assert recording_step()["run"].splitlines()[-1] == "rankgate record"
+
+
+BLOCK = """\
+retriever:  # ours
+  url: https://search.example.com/docs/_search
+# a comment at the margin
+
+  body: {query: "{{question}}"}
+  headers: {Authorization: "Bearer ${TOKEN}"}
+"""
+
+
+@pytest.mark.parametrize("after", ["", "\n# Of answers.\nmax_unjudged: 0\n"], ids=["last", "before another key"])
+def test_new_criteria_keep_the_retriever_that_the_old_ones_name(after: str) -> None:
     gates = "gates: [{name: recall@5, threshold: 0.1}]\n"
-    inputs = "inputs: {gold: {path: gold.yaml, format: yaml}, run: run.jsonl}\n"
-    Path("ship-criteria.yaml").write_text(gates + inputs, encoding="utf-8")
-    assert main(["init", GITHUB, *FROM_RETRIEVER]) == 0
-    assert recording_step()["env"]["GOLD_FORMAT"] == "yaml"
+    Path("ship-criteria.yaml").write_text(gates + BLOCK + after, encoding="utf-8")
+    assert init(*FROM_RUN, "--force") == 0
+    assert Path("ship-criteria.yaml").read_text(encoding="utf-8").endswith(f"\n\n{BLOCK}")
+    assert init(*FROM_RUN, "--force", "--command", "node s.js") == 0
+    assert block() == {"command": "node s.js"}
+
+
+@pytest.mark.parametrize(
+    ("criteria", "message"),
+    [
+        pytest.param(
+            "gates: [{name: recall@5, threshold: 0.1}]\nretriever:\n  url: http://h/s?q={{question}}\n",
+            "ship-criteria.yaml:2: retriever: is named already; change it there",
+            id="another stands there",
+        ),
+        pytest.param(
+            '{"gates": [{"name": "recall@5", "threshold": 0.1}]}\n',
+            "ship-criteria.yaml: nothing can be added to its end; write there yourself:",
+            id="criteria in JSON",
+        ),
+        pytest.param("gates: []\n", "ship-criteria.yaml:1: gates: ", id="criteria that are none"),
+    ],
+)
+def test_criteria_to_which_no_retriever_can_be_added_stay_as_they_are(
+    capsys: pytest.CaptureFixture[str], criteria: str, message: str
+) -> None:
+    Path("ship-criteria.yaml").write_text(criteria, encoding="utf-8")
+    assert main(["init", *FROM_RETRIEVER]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {message}")
+    assert Path("ship-criteria.yaml").read_text(encoding="utf-8") == criteria
 
 
 @pytest.mark.parametrize(
@@ -483,7 +551,7 @@ def test_pushes_to_the_default_branch_are_summarised(head: str | None, branches:
         ),
         pytest.param(
             [GITHUB, "--gold", "gold.yaml"],
-            "the workflow has no run to judge: --retriever MODULE:FUNCTION records one in it, or commit 'run.jsonl'",
+            "the workflow has no run to judge: name what to record with --retriever, --url or --command, or commit",
             id="neither run nor retriever",
         ),
         pytest.param(

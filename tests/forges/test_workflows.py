@@ -31,8 +31,6 @@ HASH = "0123456789abcdef0123456789abcdef01234567"
 NASTY = 'a"; rm -rf $HOME #.jsonl'
 
 JOB = Job(
-    retriever=None,
-    gold="gold.yaml",
     run="run.jsonl",
     criteria=None,
     branches=["main"],
@@ -312,9 +310,8 @@ def test_without_a_retriever_the_committed_run_is_judged_and_nothing_is_installe
         "name": "Judge",
         "if": "${{ !cancelled() }}",
         "uses": "rankgate/rankgate@v1.2.3",
-        "with": {"run": "run.jsonl", "html": "true"},
+        "with": {"html": "true"},  # the criteria say where the run is, and how it is read
     }
-    assert "run" not in step(gate(run_shaped=True), "gate", "Judge")["with"], "the criteria say how it is read"
 
 
 @pytest.mark.parametrize("app", [False, True], ids=["written", "hardened"])
@@ -335,13 +332,13 @@ def test_whoever_judges_makes_the_page_and_nobody_else(app: bool) -> None:  # no
 
 
 def test_a_retriever_records_after_what_the_project_adds() -> None:
-    recording = step(gate(retriever="app:search"), "gate", "Record")
-    assert recording["env"] == {"RETRIEVER": "app:search", "GOLD": "gold.yaml", "RUN": "run.jsonl"}
+    recording = step(gate(records=True), "gate", "Record")
+    assert recording["env"] == {"RUN": "run.jsonl"}
     assert recording["run"].splitlines() == [
         'rm -f -- "$RUN" # if recording fails, nothing older is judged in its place',
         "# ADD HERE what installs your project, such as: python -m pip install -r requirements.txt",
         "python -m pip install 'rankgate==1.2.3'",
-        'rankgate record --retriever="$RETRIEVER" --gold="$GOLD" --output="$RUN"',
+        "rankgate record",
     ]
     assert recording["run"].splitlines()[1] in step(hardened("rankgate.yml"), "gate", "Record")["run"]
 
@@ -366,12 +363,12 @@ def test_what_changes_nothing_of_the_run_judges_the_recorded_one_again(context: 
             found = found.get(key) if isinstance(found, dict) else None
         return cast("Value", found)
 
-    fetch = step(gate(retriever="a:b"), "gate", "Fetch the recorded")
+    fetch = step(gate(records=True), "gate", "Fetch the recorded")
     assert bool(condition(fetch["if"], look_up, {"success": lambda: True})) is fetched
 
 
 def test_the_step_that_has_a_token_runs_nothing_of_the_pull_request_and_may_find_nothing() -> None:
-    made = gate(retriever="a:b", run=NASTY)
+    made = gate(records=True, run=NASTY)
     fetch, record = step(made, "gate", "Fetch the recorded"), step(made, "gate", "Record")
     assert fetch["env"] == {"RUN": NASTY, "GITHUB_TOKEN": "${{ github.token }}"}
     lines = fetch["run"].splitlines()
@@ -388,15 +385,12 @@ def test_hardened_or_without_a_retriever_nothing_recorded_is_fetched() -> None:
     assert "if" not in step(hardened("rankgate.yml"), "gate", "Record")
 
 
-def test_a_gold_set_in_a_format_of_its_own_is_read_in_it() -> None:
-    recording = step(gate(retriever="app:search", gold_format="qrels"), "gate", "Record")
-    assert recording["env"]["GOLD_FORMAT"] == "qrels"
-    assert '--gold="$GOLD" --gold-format="$GOLD_FORMAT"' in recording["run"]
-
-
-def test_criteria_in_a_place_of_their_own_are_named_to_the_action_in_both_workflows() -> None:
+def test_criteria_in_a_place_of_their_own_are_named_in_both_workflows() -> None:
+    recording = step(gate(records=True, criteria="gates/search.yaml"), "gate", "Record")
+    assert recording["env"]["CRITERIA"] == "gates/search.yaml"
+    assert recording["run"].splitlines()[-1] == 'rankgate record --criteria="$CRITERIA"'
     named = {"criteria": "gates/search.yaml", "html": "true"}
-    assert step(gate(criteria="gates/search.yaml"), "gate", "Judge")["with"] == {**named, "run": "run.jsonl"}
+    assert step(gate(criteria="gates/search.yaml"), "gate", "Judge")["with"] == named
     assert step(report(criteria="gates/search.yaml"), "report", "Judge")["with"] == named
     assert step(report(), "report", "Judge")["with"] == {"html": "true"}
 
@@ -434,7 +428,7 @@ def test_the_hardened_gate_records_and_uploads_and_judges_only_what_has_no_base(
     made = hardened("rankgate.yml")
     names = [each.get("name") for each in made["jobs"]["gate"]["steps"]][2:]
     assert names == ["Record a run", "Put the run where it is uploaded from", "Upload the run", "Summarize"]
-    assert step(made, "gate", "Put the run")["env"] == {"RUN": "run.jsonl", "GOLD": JOB.gold}
+    assert step(made, "gate", "Put the run")["env"] == {"RUN": "run.jsonl", "GOLD": "gold.yaml"}
     assert step(made, "gate", "Upload")["with"] == {"name": "rankgate", "path": "${{ runner.temp }}/recorded/"}
     summary = step(made, "gate", "Summarize")
     assert summary["if"] == "${{ !github.event.pull_request && !github.event.merge_group }}"
@@ -461,14 +455,13 @@ def test_what_is_written_reads_no_secret() -> None:
     ],
 )
 def test_a_path_reaches_the_action_and_the_shell_as_it_is(path: str) -> None:
-    made = gate(retriever=path, gold=path, run=path, criteria=path)
+    made = gate(records=True, run=path, criteria=path)
     recording = step(made, "gate", "Record")
     assert {name: as_github_reads(text) for name, text in recording["env"].items()} == {
-        "RETRIEVER": path,
-        "GOLD": path,
         "RUN": path,
+        "CRITERIA": path,
     }
-    assert recording["run"] == step(gate(retriever="a:b"), "gate", "Record")["run"]
+    assert recording["run"] == step(gate(records=True, criteria="x"), "gate", "Record")["run"]
     assert as_github_reads(step(made, "gate", "Judge")["with"]["criteria"]) == path
 
 
@@ -537,7 +530,7 @@ def test_what_is_no_action_is_refused(reference: str) -> None:
 
 def test_what_is_left_to_do_on_github() -> None:
     assert (
-        to_do_on_github(replace(JOB, retriever="a:b"))
+        to_do_on_github(replace(JOB, records=True))
         == """\
 on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
   1. Write what installs your project into rankgate.yml, where it says ADD HERE.
@@ -623,7 +616,7 @@ def test_written_workflows_pin_what_our_own_workflows_pin(pin: str) -> None:
 
 
 def test_only_pinned_actions_and_our_own_are_written() -> None:
-    for text in (gate_text(replace(JOB, retriever="a:b")), report_text(JOB)):
+    for text in (gate_text(replace(JOB, records=True)), report_text(JOB)):
         assert set(re.findall(r"uses: (.+)", text)) <= {*PINS.values(), JOB.action}
 
 
@@ -646,7 +639,7 @@ def test_the_label_is_the_one_that_the_reporting_job_knows() -> None:
 def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_a_judge() -> None:
     key = "${{ secrets.RANKGATE_JUDGE_KEY }}"
     assert key not in gate_text(JOB) + report_text(JOB)
-    text = gate_text(replace(JOB, judged=True, retriever="a:b"))
+    text = gate_text(replace(JOB, judged=True, records=True))
     for inputs in (
         step(report(judged=True), "report", "Judge and publish")["with"],
         step(gate(judged=True), "gate", "Judge")["with"],

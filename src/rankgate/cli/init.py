@@ -9,11 +9,12 @@ from pathlib import Path
 
 from rankgate import __version__
 from rankgate.cli.inputs import file_of, refuse_two_stdins
-from rankgate.cli.options import add_gold, add_run, make_parser
+from rankgate.cli.options import add_gold, add_retriever, add_run, make_parser, retriever_of
 from rankgate.cli.progress import bar
 from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
+from rankgate.criteria.retriever_block import Retriever
 from rankgate.criteria.starter import (
     FIRST_GATES,
     FirstJudge,
@@ -21,10 +22,11 @@ from rankgate.criteria.starter import (
     criteria_text,
     first_drop,
     first_gates,
+    retriever_in,
     retriever_text,
     segment_tags,
 )
-from rankgate.errors import bad_input, redacted, shown
+from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
@@ -57,19 +59,19 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "init",
         "Write ship criteria for a gold set, with metrics that can move on it and floors derived from a run where\n"
-        "there is one. With --github two workflows as well: one records a run with your retriever (or takes the run\n"
-        "file) and judges it, the other judges the pull requests of forks. Without --gold the criteria stay as they\n"
-        "are and say what is needed.",
-        "rankgate init --gold gold.yaml --run run.jsonl",
-        "rankgate init --gold gold.yaml --run run.jsonl --github --retriever my_app.search:retrieve",
+        "there is one, and with the retriever to record. With --github two workflows as well: one records a run (or\n"
+        "takes the run file) and judges it, the other judges the pull requests of forks. Without --gold the criteria\n"
+        "are there already: a retriever is added to them, and nothing else is changed.",
+        "rankgate init --gold gold.yaml --retriever my_app.search:retrieve",
+        "rankgate init --gold gold.yaml --url 'https://host/search?q={{question}}'",
+        "rankgate init --gold gold.yaml --command 'node search.js'",
+        "rankgate init --gold gold.yaml --run run.jsonl --force         # with floors from a run; keeps the retriever",
         "rankgate init --gold gold.yaml --run run.jsonl --judge         # answers are judged, too, by a model",
-        "rankgate init --github --retriever my_app.search:retrieve      # criteria are there already",
+        "rankgate init --github                                         # the workflows, once there are criteria",
     )
     add_gold(options)
     add_run(options)
-    options.add_argument(
-        "--retriever", metavar="MODULE:FUNCTION", help="your retrieve function, for criteria and workflow"
-    )
+    add_retriever(options, "write into the criteria")
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
     options.add_argument("--judge", metavar="MODEL", nargs="?", const=MODEL, help=judge)
     endpoint = f"the OpenAI-compatible API that has the model (default: {ENDPOINT})"
@@ -86,29 +88,42 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and print the next steps."""
     gold, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
-    refuse_two_stdins(gold, run_file)
-    if arguments.action is not None and not arguments.github:
-        raise bad_input("--action says how workflows use the action; add --github")
-    if STDIN in (arguments.gold, arguments.run) or (gold is None and not (arguments.github and run_file is None)):
-        named = "name the gold set with --gold FILE (not standard input)"
-        raise bad_input(f"init writes paths into the criteria; {named}")
+    retriever = retriever_of(arguments)
+    _refuse_misfits(arguments, gold, run_file, retriever)
     judge = _judge_block(arguments)
-    job = _job(arguments) if arguments.github else None
-    for path in (*([arguments.to or CRITERIA] if gold else []), *(_TEXTS if job else [])):
+    to = arguments.to or (CRITERIA if gold else find_criteria())
+    before = _text_of(to)
+    block = retriever_text(retriever) if retriever else retriever_in(before)
+    job = _job(arguments, to, records=block is not None) if arguments.github else None
+    for path in (*([to] if gold else []), *(_TEXTS if job else [])):
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
     if gold:
-        _write_criteria(gold, run_file, arguments.to or CRITERIA, judge, arguments.retriever)
+        _write_criteria(gold, run_file, to, judge, block)
+    elif retriever:
+        _add_retriever(to, before, retriever_text(retriever))
     if job:
         for path, text in _TEXTS.items():
             write_atomic(path, text(job))
             print(f"wrote {path}")
     if gold:
-        _ignore_run(arguments)
-        print(_next_steps(arguments), end="")
+        _ignore_run(arguments, committed=job is not None and not job.records)
+        print(_next_steps(arguments, records=block is not None), end="")
     if job:
         print(to_do_on_github(job), end="")
     return 0
+
+
+def _refuse_misfits(
+    arguments: argparse.Namespace, gold: InputFile | None, run_file: InputFile | None, retriever: Retriever | None
+) -> None:
+    refuse_two_stdins(gold, run_file)
+    if arguments.action is not None and not arguments.github:
+        raise bad_input("--action says how workflows use the action; add --github")
+    goldless = arguments.github or retriever is not None
+    if STDIN in (arguments.gold, arguments.run) or (gold is None and (run_file or not goldless)):
+        named = "name the gold set with --gold FILE (not standard input)"
+        raise bad_input(f"init writes paths into the criteria; {named}")
 
 
 def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
@@ -128,7 +143,7 @@ def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
 
 
 def _write_criteria(
-    gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None, retriever: str | None
+    gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None, block: str | None
 ) -> None:
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
@@ -170,6 +185,8 @@ def _write_criteria(
         gold=gold_path,
         run=run_path,
         baseline=baseline,
+        gold_format=gold_file.format,
+        run_format=run_file.format if run_file else None,
         measured=measured,
         drops=drops,
         sees=sees,
@@ -179,7 +196,7 @@ def _write_criteria(
         by=how.by,
         judge=FirstJudge(judge.endpoint, judge.model, len(gold.samples), claims) if judge else None,
     )
-    text = criteria_text(start) + retriever_text(retriever)
+    text = criteria_text(start) + (block or "")
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
     if start.tags:
@@ -188,71 +205,83 @@ def _write_criteria(
         print(f"segments by {tags}, judged by evidence: proven_harm{f'; {blind}' if blind else ''}")
 
 
-def _ignore_run(arguments: argparse.Namespace) -> None:
+def _ignore_run(arguments: argparse.Namespace, *, committed: bool) -> None:
     """Keep the run out of git, and say what belongs there; a run that a workflow takes as it is belongs there, too."""
     run_path = arguments.run or "run.jsonl"
-    committed = arguments.github and not arguments.retriever
     if not committed and ignore_beside(run_path):
         print(f"wrote .gitignore: {redacted(run_path)} and what `rankgate record` leaves beside it")
     names = ", ".join(map(redacted, (arguments.to or CRITERIA, arguments.gold, *[run_path] * committed)))
     print(f"commit {names} and baseline/{'' if committed else f', not {redacted(run_path)}'}")
 
 
-def _next_steps(arguments: argparse.Namespace) -> str:
+def _next_steps(arguments: argparse.Namespace, *, records: bool) -> str:
     written_to = arguments.to or CRITERIA
-    names = map(redacted, (arguments.gold, arguments.run or "run.jsonl", written_to))
-    gold, run_file, to = map(shlex.quote, names)
+    to = shlex.quote(redacted(written_to))
     criteria = "" if written_to in DEFAULT_PATHS else f" --criteria {to}"
-    retriever = shlex.quote(redacted(arguments.retriever or "MODULE:FUNCTION"))
+    place = "" if written_to == CRITERIA else f" --to {to}"
     steps: list[str] = []
-    if not arguments.run:
-        steps.append(f"rankgate record --retriever {retriever} --gold {gold} -o {run_file}")
+    if not (records or arguments.run):
+        steps.append(f"rankgate init{place} --retriever MODULE:FUNCTION   # or --url or --command: what is asked")
     if arguments.judge:
+        steps += [] if arguments.run else [f"rankgate record{criteria}"]
         steps += [f"rankgate judge --dry-run{criteria}   # what it costs: no key, no request"]
         steps += [f"rankgate judge{criteria}   # with the endpoint's key in {KEY_VARIABLE}, if it wants one"]
-    steps += [f"rankgate validate{criteria}", f"rankgate check{criteria}", f"rankgate baseline accept{criteria}"]
+    if arguments.judge or arguments.run:
+        steps += [f"rankgate validate{criteria}", f"rankgate check{criteria}"]
+    else:
+        steps += [f"rankgate check --record{criteria}"]
+    steps += [f"rankgate baseline accept{criteria}"]
     if not arguments.github:
-        place = "" if written_to == CRITERIA else f" --to {to}"
-        steps.append(f"rankgate init --github{place} --retriever {retriever}   # adds the workflows")
+        steps.append(f"rankgate init --github{place}   # adds the workflows")
     return "next:\n" + "".join(f"  $ {step}\n" for step in steps)
 
 
-def _job(arguments: argparse.Namespace) -> Job:
+def _text_of(path: str) -> str:
+    """What the criteria say so far; nothing where there are none."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _add_retriever(path: str, before: str, block: str) -> None:
+    """Name the retriever at the end of criteria that name none."""
+    retriever = load_criteria(path).retriever
+    if retriever is not None:
+        raise bad_input("is named already; change it there", file=path, line=retriever.line, key="retriever")
+    write_atomic(path, before.rstrip("\n") + "\n" + block)
+    try:
+        load_criteria(path)
+    except RankgateError as error:
+        write_atomic(path, before)
+        raise bad_input(f"nothing can be added to its end; write there yourself:{block}", file=path) from error
+    print(f"wrote retriever: into {redacted(path)}")
+
+
+def _job(arguments: argparse.Namespace, criteria: str, *, records: bool) -> Job:
     """What the workflows need to know, from the criteria where no gold set is named."""
-    if arguments.gold is None:
-        criteria = arguments.to or find_criteria()
-        gold, run_file, judged = _inputs_of(criteria)
-        run, shaped = run_file.path, not arguments.retriever and bool(run_file.format or run_file.map)
-    else:
-        criteria = arguments.to or CRITERIA
-        gold = InputFile(arguments.gold, arguments.gold_format)
-        run, shaped = arguments.run or "run.jsonl", False
-        judged = arguments.judge is not None
-    if not (arguments.retriever or arguments.run or Path(run).is_file()):
-        advice = f"--retriever MODULE:FUNCTION records one in it, or commit {run!r}"
+    gold, run, judged = arguments.gold, arguments.run or "run.jsonl", arguments.judge is not None
+    if gold is None:
+        loaded = load_criteria(criteria)
+        inputs = loaded.inputs
+        if inputs.gold is None or inputs.run is None:
+            missing = " and no ".join(key for key in ("gold", "run") if getattr(inputs, key) is None)
+            raise bad_input(f"names no {missing}, which the workflow needs; add it", file=loaded.name, key="inputs")
+        gold, run, judged = inputs.gold.path, inputs.run.path, loaded.judge is not None
+        records |= loaded.retriever is not None
+    _inside(gold)
+    if not (records or arguments.run or Path(run).is_file()):
+        advice = f"name what to record with --retriever, --url or --command, or commit {run!r}"
         raise bad_input(f"the workflow has no run to judge: {advice}")
     return Job(
-        retriever=arguments.retriever,
-        gold=_inside(gold.path),
-        gold_format=gold.format,
         run=_inside(run),
         criteria=_named(_inside(criteria)),
         branches=_default_branches(),
         version=__version__,
         action=action_of(arguments.action, __version__),
-        run_shaped=shaped,
+        records=records,
         judged=judged,
     )
-
-
-def _inputs_of(criteria: str) -> tuple[InputFile, InputFile, bool]:
-    """The gold set and the run, as criteria name them, and whether they name a judge."""
-    loaded = load_criteria(criteria)
-    inputs = loaded.inputs
-    if inputs.gold is None or inputs.run is None:
-        missing = " and no ".join(key for key in ("gold", "run") if getattr(inputs, key) is None)
-        raise bad_input(f"names no {missing}, which the workflow needs; add it", file=loaded.name, key="inputs")
-    return inputs.gold, inputs.run, loaded.judge is not None
 
 
 def _named(criteria: str) -> str | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import bad_input, redacted_text
 from rankgate.metrics.names import COMPARED_METRICS
+
+if TYPE_CHECKING:
+    from rankgate.criteria.retriever_block import Retriever
 
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
 OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
@@ -30,6 +33,7 @@ _PLACES = {
 _PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
 _PLACES |= {"values": "--per-query", "baseline_values": "--baseline-per-query"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
+RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
 _NAMED = "one of {}; else detected from the content"
 
 
@@ -106,3 +110,22 @@ def date_of(arguments: argparse.Namespace) -> str:
 def today() -> str:
     """Today in UTC."""
     return dt.datetime.now(dt.UTC).date().isoformat()
+
+
+def add_retriever(options: argparse.ArgumentParser, purpose: str) -> None:
+    """The kinds of retrievers, one of which may be named."""
+    kinds = options.add_mutually_exclusive_group()
+    function = f"{purpose} the function to call, or an object of LangChain, LlamaIndex or Haystack"
+    kinds.add_argument("--retriever", metavar="MODULE:FUNCTION", help=function)
+    url = f"{purpose} the address to send each question to; {{{{question}}}} is filled in after its `?`"
+    kinds.add_argument("--url", metavar="ADDRESS", help=url)
+    command = f"{purpose} the command to run for each question, without a shell"
+    kinds.add_argument("--command", metavar="WORDS", help=command)
+
+
+def retriever_of(arguments: argparse.Namespace) -> Retriever | None:
+    """What one of these options names."""
+    from rankgate.criteria.retriever_block import retriever_named  # pydantic is paid for only here
+
+    given = ((kind, getattr(arguments, option)) for option, kind in RETRIEVERS.items())
+    return next((retriever_named(kind, value) for kind, value in given if value is not None), None)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from rankgate.cli.inputs import criteria_if_any, file_of, refuse_overwriting
-from rankgate.cli.options import add_criteria, add_gold, make_parser
+from rankgate.cli.options import RETRIEVERS, add_criteria, add_gold, add_retriever, make_parser, retriever_of
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria.inputs import gold_of
-from rankgate.criteria.retriever_block import VARIABLE, Retriever, retriever_named
+from rankgate.criteria.retriever_block import VARIABLE, Retriever
 from rankgate.criteria.run_code import code_files
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line
 from rankgate.files.writing import write_atomic
@@ -39,7 +39,6 @@ from rankgate.recording.workers import Calls
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
 
-_OPTIONS = {"retriever": "function", "url": "url", "command": "command"}
 _SHORTEST_SECRET = 8  # a shorter one is a word that may stand anywhere
 _SECONDS = 60.0  # of a call to what lies outside of this process
 
@@ -67,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate record --command 'node search.js' -o run.jsonl   # JSON on stdin, JSON on stdout",
         "rankgate check --record                           # records, and judges",
     )
-    add_services(options)
+    add_retriever(options, "in its place")
     add_criteria(options)
     add_gold(options)
     output = "the run to write (JSONL; gzipped where it ends in .gz; default: inputs.run of the criteria)"
@@ -94,22 +93,10 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def add_services(options: argparse.ArgumentParser) -> None:
-    """The kinds of retrievers, one of which may stand in place of what the criteria name."""
-    kinds = options.add_mutually_exclusive_group()
-    function = "in its place the function to call, or an object of LangChain, LlamaIndex or Haystack"
-    kinds.add_argument("--retriever", metavar="MODULE:FUNCTION", help=function)
-    url = "in its place the address to send each question to; {{question}} is filled in after its `?`"
-    kinds.add_argument("--url", metavar="ADDRESS", help=url)
-    command = "in its place the command to run for each question, without a shell"
-    kinds.add_argument("--command", metavar="WORDS", help=command)
-
-
 def _chosen(arguments: argparse.Namespace, criteria: Criteria | None) -> Retriever:
     """What an option names, else the criteria."""
-    for option, kind in _OPTIONS.items():
-        if (value := getattr(arguments, option)) is not None:
-            return retriever_named(kind, value)
+    if named := retriever_of(arguments):
+        return named
     if criteria and criteria.retriever:
         return criteria.retriever
     advice = "name what is asked: retriever: {function: MODULE:FUNCTION}, or {url: …} or {command: …}"
@@ -177,7 +164,7 @@ def _sender(headers: Mapping[str, str], seconds: float, workers: int) -> Send:
 def run(arguments: argparse.Namespace) -> int:
     """Record, say what was done, and return 0 or 130; problems are raised."""
     gold_file = file_of(arguments, "gold")
-    complete = gold_file and (arguments.output or arguments.only) and any(getattr(arguments, key) for key in _OPTIONS)
+    complete = gold_file and (arguments.output or arguments.only) and any(getattr(arguments, key) for key in RETRIEVERS)
     criteria = None if complete else criteria_if_any(arguments)
     retriever = _chosen(arguments, criteria)
     given = {key: getattr(arguments, key) for key in ("workers", "timeout", "retries")}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rankgate.criteria.retriever_block import KINDS, Retriever
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.matching import By
@@ -32,6 +34,7 @@ _MATCHED = {
     By.DOC: "the gold names documents; a result belongs to its `doc_id`, or to what its id has before #",
     By.SPAN: "the gold names passages; results state `start` and `end`",
 }
+_BLOCK = re.compile(r"^retriever:.*(?:\n(?:(?:#.*)?\n)*[ \t].*)*", re.MULTILINE)  # to its last line that is indented
 LARGEST_PART = 10  # a first gate allows at most a tenth of the value to be lost
 
 
@@ -55,6 +58,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     gold: str
     run: str
     baseline: str
+    gold_format: str | None = None
+    run_format: str | None = None
     measured: Sequence[tuple[Metric, Estimate | None]]
     drops: Sequence[float]
     sees: Sequence[Detectable | None]
@@ -103,7 +108,7 @@ def criteria_text(start: Start) -> str:
     if start.measured_run:
         lines.append(f"# Floors come from {quoted(start.measured_run)}; raise them as the retriever improves.")
     else:
-        lines.append("# There are no floors yet: `rankgate init --run RUN --force` derives them from a run.")
+        lines.append("# There are no floors yet: `rankgate init --gold … --run … --force` derives them from a run.")
     lines += [
         "# Only a proven drop blocks. Beside each limit stands the loss that these questions see in four of five runs.",
         "evidence: proven_harm  # estimate: the measured drop decides by itself",
@@ -138,11 +143,15 @@ def criteria_text(start: Start) -> str:
     lines += [
         "",
         "inputs:  # relative to this file; flags of the command line win",
-        f"  gold: {quoted(start.gold)}",
-        f"  run: {quoted(start.run)}",
+        f"  gold: {_input(start.gold, start.gold_format)}",
+        f"  run: {_input(start.run, start.run_format)}",
         f"  baseline: {quoted(start.baseline)}  # made by `rankgate baseline accept`",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _input(path: str, known_format: str | None) -> str:
+    return quoted(path) if known_format is None else f"{{path: {quoted(path)}, format: {known_format}}}"
 
 
 def _allowed(drop: float, metric: Metric) -> str:
@@ -169,12 +178,16 @@ def _segment_lines(tags: Mapping[str, int]) -> list[str]:
     ]
 
 
-def retriever_text(function: str | None) -> str:
-    """The block that names what is recorded, or how to write it."""
-    if function is None:
-        example = "{function: my_app.search:retrieve}  # or {url: …}, {command: …}"
-        return f"\n# What `rankgate check --record` asks before it judges:\n# retriever: {example}\n"
-    return f"\nretriever:  # what `rankgate check --record` asks before it judges\n  function: {quoted(function)}\n"
+def retriever_text(retriever: Retriever) -> str:
+    """The block that names what is recorded."""
+    written = "".join(f"  {kind}: {quoted(value)}\n" for kind in KINDS if (value := getattr(retriever, kind)))
+    return f"\nretriever:  # what `rankgate check --record` asks before it judges\n{written}"
+
+
+def retriever_in(text: str) -> str | None:
+    """The block as a file of criteria has it."""
+    block = _BLOCK.search(text)
+    return f"\n{block[0]}\n" if block else None
 
 
 def _judged_lines(judge: FirstJudge) -> list[str]:

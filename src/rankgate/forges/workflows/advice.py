@@ -11,7 +11,7 @@ PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
 
 def to_do_on_github(job: Job) -> str:
     """The steps in order, with the commands to copy."""
-    steps = [] if job.retriever is None else [_INSTALL]
+    steps = [_INSTALL] if job.records else []
     steps += [] if pinned(job.action) else [_pin(job)]
     steps += [_REQUIRE, *([_JUDGE] if job.judged else []), _FORGEABLE, _ACCEPT]
     numbered = "".join(f"  {number}. {step}" for number, step in enumerate(steps, 1))

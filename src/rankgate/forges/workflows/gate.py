@@ -103,17 +103,16 @@ _DOWNLOAD = f"""\
 
 
 def gate_text(job: Job) -> str:
-    """The workflow's text. Without a retriever the run is taken as it is committed."""
+    """The workflow's text. Where the criteria name no retriever, the run is taken as it is committed."""
     given = {} if job.criteria is None else {"criteria": job.criteria}
-    given |= {} if job.run_shaped else {"run": job.run}
     return (
         _HEAD.format(branches=", ".join(map(value, job.branches)))
         + _GATE.replace("TIMEOUT", str(job.timeout))
-        + (_READS if job.retriever is not None else "")
+        + (_READS if job.records else "")
         + "    steps:\n"
         + checkout(["fetch-depth: 0 # the base is judged by too"])
         + setup_python()
-        + ("" if job.retriever is None else _recording(job, job.retriever))
+        + (_recording(job) if job.records else "")
         + publish(job, "Judge", given, condition="!cancelled()", judges=True)
         + _QUEUE
         + setup_python()
@@ -122,11 +121,11 @@ def gate_text(job: Job) -> str:
     )
 
 
-def _recording(job: Job, retriever: str) -> str:
-    """Names and paths reach the shell as variables, so that it reads nothing into them."""
-    named = {"RETRIEVER": retriever, "GOLD": job.gold, "GOLD_FORMAT": job.gold_format, "RUN": job.run}
+def _recording(job: Job) -> str:
+    """What the criteria name is asked; paths reach the shell as variables, so that it reads nothing into them."""
+    named = {"RUN": job.run, "CRITERIA": job.criteria}
     variables = "".join(f"          {name}: {value(text)}\n" for name, text in named.items() if text is not None)
-    known_format = "" if job.gold_format is None else ' --gold-format="$GOLD_FORMAT"'
+    criteria = "" if job.criteria is None else ' --criteria="$CRITERIA"'
     return f"""\
 {_FETCH.format(version=job.version, run=value(job.run))}\
       - name: Record a run
@@ -137,5 +136,5 @@ def _recording(job: Job, retriever: str) -> str:
           rm -f -- "$RUN" # if recording fails, nothing older is judged in its place
           {INSTALL}
           python -m pip install 'rankgate=={job.version}'
-          rankgate record --retriever="$RETRIEVER" --gold="$GOLD"{known_format} --output="$RUN"
+          rankgate record{criteria}
 """

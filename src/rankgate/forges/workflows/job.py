@@ -28,22 +28,18 @@ DOWNLOAD = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c #
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What the workflows need to know; paths are relative to the repository's root.
 
-    A run is recorded by the `retriever`; without one the committed run is judged. `gold_format` is None where the
-    content tells it, `criteria` where the action finds them by itself. `action` is as `action_of` returns it. Pushes to
-    `branches` are judged for the summary. With `run_shaped` the criteria say how a committed run is read, so that its
-    path alone does not. `judged` says that the criteria have answers judged, for which the job that decides gets the
-    judge's key.
+    With `records` the criteria name a retriever, which is asked; else the committed run is judged. `run` is where the
+    criteria name it, `criteria` None where the action finds them by itself. `action` is as `action_of` returns it.
+    Pushes to `branches` are judged for the summary. `judged` says that the criteria have answers judged, for which the
+    job that decides gets the judge's key.
     """
 
-    retriever: str | None
-    gold: str
-    gold_format: str | None = None
     run: str
     criteria: str | None
     branches: Sequence[str]
     version: str
     action: str
-    run_shaped: bool = False
+    records: bool = False
     judged: bool = False
 
     @property
