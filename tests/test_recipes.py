@@ -72,9 +72,8 @@ class Person:
             self.verdicts.append(expected[1])
         if variable:
             self.environment[variable[1]] = done.stdout
-        elif line.startswith("rankgate record"):
-            assert "recorded 40 of 40 questions" in done.stdout
-            assert done.stderr == ""
+        elif line.startswith("rankgate check --record"):
+            assert re.fullmatch(r"recorded 40 of 40 questions in run.jsonl \(.*\)\n", done.stderr)
         return str(done.stdout)
 
 
@@ -166,11 +165,10 @@ ENVIRONMENT = {
 
 
 def workflow(name: str) -> str:
-    """What `init` writes for the retriever, with the recipe's service and commands."""
-    retriever = "retriever:retriever" if name == "langchain" else "retriever:retrieve"
+    """What `init` writes, with the recipe's service and commands."""
     version = rankgate.__version__
     action = action_of(None, version)
-    job = replace(JOB, retriever=retriever, version=version, action=action, branches=["main"])
+    job = replace(JOB, records=True, version=version, action=action, branches=["main"])
     written = gate_text(job)
     for before, after in (
         (
@@ -179,17 +177,14 @@ def workflow(name: str) -> str:
         ),
         (INSTALL, "python -m pip install -r requirements.txt"),
         ("    steps:\n", SERVICES.get(name, "") + "    steps:\n"),
-        ('          GOLD: "gold.yaml"\n', ENVIRONMENT.get(name, "") + '          GOLD: "gold.yaml"\n'),
+        ("get no secrets\n", "get no secrets\n" + ENVIRONMENT.get(name, "")),
         (
-            "          rankgate record ",
-            "          python index.py\n" * (name != "langchain") + "          rankgate record ",
+            "          rankgate record",
+            "          python index.py\n" * (name != "langchain") + "          rankgate record",
         ),
     ):
         assert before in written
         written = written.replace(before, after, 1)
-    if name == "opensearch":
-        written = written.replace('          RETRIEVER: "retriever:retrieve"\n', "")
-        written = written.replace('--retriever="$RETRIEVER" ', "")
     return written
 
 

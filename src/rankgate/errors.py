@@ -42,10 +42,11 @@ def option(name: str, value: str = "") -> str:
 
 
 class ProblemKind(Enum):
-    """What is wrong: an input, the gold set with the ids of today, or rankgate itself."""
+    """What is wrong: an input, the gold set with the ids of today, a run that is to be recorded, or rankgate itself."""
 
     INPUT = "input"
     GOLD_STALE = "gold_stale"
+    NOT_RECORDED = "not_recorded"
     INTERNAL = "internal"
 
 

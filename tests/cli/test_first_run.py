@@ -115,7 +115,8 @@ def test_the_first_run_comes_to_a_verdict(tmp_path: Path, wheels: Path, monkeypa
     files = {"gold.yaml": GOLD, ".gitignore": "run.jsonl\n", "requirements.txt": "./greeting\n"}
     write(project, {**files, **NEEDED, "shop/__init__.py": "", "shop/search.py": RETRIEVER})
     monkeypatch.chdir(project)
-    assert main(["init", "--github", "--gold", "gold.yaml", "--retriever", "shop.search:retrieve"]) == 0
+    assert main(["init", "--gold", "gold.yaml", "--retriever", "shop.search:retrieve"]) == 0
+    assert main(["init", "--github"]) == 0
     workflow = project / ".github/workflows/rankgate.yml"
     before, place, after = workflow.read_text(encoding="utf-8").partition(INSTALL)
     assert place

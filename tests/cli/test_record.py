@@ -170,8 +170,14 @@ def test_a_function_is_mapped_as_an_answer_is() -> None:
 @pytest.mark.parametrize(
     ("criteria", "error"),
     [
-        pytest.param(None, "there are no criteria, which name what is asked", id="no criteria"),
-        pytest.param(CRITERIA, "ship-criteria.yaml: retriever: is missing; name what is asked", id="no block"),
+        pytest.param(
+            None, "there are no criteria that say what to record; `rankgate init --gold GOLD", id="no criteria"
+        ),
+        pytest.param(
+            CRITERIA,
+            "ship-criteria.yaml: retriever: says what to record, and is missing; `rankgate init",
+            id="no block",
+        ),
         pytest.param(
             CRITERIA.replace(", run: out/run.jsonl", "") + "retriever: {function: 'a:b'}\n",
             "no run is named; give it with -o FILE, or as inputs.run",

@@ -83,7 +83,7 @@ inputs:  # relative to this file; flags of the command line win
 def test_without_a_run_there_are_no_floors_and_it_says_how_to_get_them() -> None:
     text = criteria_text(start_from(None, run=None))
     assert "threshold" not in text
-    assert "# There are no floors yet: `rankgate init --run RUN --force` derives them from a run.\n" in text
+    assert "# There are no floors yet: `rankgate init --gold … --run … --force` derives them from a run.\n" in text
     assert [gate.keys() for gate in yaml.safe_load(text)["gates"]] == [{"name", "regression_max", "severity"}] * 3
 
 

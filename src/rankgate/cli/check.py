@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
-from rankgate.cli.inputs import file_of, inputs_of, read_report, refuse_two_stdins
+from rankgate.cli.inputs import criteria_if_any, file_of, inputs_of, read_report, refuse_two_stdins, retriever_in
 from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
@@ -139,7 +139,14 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
     named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
     refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
     inputs = _inputs(arguments, SHOWN_ITEMS if page else None)
-    recorded = _recorded(arguments) if arguments.record else True
+    recorded = True
+    if arguments.record:
+        command = _recording(arguments)
+        try:
+            retriever_in(criteria_if_any(arguments))
+        except RankgateError as error:
+            return not_judged(inputs, error.problems)
+        recorded = _succeeds(command)
     report = judge(inputs, watch=bar)
     if not recorded and report.verdict is not Verdict.NOT_JUDGED:
         what = "the run could not be recorded, and no older one is judged; `rankgate record` says why"
@@ -147,11 +154,8 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
     return report
 
 
-def _recorded(arguments: argparse.Namespace) -> bool:
-    """Record the run as a process of its own, in which the retriever can change nothing here; whether that was done.
-
-    What it prints goes to standard error.
-    """
+def _recording(arguments: argparse.Namespace) -> list[str]:
+    """The command that records the run; an error where an option does not go with that."""
     for name in ("untrusted_run", "values", "baseline_copy", "labels", "awaits"):
         if getattr(arguments, name):
             flag = _OTHERWISE_CALLED.get(name, f"--{name.replace('_', '-')}")
@@ -162,6 +166,14 @@ def _recorded(arguments: argparse.Namespace) -> bool:
         if value == STDIN:
             raise bad_input(f"--record and the check read the same inputs; name a file with {option}")
         command += [f"{option}={value}"] if value is not None else []
+    return command
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    """Record as a process of its own, in which the retriever can change nothing here; whether that was done.
+
+    What it prints goes to standard error.
+    """
     sys.stdout.flush()
     with terminated_as_interrupted(), subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2) as process:  # noqa: S603
         try:

@@ -1,4 +1,4 @@
-"""`rankgate demo`: the embedded example, judged four times, in a directory to explore.
+"""`rankgate demo`: the embedded example, a search that is recorded and answers that are judged, to explore.
 
 Its judge of answers is a recording. The criteria name an address where nothing listens, which is a part of the judge's
 identity; the demo hands `rankgate judge` a server on a free port in its place, which ends with the command.
@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 
 from rankgate.cli import baseline
+from rankgate.cli import check as check_command
 from rankgate.cli import judge as judge_command
 from rankgate.cli.baseline_accept import accept
 from rankgate.cli.check import judge
@@ -44,15 +45,22 @@ DEFAULT_DIRECTORY = "rankgate-demo"
 MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
 EXAMPLE = files("rankgate") / "cli" / "example"
 RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl", "runs/generator.jsonl")
-FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl", *RUNS)
+SEARCH = "search/search.py"
+FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl", SEARCH, "search/ship-criteria.yaml", *RUNS)
 ACCEPT = ("accept", "--run", "runs/accepted.jsonl", "--commit", "none")
 
+# Of the search in its folder: what each change does to its code.
+CHANGES = (
+    ("3. A harmless change: the title of an article weighs more than before.", "TITLE = 2", "TITLE = 3"),
+    ("4. A harmful change: a limit spares memory, and the last articles are not found.", "MOST = 100", "MOST = 80"),
+)
+# Of runs with answers.
 STEPS = (
-    ("1. The first check. Nothing has been accepted yet, so only floors are judged.", "accepted"),
-    ("2. Accept that run. From now on gates compare with it.", None),
-    ("3. A harmless change: the title of an article weighs more than before.", "harmless"),
-    ("4. A harmful change: questions from Brazil go through the Spanish text analysis.", "harmful"),
-    ("5. Another one: the same search, and a generator that writes what its passages do not say.", "generator"),
+    ("5. Another system, which answers too. Its first check: nothing has been accepted yet.", "accepted"),
+    ("6. Accept that run. From now on gates compare with it.", None),
+    ("7. A harmless change: the title of an article weighs more than before.", "harmless"),
+    ("8. A harmful change: questions from Brazil go through the Spanish text analysis.", "harmful"),
+    ("9. Another one: the same search, and a generator that writes what its passages do not say.", "generator"),
 )
 MAX_BYTES, SECONDS = 1_000_000, 10  # of a request to the replay; for which it waits
 
@@ -61,8 +69,8 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "demo",
-        "Judge the embedded example, a help centre in three languages: a first check (warn), a harmless change\n"
-        "(pass), and harmful ones of the search (fail) and of the generator (warn). The verdicts on answers are\n"
+        "Judge the embedded example, a help centre in three languages. A small search is recorded and judged: a first\n"
+        "check (warn), a harmless change (pass), a harmful one (fail). Then runs with answers, whose verdicts are\n"
         "labels by hand, which a server on this machine replays: no model is called, and no key is needed. Leaves all\n"
         "files in a directory, with the commands to repeat each step. Exits 0.",
         "rankgate demo",
@@ -79,12 +87,16 @@ def run(arguments: argparse.Namespace) -> int:
     _copy_example(directory)
     date = date_of(arguments)
     start = Path.cwd()
-    say(
-        "No model is called here. The answers in the runs were written by hand, and labelled by hand claim by claim.\n"
-        "`rankgate judge` gets these labels from a replay: a server on this machine that ends with this command.\n\n"
-    )
-    os.chdir(directory)
+    os.chdir(directory / "search")
     try:
+        _record(date)
+        os.chdir("..")
+        say(
+            "No model is called here. The answers in the runs were written by hand, and labelled by hand claim by\n"
+            "claim. `rankgate judge` gets these labels from a replay: a server on this machine that ends with this\n"
+            "command.\n\n"
+            "  $ cd ..\n\n"
+        )
         with _replay() as endpoint:
             for title, name in STEPS:
                 say(f"{title}\n\n")
@@ -101,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"All of it lies in {shown}/: criteria, gold set, articles, runs with their verdicts, baseline, and for\n"
         "each run the report and the pull-request comment under out/. Try it yourself:\n\n"
         f"  $ cd {shlex.quote(shown)}\n"
+        "  $ (cd search && rankgate check --record)             # exits 1, until MOST in search.py is 100 again\n"
         "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
         "  $ rankgate explain --run runs/harmful.jsonl          # what it lost, and what that has in common\n"
         "  $ rankgate check --run runs/generator.jsonl          # warns: nobody has checked the judge\n"
@@ -108,29 +121,60 @@ def run(arguments: argparse.Namespace) -> int:
         "  $ rankgate judge --dry-run --run runs/generator.jsonl\n"
         "  $ rankgate validate --run runs/harmless.jsonl\n"
         "  $ rankgate compare runs/accepted.jsonl runs/harmful.jsonl --gold gold.yaml\n\n"
-        "Next, with your own gold set: rankgate init --gold gold.yaml\n"
+        "Next, with your own: rankgate init --gold gold.yaml --retriever my_app.search:retrieve\n"
     )
     return 0
+
+
+def _record(date: str) -> None:
+    """The story of the search in this folder: accepted, changed harmlessly, changed harmfully."""
+    check = check_command.parser().parse_args(["--record", "--date", date])
+    say("1. A small search, search.py: it is asked each question, and its run is judged.\n\n  $ cd search\n")
+    _check_recorded(check)
+    say("2. Accept that run. From now on gates compare with it.\n\n  $ rankgate baseline accept\n\n")
+    say(accept(baseline.parser().parse_args(["accept", "--commit", "none", "--date", date])))
+    say("\n")
+    for title, before, after in CHANGES:
+        say(f"{title}\n\n  $ sed -i.bak 's/{before}/{after}/' search.py\n")
+        code = Path("search.py").read_bytes()
+        write_atomic("search.py.bak", code)
+        write_atomic("search.py", code.replace(before.encode(), after.encode()))
+        _check_recorded(check)
+
+
+def _check_recorded(arguments: argparse.Namespace) -> None:
+    say("  $ rankgate check --record\n\n")
+    code = check_command.run(arguments)
+    say(f"\n(exit code {code})\n\n")
 
 
 def _copy_example(directory: Path) -> None:
     place = directory.as_posix()
     criteria = directory / "ship-criteria.yaml"
-    ours = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
-    if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not ours):
+    earlier = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
+    if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not earlier):
         raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=place)
     content = _example()
     there = [name for name in content if (directory / name).is_file()]
-    changed = ", ".join(name for name in there if (directory / name).read_bytes() != content[name])
+    ours = {name: (data, *(_changed(data) if name == SEARCH else ())) for name, data in content.items()}
+    changed = ", ".join(name for name in there if (directory / name).read_bytes() not in ours[name])
     if changed:
         message = f"holds changed files of an earlier demo ({changed}); name another directory, or remove it"
         raise bad_input(message, file=place)
     for name, data in content.items():
         write_atomic(directory / name, data)
-    # The story begins without a baseline and without verdicts each time.
-    for file in (*(directory / "baseline").glob("*"), *(Path(verdicts_beside(str(directory / run))) for run in RUNS)):
+    # The story begins without a baseline, a recorded run and verdicts each time.
+    patterns = ("baseline/*", "search/baseline/*", "search/run.jsonl*", *map(verdicts_beside, RUNS))
+    for file in (file for pattern in patterns for file in directory.glob(pattern)):
         if file.is_file():
             file.unlink()
+
+
+def _changed(code: bytes) -> Iterator[bytes]:
+    """The search as each change leaves it."""
+    for _, before, after in CHANGES:
+        code = code.replace(before.encode(), after.encode())
+        yield code
 
 
 def _example() -> dict[str, bytes]:

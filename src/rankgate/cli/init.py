@@ -19,10 +19,10 @@ from rankgate.criteria.starter import (
     FIRST_GATES,
     FirstJudge,
     Start,
+    block_in,
     criteria_text,
     first_drop,
     first_gates,
-    retriever_in,
     retriever_text,
     segment_tags,
 )
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     judge = _judge_block(arguments)
     to = arguments.to or (CRITERIA if gold else find_criteria())
     before = _text_of(to)
-    block = retriever_text(retriever) if retriever else retriever_in(before)
+    block = retriever_text(retriever) if retriever else block_in(before)
     job = _job(arguments, to, records=block is not None) if arguments.github else None
     for path in (*([to] if gold else []), *(_TEXTS if job else [])):
         if Path(path).exists() and not arguments.force:
@@ -255,7 +255,7 @@ def _add_retriever(path: str, before: str, block: str) -> None:
     except RankgateError as error:
         write_atomic(path, before)
         raise bad_input(f"nothing can be added to its end; write there yourself:{block}", file=path) from error
-    print(f"wrote retriever: into {redacted(path)}")
+    print(f"wrote `retriever:` into {redacted(path)}; `rankgate check --record` asks it, and judges")
 
 
 def _job(arguments: argparse.Namespace, criteria: str, *, records: bool) -> Job:

@@ -26,6 +26,7 @@ from rankgate.readers.source import STDIN, open_source
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
     from rankgate.criteria.judge_block import JudgeBlock
+    from rankgate.criteria.retriever_block import Retriever
 
 
 MAX_REPORT_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
@@ -127,6 +128,17 @@ def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     from rankgate.criteria import load_criteria
 
     return load_criteria(path)
+
+
+def retriever_in(criteria: Criteria | None) -> Retriever:
+    """What is recorded, by the criteria; an error where they do not say."""
+    if criteria is None:
+        advice = "`rankgate init --gold GOLD --retriever MODULE:FUNCTION` writes them (or --url, or --command)"
+        raise bad_input(f"there are no criteria that say what to record; {advice}")
+    if criteria.retriever is None:
+        advice = "`rankgate init --retriever MODULE:FUNCTION` writes it (or --url, or --command)"
+        raise bad_input(f"says what to record, and is missing; {advice}", file=criteria.name, key="retriever")
+    return criteria.retriever
 
 
 def judge_in(criteria: Criteria) -> JudgeBlock:

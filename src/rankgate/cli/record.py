@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from rankgate.cli.inputs import criteria_if_any, file_of, refuse_overwriting
+from rankgate.cli.inputs import criteria_if_any, file_of, refuse_overwriting, retriever_in
 from rankgate.cli.options import RETRIEVERS, add_criteria, add_gold, add_retriever, make_parser, retriever_of
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
@@ -93,18 +93,6 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def _chosen(arguments: argparse.Namespace, criteria: Criteria | None) -> Retriever:
-    """What an option names, else the criteria."""
-    if named := retriever_of(arguments):
-        return named
-    if criteria and criteria.retriever:
-        return criteria.retriever
-    advice = "name what is asked: retriever: {function: MODULE:FUNCTION}, or {url: …} or {command: …}"
-    if criteria:
-        raise bad_input(f"is missing; {advice}", file=criteria.name, key="retriever")
-    raise bad_input(f"there are no criteria, which {advice}; or give --retriever, --url or --command")
-
-
 def _opened(retriever: Retriever, calls: Calls) -> Retrieve:
     """What is called for each question."""
     if retriever.function is not None:
@@ -166,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
     gold_file = file_of(arguments, "gold")
     complete = gold_file and (arguments.output or arguments.only) and any(getattr(arguments, key) for key in RETRIEVERS)
     criteria = None if complete else criteria_if_any(arguments)
-    retriever = _chosen(arguments, criteria)
+    retriever = retriever_of(arguments) or retriever_in(criteria)
     given = {key: getattr(arguments, key) for key in ("workers", "timeout", "retries")}
     limits = {key: getattr(retriever, key) if value is None else value for key, value in given.items()}
     if limits["timeout"] is None and retriever.function is None:

@@ -12,7 +12,7 @@ import msgspec
 from rankgate.baselines.base import BaselineStore, Where
 from rankgate.baselines.stores import is_remote, store_for
 from rankgate.criteria import InputFile
-from rankgate.errors import RankgateError, bad_input, on_one_line, option, redacted
+from rankgate.errors import ProblemKind, RankgateError, bad_input, on_one_line, option, redacted
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.lines import Score
 from rankgate.metrics.plan import Plan
@@ -182,6 +182,8 @@ def runs_of(
         raise bad_input(f"{', '.join(unread)}: these gates {what}", file=shown_path(table.path))
     if (run := inputs.run or criteria.inputs.run) and not run.held:
         refuse_failed(run.path, untrusted=inputs.untrusted_run)
+        if criteria.retriever and not (inputs.run or is_remote(run.path) or Path(run.path).exists()):
+            raise bad_input("is not recorded yet", file=shown_path(run.path), kind=ProblemKind.NOT_RECORDED)
     candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
     accepted = partial(accepted_run, inputs, criteria, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     return candidate, accepted, partial(_trend_before, inputs, criteria)
@@ -194,8 +196,9 @@ def refuse_failed(path: str, *, untrusted: bool) -> None:
         text = "" if untrusted else mark.read_text(encoding="utf-8", errors="replace").partition("\n")[0][:_LONGEST]
         why = f" ({on_one_line(text)})" if text else ""
         name = shown_path(str(mark))
-        advice = f"record again, or remove {name} to judge the run that was there before"
-        raise bad_input(f"its last recording failed{why}; {advice}", file=shown_path(path))
+        older = f", or remove {name} to judge the run that was there before" if Path(path).exists() else ""
+        what = f"its last recording failed{why}; record again{older}"
+        raise bad_input(what, file=shown_path(path), kind=ProblemKind.NOT_RECORDED)
 
 
 def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:

@@ -184,7 +184,7 @@ def retriever_text(retriever: Retriever) -> str:
     return f"\nretriever:  # what `rankgate check --record` asks before it judges\n{written}"
 
 
-def retriever_in(text: str) -> str | None:
+def block_in(text: str) -> str | None:
     """The block as a file of criteria has it."""
     block = _BLOCK.search(text)
     return f"\n{block[0]}\n" if block else None

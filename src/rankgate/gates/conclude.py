@@ -12,6 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from rankgate.criteria import DEFAULT_PATHS
+from rankgate.errors import ProblemKind
 from rankgate.gates.lost_parts import parts_of
 from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, Strength
 from rankgate.model.headline import sentence
@@ -340,6 +342,10 @@ def _next(report: Report, found: Conclusion) -> list[str]:
     """The next command, as words; none after a strong pass, or where only an input has to be mended."""
     if found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
         return []
+    criteria = report.provenance.criteria
+    elsewhere = [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
+    if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
+        return ["rankgate", "check", "--record", *elsewhere]
     first = report.empties.first if report.empties else None
     commands = {
         ConclusionKind.EMPTY: ["record", *_option("--only", first)],
@@ -348,13 +354,13 @@ def _next(report: Report, found: Conclusion) -> list[str]:
         ConclusionKind.NO_BASELINE: ["baseline", "accept"],
     }
     if command := commands.get(found.kind):
-        return ["rankgate", *command]
+        return ["rankgate", *command, *elsewhere]
     run = report.provenance.run.path if report.provenance.run else None
     if found.kind is ConclusionKind.GIVEN_UP:
         return ["rankgate", "compare", report.given_up[0].anchor, *([run] if run else []), *_store(report)]
     question = next(iter(report.losers_of(found.place)), None)
     if question is None:
-        return ["rankgate", "validate", *_option("--criteria", report.provenance.criteria)]
+        return ["rankgate", "validate", *_option("--criteria", criteria)]
     return ["rankgate", "explain", question, *_option("--run", run)]
 
 
