@@ -8,6 +8,8 @@ import re
 import shlex
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 from http.client import HTTPConnection
 from pathlib import Path
@@ -26,6 +28,7 @@ DATE = ["--date", "2026-01-31"]
 RUNS = ("accepted", "harmless", "harmful", "generator")
 FILES = {
     *("ship-criteria.yaml", "gold.yaml", "articles.jsonl", "baseline/accepted.jsonl", "baseline/manifest.json"),
+    *(f"search/{name}" for name in ("ship-criteria.yaml", "search.py", "search.py.bak")),
     *(f"runs/{name}{end}" for name in RUNS for end in (".jsonl", ".verdicts.jsonl")),
     *(f"out/{run}/{file}" for run in RUNS for file in ("report.json", "comment.md")),
 }
@@ -37,9 +40,13 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+STORY = ["WARN", "PASS", "FAIL", "WARN", "PASS", "FAIL", "WARN"]
+MEASURED = re.compile(r"search/(baseline/|run\.jsonl|__pycache__/)")  # holds how long each call took
+
+
 def files_in(directory: str) -> dict[str, bytes]:
-    found = (path for path in Path(directory).rglob("*") if path.is_file())
-    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in found}
+    paths = {path.relative_to(directory).as_posix(): path for path in Path(directory).rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in paths.items() if not MEASURED.match(name)}
 
 
 def demo(capsys: Capture, *words: str) -> str:
@@ -71,14 +78,21 @@ def verdicts_in(out: str) -> list[str]:
 
 def test_it_shows_the_three_verdicts_and_exits_0(once: tuple[str, Path]) -> None:
     out, _ = once
-    assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "WARN"]
-    assert re.findall(r"^\(exit code (\d)\)$", out, re.MULTILINE) == ["0", "0", "1", "0"]
-    assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == ["1", "2", "3", "4", "5"]
+    assert verdicts_in(out) == STORY
+    assert re.findall(r"^\(exit code (\d)\)$", out, re.MULTILINE) == ["0", "0", "1", "0", "0", "1", "0"]
+    assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == [*"123456789"]
+
+
+def test_it_begins_with_check_record_and_the_harmful_change_is_named(once: tuple[str, Path]) -> None:
+    out, left = once
+    assert printed_commands(out)[1][0] == ["rankgate", "check", "--record"]
+    assert "FAIL  Do not merge: lang:es-AR lost 25.0 points of recall@5: " in out
+    assert len((left / "search" / "run.jsonl").read_text(encoding="utf-8").splitlines()) == 192
 
 
 def test_it_says_that_its_judge_is_a_replay_and_judges_every_answer(once: tuple[str, Path]) -> None:
     out, _ = once
-    assert out.startswith("No model is called here.")
+    assert "No model is called here." in out
     assert len(re.findall(r"^judge \w{8} \(replay-of-hand-labels-", out, re.MULTILINE)) == len(RUNS)
     assert out.count("\n192 answers: 192 judged\n") == len(RUNS)
     assert set(re.findall(r"^[\d,]+ calls, (.+) tokens; verdicts by ([a-z-]+)", out, re.MULTILINE)) == {
@@ -98,7 +112,7 @@ def test_it_leaves_everything_to_explore(once: tuple[str, Path]) -> None:
 def test_it_says_what_it_did_in_an_empty_directory_that_was_named(elsewhere: Path, capsys: Capture) -> None:
     Path("some/where").mkdir(parents=True)
     out = demo(capsys, "some/where")
-    assert verdicts_in(out) == ["WARN", "PASS", "FAIL", "WARN"]
+    assert verdicts_in(out) == STORY
     assert "  $ cd some/where\n" in out
     assert set(files_in("some/where")) >= FILES
     assert Path("rankgate-demo").exists() is False
@@ -156,7 +170,8 @@ def printed_commands(out: str) -> list[tuple[list[str], int]]:
     for line in out.splitlines():
         stated = re.fullmatch(r"\(exit code (\d)\)", line)
         if line.startswith("  $ "):
-            words = shlex.split(line.removeprefix("  $ "), comments=True)
+            written = line.removeprefix("  $ ").partition("   # ")[0]
+            words = ["bash", "-c", written] if written.startswith("(") else shlex.split(written)
             comment = re.search(r"# exits (\d)", line)
             found.append((words, int(comment[1]) if comment else 0))
         elif stated:
@@ -164,34 +179,46 @@ def printed_commands(out: str) -> list[tuple[list[str], int]]:
     return found
 
 
+def typed(out: str, folder: Path, *, last: int | None = None) -> tuple[list[int], list[int], str]:
+    """The exit codes of the commands typed in a folder, those that the text states, and what they print."""
+    codes, stated, printed = [], [], ""
+    around = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for line, code in printed_commands(out)[:last]:
+        if line[0] == "cd":
+            folder /= line[1]
+            continue
+        dated = line[1:2] == ["check"] or line[1:3] == ["baseline", "accept"]
+        words = [*line, *(DATE if dated else ())] if last else line
+        done = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True, check=False)
+        codes.append(done.returncode)
+        stated.append(code)
+        printed += done.stdout
+    return codes, stated, printed
+
+
 @pytest.mark.full
-def test_every_command_that_it_prints_works_by_hand(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    commands = printed_commands(demo(capsys, "a directory of mine"))
-    assert [words[1] for words, _ in commands if words[0] == "rankgate"] == [
-        *("judge", "check", "baseline", *("judge", "check") * 3),
-        *("check", "explain", "check", "explain", "judge", "validate", "compare"),
-    ]
-    [entering] = [words for words, _ in commands if words[0] == "cd"]
-    monkeypatch.chdir(entering[1])
-    codes = [(words, main(words[1:])) for words, _ in commands if words[0] == "rankgate"]
-    assert codes == [(words, code) for words, code in commands if words[0] == "rankgate"]
+def test_every_command_that_it_prints_works_by_hand(elsewhere: Path, capsys: Capture) -> None:
+    out = demo(capsys, "a directory of mine")
+    told, _, after = out.partition("All of it lies in ")
+    codes, stated, _ = typed(after, elsewhere)
+    assert codes == stated
+    assert len(codes) == 8
+    assert told.count("  $ rankgate check --record\n") == 3
 
 
 @pytest.mark.full
 def test_by_hand_in_a_fresh_directory_it_is_the_same_story(
-    monkeypatch: pytest.MonkeyPatch, once: tuple[str, Path], left_behind: str, capsys: Capture
+    once: tuple[str, Path], elsewhere: Path, capsys: Capture
 ) -> None:
-    told = left_behind
-    for path in Path("rankgate-demo/baseline").iterdir():
-        path.unlink()
-    monkeypatch.chdir("rankgate-demo")
-    for words, _ in printed_commands(told)[:9]:
-        main([*words[1:], *(DATE if words[1] != "judge" else ())])
-    assert verdicts_in(capsys.readouterr().out) == verdicts_in(told)
-    monkeypatch.chdir(os.pardir)
-    assert Path("rankgate-demo/.rankgate/verdicts.sqlite").is_file()  # which the demo keeps in memory
-    left = {name: data for name, data in files_in("rankgate-demo").items() if not name.startswith(".rankgate/")}
-    assert left == files_in(str(once[1]))
+    demo_command._copy_example(elsewhere / "rankgate-demo")
+    steps, _, _ = once[0].partition("All of it lies in ")
+    # No judge answers there any more, so its verdicts are those that the demo left.
+    for beside in (once[1] / "runs").glob("*.verdicts.jsonl"):
+        shutil.copy(beside, elsewhere / "rankgate-demo" / "runs")
+    codes, stated, printed = typed(steps, elsewhere / "rankgate-demo", last=99)
+    assert codes == stated
+    assert verdicts_in(printed) == STORY
+    assert capsys.readouterr().err == ""
 
 
 def gates_of(demo_folder: Path, run: str) -> dict[str, Any]:
@@ -256,11 +283,11 @@ def test_the_replay_ends_with_the_command_and_the_environment_is_as_before(
 def test_an_interrupted_judge_ends_the_demo_with_its_code(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(judge_command, "run", lambda *_: 130)
     assert main(["demo", *DATE]) == 130
-    assert "rankgate check" not in capsys.readouterr().out
+    assert "rankgate check --run" not in capsys.readouterr().out
 
 
 def test_neither_a_proxy_nor_a_key_of_the_user_is_used(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.setenv("RANKGATE_JUDGE_KEY", "not a key: no header can hold it")
-    assert verdicts_in(demo(capsys)) == ["WARN", "PASS", "FAIL", "WARN"]
+    assert verdicts_in(demo(capsys)) == STORY
