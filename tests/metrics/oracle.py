@@ -542,3 +542,26 @@ def rbo(line: Line, p: float, k: int | None = None) -> float | None:
             agreement = (common + expected) / depth
         total += (1 - p) * prod([p] * (depth - 1)) * agreement
     return total
+
+
+# Passages: places of documents, as (document, start, end).
+
+
+Place = tuple[str, int, int]
+
+
+def points(places: Sequence[Place]) -> set[tuple[str, int]]:
+    return {(document, at) for document, start, end in places for at in range(start, end)}
+
+
+def passage_recall(gold: Sequence[Place], items: Sequence[Place]) -> float | None:
+    return len(points(gold) & points(items)) / len(points(gold)) if gold else None
+
+
+def passage_precision(gold: Sequence[Place], items: Sequence[Place]) -> float | None:
+    paid = sum(end - start for _, start, end in items)
+    return (len(points(gold) & points(items)) / paid if paid else 0.0) if gold else None
+
+
+def passage_iou(gold: Sequence[Place], items: Sequence[Place]) -> float | None:
+    return len(points(gold) & points(items)) / len(points(gold) | points(items)) if gold else None

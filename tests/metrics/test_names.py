@@ -35,6 +35,7 @@ from rankgate.metrics.lines import (
     SourceShare,
 )
 from rankgate.metrics.names import UnknownMetricError, at_cutoffs, family_of, parse_metric, parse_metrics
+from rankgate.metrics.passages import PassageIoU, PassagePrecision, PassageRecall
 from rankgate.metrics.ranks import (
     GRID,
     AveragePrecision,
@@ -133,7 +134,9 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
         ("NonLLMContextPrecisionWithReference", "non_llm_context_precision_with_reference", "ranked_context_precision"),
         "map(of=retrieved)",
     ),
-    "dashboards": {f"latency_p{percent}": f"latency(quantile={percent / 100:g})" for percent in (50, 90, 95, 99)},
+    "dashboards": {f"latency_p{percent}": f"latency(quantile={percent / 100:g})" for percent in (50, 75, 90, 95, 99)}
+    | {"p95_latency": "latency(quantile=0.95)", "latency(p90)": "latency(quantile=0.9)"},
+    "sentence-transformers": {"accuracy@5": "hit@5", "top-k-accuracy@5": "hit@5", "mean_average_precision": "map"},
     "habits": {"f2@5": "f(beta=2)@5", "f1_5": "f@5", "mrr_10": "mrr@10", "recall_at_5": "recall@5"},
 }
 
@@ -231,6 +234,12 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
                 "err(max=4)": "err",
                 "ndcg(judged_only=FALSE)@10": "ndcg@10",
                 "recall(judged_only=1,stage=raw)@5": "recall(stage=raw,judged_only=true)@5",
+                "wrecall@5": "weighted_recall@5",
+                "AUC": "recall_auc",
+                "IoU@5": "passage_iou@5",
+                "hit_ratio@10": "hit@10",
+                "score(cost,P90)": "score(cost,quantile=0.9)",
+                "latency(stage=rerank,p90)": "latency(stage=rerank,quantile=0.9)",
                 "EM": "exact_match",
                 "squad_em": "exact_match(articles=dropped)",
                 "squad_f1": "token_f1(articles=dropped)",
@@ -396,7 +405,8 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
         }
     ),
     **dict.fromkeys(
-        (WeightedRecall, NegativesAbove, Judged, Holes, Containment, DistinctDocs, Redundancy, Freshness, Overlap),
+        (WeightedRecall, NegativesAbove, Judged, Holes, Containment, DistinctDocs, Redundancy, Freshness, Overlap)
+        + (PassageRecall, PassagePrecision, PassageIoU),
         st.fixed_dictionaries({"cutoff": CUTOFFS}),
     ),
     Novelty: st.fixed_dictionaries({"cutoff": CUTOFFS, "threshold": SHARE | st.just(1.0)}),
@@ -605,17 +615,33 @@ NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential
             for name, why in {
                 "mmr": "marginal relevance is no mrr",
                 "idcg@10": "the ideal gain is no gain",
-                "gmap": "a geometric mean is no mean",
-                "infAP": "inferred",
                 "recall_gain@5": "a gain is no area",
                 "f3@5": "another beta",
-                "latency_p75": "another quantile",
                 "ndcg2@10": "nobody knows what",
                 "set_map": "over a set",
                 "num_rel_ret": "a count",
                 "G_10": "gain",
             }.items()
         ),
+        *(
+            pytest.param(name, f"unknown metric {name!r}; {answer}", id=name)
+            for answer, names in {
+                "the change from the baseline is what `regression_max` of a gate on the metric itself looks at, and "
+                "what reranking adds is rerank_gain(ndcg@5)": ["delta(ndcg@5)", "Delta(recall@5)", "delta@5"],
+                "values are means over the questions, and none is geometric; write map": ["gm_map", "GMAP", "G-MAP"],
+                "precision at levels of recall is not computed; write map, or precision@5": [
+                    *("iprec_at_recall", "iprec_at_recall_0.10", "IPrec@0.1", "11pt_avg", "11-pt-avg"),
+                ],
+                "nothing is inferred of unjudged documents; write map(judged_only=true), or bpref": [
+                    *("infAP", "infNDCG@10", "xinfAP"),
+                ],
+                "the gold has no subtopics; write ndcg@10, and novelty@10 for what repeats": [
+                    *("alpha_ndcg", "alpha-nDCG@10", "ERR-IA@20"),
+                ],
+            }.items()
+            for name in names
+        ),
+        pytest.param("accuracy", "'accuracy': its number is missing; write accuracy@10", id="accuracy of which k"),
         pytest.param(
             "hits@5",
             "unknown metric 'hits@5'; some tools count relevant documents by it; write hit@5 for whether there is one, "

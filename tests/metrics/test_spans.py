@@ -37,7 +37,7 @@ def value(query: MatchedQuery, name: str) -> float | None:
     return parse_metric(name).per_query(query)
 
 
-A, B = Span("d", 100, 200, "Refunds are paid within 30 days."), Span("d", 220, 240)
+A, B = Span("d", 100, 200, "Refunds are paid within 30 days."), Span("d", 220, 240, "Ask the support desk")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,11 @@ A, B = Span("d", 100, 200, "Refunds are paid within 30 days."), Span("d", 220, 2
         pytest.param(at(("d", 0, 400)), [(1, B.id), (1, A.id)], [], id="both in one item, the higher gain first"),
         pytest.param([Item(start=0, end=400)], [], [], id="the document is that of the id c1"),
         pytest.param([Item(text="Our refunds  are paid within 30 days. Bye")], [(1, A.id)], [], id="text holds it"),
-        pytest.param([Item(text="not\u00adhing; refunds are PAID within")], [], [], id="text holds a part and more"),
+        pytest.param(
+            [Item(text="not\u00adhing; refunds are PAID within")], [(1, A.id)], [], id="its end begins the passage"
+        ),
+        pytest.param([Item(text="30 days. Bye")], [], [], id="its beginning ends the passage: a quarter"),
+        pytest.param([Item(text="Refunds are paid in 30 days.")], [], [], id="other words between"),
         pytest.param([Item(text="Refunds are paid"), Item(text="within 30 days")], [(1, A.id)], [2], id="parts"),
         pytest.param(
             [Item(text="Refunds are paid within 30 days, says …")], [(1, A.id)], [], id="but its last full stop"

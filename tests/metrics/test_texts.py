@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.metrics.texts import folded, lies_in, share_of_words, stands_in, words
+from rankgate.metrics.texts import folded, lies_in, primary, share_of_words, stands_in, words
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,54 @@ def test_folded(text: str, expected: str) -> None:
 )
 def test_stands_in(answer: str, text: str, expected: bool) -> None:  # noqa: FBT001 -- a table
     assert stands_in(folded(answer), folded(text)) is expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "alike"),
+    [
+        pytest.param("30 يوما", "خلال ٣٠ يومًا", True, id="Arabic: digits and a point"),
+        pytest.param("محمد", "مُحَمَّد", True, id="Arabic: all points"),
+        pytest.param("القاهرة", "القـــاهرة", True, id="Arabic: tatweel"),
+        pytest.param("احمد", "أحمد", True, id="Arabic: hamza on alef"),
+        pytest.param("على", "علي", True, id="Arabic: alef maksura"),
+        pytest.param("مدرسه", "مدرسة", True, id="Arabic: teh marbuta"),
+        pytest.param("١٢٫٥٪", "12.5%", True, id="Arabic: a fraction"),  # noqa: RUF001
+        pytest.param("قلب", "كلب", False, id="Arabic: another letter"),
+        pytest.param("کتاب", "كتاب", True, id="Persian: kaf"),
+        pytest.param("ایران", "ايران", True, id="Persian: yeh"),
+        pytest.param("۱۴۰۳", "سال 1403", True, id="Persian: digits"),
+        pytest.param("می\u200cرود", "میرود", True, id="Persian: a joint without width"),
+        pytest.param("پدر", "بدر", False, id="Persian: peh is no beh"),
+        pytest.param("שלום", "שָׁלוֹם", True, id="Hebrew: points"),
+        pytest.param("ירושלים", "ירושלימ", True, id="Hebrew: a final letter"),
+        pytest.param("בית", "כית", False, id="Hebrew: another letter"),
+        pytest.param("Αθήνα", "στην ΑΘΗΝΑ", True, id="Greek: capitals without accents"),
+        pytest.param("οδός", "ΟΔΟΣ", True, id="Greek: a final sigma"),
+        pytest.param("ταΐζω", "ΤΑΪΖΩ", True, id="Greek: both marks"),
+        pytest.param("λόγος", "λίγος", False, id="Greek: another letter"),
+        pytest.param("ёлка", "ЕЛКА", True, id="Cyrillic: yo"),
+        pytest.param("мой", "мои", False, id="Cyrillic: a short i is a letter"),
+        pytest.param("३० दिन", "30 दिन में", True, id="Devanagari: digits"),
+        pytest.param("दिन", "दान", False, id="Devanagari: a vowel sign counts"),
+        pytest.param("৩০ দিন", "30 দিন", True, id="Bengali: digits"),
+        pytest.param("๓๐ วัน", "ภายใน 30 วัน", True, id="Thai: digits"),
+        pytest.param("ข้าว", "ขาว", False, id="Thai: a tone counts"),
+        pytest.param("၃၀", "30", True, id="Burmese: digits"),
+        pytest.param("３０日", "30日以内", True, id="Japanese: full width"),
+        pytest.param("ハハ", "パパ", False, id="Japanese: a mark counts"),
+        pytest.param("30일", "30일 이내", True, id="Korean"),
+        pytest.param("año", "ano", False, id="Latin: an accent counts"),
+        pytest.param("Straße", "STRASSE", True, id="Latin: capitals"),
+    ],
+)
+def test_scripts_are_folded(answer: str, text: str, alike: bool) -> None:  # noqa: FBT001 -- a table
+    assert stands_in(primary(answer), primary(text)) is alike
+    assert primary(primary(text)) == primary(text)
+
+
+@given(st.text())
+def test_what_is_folded_stays(text: str) -> None:
+    assert primary(primary(text)) == primary(text)
 
 
 @given(st.text(), st.text(), st.text())

@@ -98,11 +98,11 @@ def items_of(path: Path, **options: Any) -> list[tuple[str | None, int | None, i
 @pytest.mark.parametrize(
     ("item", "expected"),
     [
-        pytest.param({"doc_id": "d", "start": 3, "end": 9, "text": "abc"}, ("d", 3, 9, None), id="offsets"),
-        pytest.param({"start": 3, "text": "日本語"}, (None, 3, 6, None), id="code points of the text"),
+        pytest.param({"doc_id": "d", "start": 3, "end": 9, "text": "abc"}, ("d", 3, 9, "abc"), id="offsets"),
+        pytest.param({"start": 3, "text": "日本語"}, (None, 3, 6, "日本語"), id="code points of the text"),
         pytest.param({"start_char_idx": 0, "end_char_idx": 4}, (None, 0, 4, None), id="LlamaIndex"),
         pytest.param(
-            {"metadata": {"start_index": 2, "source": "x"}, "text": "abc"}, (None, 2, 5, None), id="LangChain"
+            {"metadata": {"start_index": 2, "source": "x"}, "text": "abc"}, (None, 2, 5, "abc"), id="LangChain"
         ),
         pytest.param({"metadata": {"start_index": -1}, "text": "abc"}, (None, None, None, "abc"), id="not found there"),
         pytest.param({"metadata": "none of ours", "text": "abc"}, (None, None, None, "abc"), id="text alone"),
@@ -145,7 +145,7 @@ def test_offsets_of_tables_and_maps(tmp_path: Path) -> None:
     fields = FieldMap(
         query_id="q", items="hits", chunk_id="_id", text="body", start="meta.start_index", doc_id="meta.file"
     )
-    assert items_of(tmp_path / "run.json", map=fields) == [("d", 4, 7, None)]
+    assert items_of(tmp_path / "run.json", map=fields) == [("d", 4, 7, "abc")]
 
 
 def test_offsets_of_what_a_retriever_returns(tmp_path: Path) -> None:
@@ -153,5 +153,5 @@ def test_offsets_of_what_a_retriever_returns(tmp_path: Path) -> None:
     node = SimpleNamespace(node_id="b", start_char_idx=7, end_char_idx=9, ref_doc_id="d", metadata={"page": 1})
     for name, result in (("langchain", document), ("llama", SimpleNamespace(node=node, node_id="b", score=0.5))):
         (tmp_path / name).write_text(json.dumps(written_line("q1", [result])))
-    assert items_of(tmp_path / "langchain") == [("f.md", 4, 7, None)]
+    assert items_of(tmp_path / "langchain") == [("f.md", 4, 7, "abc")]
     assert items_of(tmp_path / "llama") == [("d", 7, 9, None)]

@@ -41,6 +41,8 @@ WITHOUT_NUMBER = {
 # The file that states what is needed, and the key if it is not named alike; ids and judgments all files state.
 _PLACES = {
     **{need: ("run", f"topk[].{need.value}") for need in (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)},
+    Need.OFFSETS: ("run", "topk[].start"),
+    Need.PASSAGES: ("gold", "expected_output[].start"),
     Need.REWRITES: ("run", "rewrites[].topk"),
     Need.JUDGED: ("gold", ""),
     Need.NEGATIVES: ("gold", "negatives"),

@@ -19,7 +19,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import require_fields, require_gold_queries
 from rankgate.model.report import NAMED
-from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.model.values import Gold, Need, Ranking, Scores, Unfit
 from rankgate.model.wording import count_text
 
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that the gold names
@@ -58,8 +58,8 @@ def with_foreign(gold: Gold, plan: Plan, stored: Scores, lists: Lists) -> Scores
 
 
 def by_ids(metric: Metric) -> bool:
-    """Whether a metric reads nothing beside lists and judgments."""
-    return metric.needs <= _OF_LISTS
+    """Whether a metric reads nothing beside lists and judgments, or is of the passages that lists hold."""
+    return metric.needs <= _OF_LISTS or Need.PASSAGES in metric.needs
 
 
 def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
@@ -67,9 +67,15 @@ def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
 
     It is stale where fewer than 1 % of its relevant ids occur in the run, the run's lists are full, and fewer than 1 %
     of their ids occur in the gold set. That a baseline has the same ids proves nothing: it may share the fault.
+    So it is where next to no text that it quotes stands at its place, but others do (see `placing`).
     Where texts are matched, or no metric looks for relevant documents, ids say nothing; matched by document, or by
     offsets alone, documents count in place of ids. The lists are read only where the matched queries leave it possible.
     """
+    return _changed_text(candidate) or _other_ids_text(gold, plan, candidate, now)
+
+
+def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
+    """That the run and the gold name different ids; see `stale_text`."""
     how = plan.how
     if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or finds_enough(gold, candidate, STALE_SHARE):
         return ""
@@ -103,6 +109,19 @@ def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
         f"gold stale: {occurring:,} of {ids} in any ranking, {full:,} of {full_of} full; did the {one} ids change, or "
         f"is another corpus indexed? Map the gold set to the new ids{remedy}; the gold set has {gold_has}, the run "
         f"{run_has}"
+    )
+
+
+def _changed_text(candidate: Scores) -> str:
+    """How it shows that the documents are not those of which the gold quotes passages; empty where they are."""
+    changed = sum(why is Unfit.STALE for why in candidate.unfit.values())
+    present = sum(any(outline.ranks) for outline in candidate.outlines.values())
+    if changed < MIN_IDS or present >= STALE_SHARE * (changed + present):
+        return ""
+    return (
+        f"gold stale: for {changed:,} of {changed + present:,} queries the run shows another text where the gold set "
+        "quotes a passage; did the documents change, or how their code points are counted? Correct the spans; "
+        "`rankgate gold anchor` lists those that stand elsewhere"
     )
 
 

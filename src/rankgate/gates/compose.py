@@ -21,7 +21,7 @@ from rankgate.diagnosis.notes import (
     stray_scores,
     untrusted_notes,
 )
-from rankgate.errors import Problem, ProblemKind
+from rankgate.errors import Problem, ProblemKind, shown
 from rankgate.gates.conclude import concluded, empties_of, with_conclusion
 from rankgate.gates.given_up import ScoredAnchor, given_up, noted
 from rankgate.gates.lost_parts import unnamed_losses
@@ -39,6 +39,7 @@ from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.model.lineage import age_problems, anchor_problem, clock_problems, lineage_note, passed_over_text
 from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
+    NAMED,
     BaselineSource,
     Diagnosis,
     GateResult,
@@ -52,7 +53,7 @@ from rankgate.model.report import (
     Source,
 )
 from rankgate.model.tags import failing
-from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Verdict
+from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Unfit, Verdict
 from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 from rankgate.readers.corpus import read_corpus
@@ -105,6 +106,7 @@ def compose(
     sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
     unplaced = [_unplaced(side, gold) for side in sides if side]
     warnings += [warning for warning, _ in unplaced if warning]
+    warnings += [_unfit(side, why) for side in sides if side for why in dict.fromkeys(side.scores.unfit.values())]
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
@@ -185,6 +187,22 @@ def _unplaced(side: ScoredRun, gold: Gold) -> tuple[str, str]:
     among = f"of {count_text(len(items), 'item')} of {side.run.name} state no offsets"
     warning = f"{texts.count(False):,} {among} and no text, so that they match nothing" if not all(texts) else ""
     return warning, f"{texts.count(True):,} {among}; passages are searched in their texts." if any(texts) else ""
+
+
+def _unfit(run: ScoredRun, why: Unfit) -> str:
+    """What to warn of where nobody can say whether passages are in the lists."""
+    queries = [query_id for query_id, each in run.scores.unfit.items() if each is why]
+    named = ", ".join([*map(shown, queries[:NAMED]), *(["…"] if queries[NAMED:] else [])])
+    which = f"{count_text(len(queries), 'query', 'queries')} ({named})"
+    if why is Unfit.STALE:
+        return (
+            f"the gold set is partly stale: {run.run.name} shows another text where passages of {which} should stand; "
+            "these are not counted. Correct their spans: `rankgate gold anchor` lists those that stand elsewhere"
+        )
+    return (
+        f"{which} cannot be judged in {run.run.name}: their spans state no `text` and results no offsets; write `text` "
+        "into the spans: `rankgate gold anchor` does"
+    )
 
 
 def with_details(

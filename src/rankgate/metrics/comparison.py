@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import cache
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ class Gaps(NamedTuple):
     other_judge: list[int]
 
 
-def too_many(rows: Sequence[int], among: int, share: float = FEW) -> bool:
+def too_many(rows: Sized, among: int, share: float = FEW) -> bool:
     """Whether so many of the queries are more than this share, and more than one, unless the share is 0."""
     return len(rows) > (max(share * among, 1) if share else 0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Kind
-from rankgate.metrics.texts import folded, share_of_words, stands_in
+from rankgate.metrics.texts import primary, share_of_words, stands_in
 from rankgate.model.values import Details, Direction, Item, MatchedQuery, Need, Unit
 
 
@@ -46,8 +46,8 @@ class Containment(ItemMetric, frozen=True, kw_only=True):
         """1.0 or 0.0; None where the gold names no answer."""
         if query.sample is None or not query.sample.answers:
             return None
-        answers = [folded(answer) for answer in query.sample.answers]
-        texts = [folded(item.text) for item in self.items(query) if item.text]
+        answers = [primary(answer) for answer in query.sample.answers]
+        texts = [primary(item.text) for item in self.items(query) if item.text]
         return float(any(stands_in(answer, text) for text in texts for answer in answers))
 
     def absent(self, query: MatchedQuery) -> float | None:

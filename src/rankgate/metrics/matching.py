@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from rankgate.model.values import TOLERANCE, Details, Item, MatchedQuery, Need, Ranking, Sample, Span
+from rankgate.model.values import Details, Item, MatchedQuery, Need, Placed, Ranking, Sample
 
 DEFAULT_K = 5
 SEPARATOR = "#"
@@ -48,7 +48,7 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
         return _READS[self.by]
 
 
-Covering = dict[str, list[int]]  # the ranks of a span's hit and its repeats, by the span
+Covering = dict[str, list[int]]  # the ranks of a span: of its hit, and of its repeats
 _NO_PASSAGE = ""  # no passage is empty
 # What metrics read of the line as it stands, whatever the list holds.
 OF_THE_LINE = frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.ANSWER})
@@ -75,7 +75,8 @@ def match(
     A query has one to a few relevant documents and up to a thousand retrieved ones, so each relevant id is searched
     in the list and only the hits are kept. Where several items match one document, the first is the hit and the others
     are repeats, so that recall never exceeds 1. A span is found at the first item with which the items so far cover
-    enough of it; further items that cover any of it are repeats. One item may find several spans.
+    enough of it (see `placing`); further items that cover any of it are repeats. One item may find several spans. Where
+    nobody can say whether a relevant span is there, the query is unfit.
 
     Ranks below `depth` are ignored (that to which a baseline was stored); None keeps the whole list. `default_k` is the
     cut-off for metrics without a number where the sample states none. Beyond hits there is only what is in `needs`.
@@ -83,9 +84,15 @@ def match(
     """
     ids = ranking.ids if depth is None else ranking.ids[:depth]
     documents = ids if how.by is _CHUNK or how.by is _SPAN else _documents(sample, ids, ranking.details, how)
-    covering = _covering(sample, ids, ranking.details, how) if how.by is _SPAN else None
+    placed, covering, unfit = None, None, None
     place: Callable[[str], int] = documents.index
-    if covering is not None:
+    if how.by is _SPAN:
+        from rankgate.metrics.placing import found_at  # noqa: PLC0415 -- paid only where passages are matched
+
+        placed = _placed(sample, ids, ranking.details, how)
+        covering = found_at(placed, sample.spans, how.coverage)
+        doubts = (placed.unfit.get(doc) for doc, gain in sample.gains.items() if gain > 0 and doc not in covering)
+        unfit = next(filter(None, doubts), None)
         place = {span: ranks[0] - 1 for span, ranks in covering.items()}.__getitem__
     elif len(sample.gains) > _FEW:  # where each document stands first
         place = dict(zip(reversed(documents), range(len(documents) - 1, -1, -1), strict=True)).__getitem__
@@ -93,7 +100,7 @@ def match(
     repeats: list[tuple[int, float]] = []
     ideal: list[float] = []
     for doc, gain in sample.gains.items():
-        if gain <= 0:
+        if gain <= 0 or unfit:
             continue
         ideal.append(gain)
         try:
@@ -101,7 +108,7 @@ def match(
         except (ValueError, KeyError):
             continue  # not retrieved
         hits[doc] = rank, gain
-        if covering:
+        if covering is not None:
             repeats += [(below, gain) for below in covering[doc][1:]]
         elif documents is not ids:
             repeats += [(below, gain) for below, other in enumerate(documents[rank:], rank + 1) if other == doc]
@@ -119,6 +126,7 @@ def match(
         repeats=tuple(repeats),
         sample=sample,
         details=ranking.details,
+        unfit=unfit,
     )
     if needs <= OF_THE_LINE:
         return query
@@ -127,6 +135,7 @@ def match(
     other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
     return msgspec.structs.replace(
         query,
+        placed=placed if Need.PASSAGES in needs else None,
         judged=_ranks(documents, {*sample.gains, *sample.negatives}, covering) if Need.JUDGED in needs else (),
         negatives=_ranks(documents, sample.negatives, covering) if Need.NEGATIVES in needs else (),
         ids=ids,
@@ -167,51 +176,16 @@ def _documents(sample: Sample, ids: Sequence[str], details: Details | None, how:
     return named
 
 
-def _covering(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> Covering:
-    """For each span that is found the rank at which the items so far cover enough of it, then those of its repeats."""
-    items = [*zip(ids, details.items or () if details else (), strict=False)]
-    found: Covering = {}
-    for name, span in sample.spans.items():
-        wanted = how.coverage * (span.end - span.start) - TOLERANCE
-        union: list[tuple[int, int]] = []  # apart from each other
-        for rank, (item_id, item) in enumerate(items, start=1):
-            part = _part(span, item_id, item, how.separator, union)
-            if part is None:
-                continue
-            apart = [each for each in union if each[1] < part[0] or part[1] < each[0]]
-            starts, ends = zip(part, *(each for each in union if each not in apart), strict=True)
-            union = [*apart, (min(starts), max(ends))]
-            if sum(end - start for start, end in union) >= wanted:
-                found.setdefault(name, []).append(rank)
-    return found
+def _placed(sample: Sample, ids: Sequence[str], details: Details | None, how: Matching) -> Placed:
+    """How the items lie over the passages of the gold."""
+    from rankgate.metrics.placing import placed  # noqa: PLC0415 -- as above
 
-
-def _part(
-    span: Span, item_id: str, item: Item, separator: str, union: Sequence[tuple[int, int]]
-) -> tuple[int, int] | None:
-    """What an item covers of a span, by its offsets or else in proportion to its text; None where that is nothing.
-
-    A text that stands at several places covers the first that is not within the `union` of the items above it.
-    """
-    if item.start is not None and item.end is not None:
-        start, end = max(span.start, item.start), min(span.end, item.end)
-        return (start, end) if start < end and document_of(item_id, item.doc_id, separator) == span.doc else None
-    document = document_of(item_id, item.doc_id, separator)
-    named = item.doc_id or document != item_id  # else, as with a UUID, it may be any: the text alone decides
-    if not item.text or not span.text or (named and document != span.doc):
-        return None
-    from rankgate.metrics.texts import folded, standing, stands_in  # noqa: PLC0415 -- as above
-
-    passage, text = folded(span.text.rstrip("….")), folded(item.text)
-    if stands_in(passage, text):
-        return span.start, span.end
-    length, first = span.end - span.start, None
-    for at in standing(text, passage):
-        start, end = (span.start + place * length // len(passage) for place in (at, at + len(text)))
-        first = first or ((start, end) if start < end else None)
-        if start < end and not any(each[0] <= start and end <= each[1] for each in union):
-            return start, end
-    return first
+    items: list[tuple[str | None, str, Item]] = []
+    for item_id, item in zip(ids, details.items or () if details else (), strict=False):
+        document = document_of(item_id, item.doc_id, how.separator)
+        named = document if item.doc_id or document != item_id else None  # an id such as a UUID names no document
+        items.append((named, document, item))
+    return placed(sample.spans, items)
 
 
 def _parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:

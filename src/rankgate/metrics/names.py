@@ -22,6 +22,7 @@ _NAME = re.compile(
 )
 _CUTOFF = r"(?i)(?:(?:@|_at_|-at-)\w+|[_.]\d+)$"
 _PLAIN_TEXT = r"[\w.:/+-](?:[\w.:/+ -]{0,98}[\w.:/+-])?"  # as names go into comments and tables
+_PERCENTILE = r"[pP](\d{1,2})"
 _SHORT = 3  # letters; words as short are each other's neighbours
 _LONGEST_CUTOFF = 7  # digits; no ranking is longer
 
@@ -42,6 +43,7 @@ def parse_metric(text: str) -> Metric:
     """
     match = _NAME.fullmatch(text.strip().replace("dcg='exp-log2'", "gain=exponential"))  # as ir_measures writes it
     if match is None:
+        _refuse_elsewhere(text, text.lower().partition("@")[0].replace("-", "_"))
         raise UnknownMetricError(f"{text!r} is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10")
     stem, inside = _stem(match), match["inside"] or ""
     try:
@@ -123,6 +125,10 @@ def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
     meaning = registry.find(stem)
     if meaning is not None:
         return meaning
+    if quantile := re.fullmatch(registry.LATENCY_QUANTILE, stem):
+        family, _, implied = _family(text, "latency", None)
+        return family, {"quantile": quantile[1] or quantile[2]}, implied
+    _refuse_elsewhere(text, stem)
     at = f"@{cutoff.lower()}" if cutoff else ""
     if re.fullmatch(registry.JUDGED, stem):
         what = f"a model judges it; write its numbers into `scores` of the run's lines and name it score({stem})"
@@ -132,6 +138,13 @@ def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
         meant = _meant(stem)
         what = f"did you mean {meant + at!r}?" if meant else "`rankgate metrics` lists them"
     raise UnknownMetricError(f"unknown metric {text!r}; {what}")
+
+
+def _refuse_elsewhere(text: str, stem: str) -> None:
+    """What other tools compute, and rankgate does not, is answered with what is near."""
+    for pattern, instead in registry.ELSEWHERE.items():
+        if re.fullmatch(pattern, stem):
+            raise UnknownMetricError(f"unknown metric {text!r}; {instead}")
 
 
 def _meant(stem: str) -> str | None:
@@ -172,8 +185,10 @@ def _pairs(family: type[BaseMetric], inside: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in _split(inside))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals and family.alone:
+        if not equals and family.alone and family.alone not in pairs:
             key, value = family.alone, part
+        elif not equals and re.fullmatch(_PERCENTILE, part) and "quantile" in family.__struct_fields__:
+            key, value = "quantile", part
         if not value or key.lower() in pairs:
             raise ValueError(f"parameters are written once each as name=value, not {part!r}")
         pairs[key.lower()] = value
@@ -194,7 +209,7 @@ def _converted(kind: type[BaseMetric | View], written: Mapping[str, str]) -> dic
 
 
 def _parameter(key: str, kind: Any, value: str) -> object:
-    percent = re.fullmatch(r"p(\d{1,2})", value, re.IGNORECASE)
+    percent = re.fullmatch(_PERCENTILE, value)
     if key == "quantile" and percent:
         value = str(int(percent[1]) / 100)
     if choices := choices_of(kind):

@@ -53,7 +53,7 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
     of: Ideal = "gold"
 
     key: ClassVar[str] = "ap"
-    aliases: ClassVar[tuple[str, ...]] = ("map",)
+    aliases: ClassVar[tuple[str, ...]] = ("map", "mean_average_precision", "average_precision")
     formula: ClassVar[str] = "(1/n) Σ_{i≤k} P@i · rel_i"
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.SCORE
@@ -188,6 +188,7 @@ class RecallAUC(RelevanceMetric, frozen=True, kw_only=True):
     cutoff: int | Cutoff = Cutoff.NONE
 
     key: ClassVar[str] = "recall_auc"
+    aliases: ClassVar[tuple[str, ...]] = ("auc",)
     formula: ClassVar[str] = "Σ_j (recall@k_j + recall@k_{j+1}) / 2 · ln(k_{j+1} / k_j), over ln(k_m / k_1)"
     default_cutoff: ClassVar[Cutoff] = Cutoff.NONE
     unit: ClassVar[Unit] = Unit.SCORE

@@ -9,7 +9,7 @@ from unicodedata import category
 
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import LineMetric
-from rankgate.metrics.texts import folded, stands_in
+from rankgate.metrics.texts import primary, stands_in
 from rankgate.model.values import MatchedQuery, Need, Unit
 
 Articles = Literal["kept", "dropped"]
@@ -40,11 +40,11 @@ class AnswerContains(LineMetric, frozen=True, kw_only=True):
         if sample is None or not sample.answers or sample.no_answer:
             return None
         answer = (generated and generated.answer) or ""
-        return max(self.agreement(answer, reference) for reference in sample.answers) if folded(answer) else 0.0
+        return max(self.agreement(answer, reference) for reference in sample.answers) if primary(answer) else 0.0
 
     def agreement(self, answer: str, reference: str) -> float:
         """From 0 to 1; neither text is empty."""
-        return float(stands_in(folded(reference), folded(answer)))
+        return float(stands_in(primary(reference), primary(answer)))
 
 
 class ExactMatch(AnswerContains, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class ExactMatch(AnswerContains, frozen=True, kw_only=True):
 
     def tokens(self, text: str) -> list[str]:
         """What is compared of a text; all of it where it is nothing but punctuation and articles."""
-        whole = folded(text)
+        whole = primary(text)
         plain = re.sub(r"[^\w\s]|_", lambda each: each[0] * (category(each[0])[0] != "P" and each[0] > "\x7f"), whole)
         return _TOKEN.findall(re.sub(r"\b(a|an|the)\b", " ", plain) if self.articles == "dropped" else plain) or [whole]
 

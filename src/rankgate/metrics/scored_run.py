@@ -125,7 +125,7 @@ def scored(
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
     run, again = without_own(run, plan.how), partial(_again, again, plan.how)
-    kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.ANSWER}), through)
+    kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.OFFSETS, Need.ANSWER}), through)
     scores = score_run(gold, run, plan, watch=watch, through=kept.each)
     if piped:
         return ScoredRun(run, scores, *[lambda: kept.rankings] * 3)

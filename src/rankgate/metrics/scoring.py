@@ -12,9 +12,22 @@ from msgspec.structs import force_setattr
 
 from rankgate.errors import Problem, RankgateError, bad_input, shown
 from rankgate.metrics.base import Metric, Together, sees_below
-from rankgate.metrics.matching import By, Matching, match
+from rankgate.metrics.comparison import too_many
+from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan
-from rankgate.model.values import LINE_KEYS, Details, Gold, Item, MatchedQuery, Need, Outline, Ranking, Sample, Scores
+from rankgate.model.values import (
+    LINE_KEYS,
+    Details,
+    Gold,
+    Item,
+    MatchedQuery,
+    Need,
+    Outline,
+    Ranking,
+    Sample,
+    Scores,
+    Unfit,
+)
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:
@@ -71,6 +84,7 @@ class Tally:
         self.duplicates = self.cut = 0
         self.unstated: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
         self.stated: set[Need] = set()
+        self.unfit: dict[str, Unfit] = {}
         of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
         self.of_lines = [
             (metric, [LINE_KEYS[need] for need in needs])
@@ -78,7 +92,7 @@ class Tally:
             if needs or hasattr(metric, "stated")
         ]
         self.givers: dict[str, dict[str, str | None]] = {}
-        _require_kind(gold, plan.how)
+        _require_kind(gold, plan)
 
     def add(self, rankings: Iterable[Ranking]) -> None:
         """Score these rankings."""
@@ -98,8 +112,9 @@ class Tally:
                 self._note_cut(row, sample, ranking, depth)
             before = plan.baseline_ids.get(query_id) if plan.baseline_ids else None
             query = self.match(sample, ranking, baseline_ids=before)
-            if seen[row]:
-                self.again = True
+            if query.unfit:
+                self.unfit[query_id] = query.unfit
+            self.again |= bool(seen[row])
             seen[row] = 1
             for column, value in zip(columns, values(query), strict=True):
                 column[row] = value
@@ -233,6 +248,7 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         clusters=_clusters(gold),
         unstated={need: query_id for need, query_id in tally.unstated.items() if need not in tally.stated},
         givers=tally.givers,
+        unfit=tally.unfit,
     )
 
 
@@ -290,11 +306,24 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
         key = "start` and `end`, or `text" if need is Need.OFFSETS else need.value
         message = f"{reader} reads `{key}`, which the run states nowhere ({none}); write it into the run"
         raise bad_input(f"{message}, or leave out what reads it", file=name)
+    untold = [query_id for query_id, why in scores.unfit.items() if why is Unfit.NO_TEXT]
+    if untold and (too_many(untold, len(scores.query_ids)) or len(untold) == len(scores.query_ids)):
+        which = (
+            f"{len(untold):,} of {len(scores.query_ids):,} queries ({shown(untold[0])}{', …' if untold[1:] else ''})"
+        )
+        raise bad_input(
+            f"nothing can match for {which}: their spans state no `text`, and results of their documents no `start` "
+            "and `end`; write `text` into the spans (`rankgate gold anchor` does), or `start` and `end` into the run",
+            file=name,
+        )
 
 
-def _require_kind(gold: Gold, how: Matching) -> None:
+def _require_kind(gold: Gold, plan: Plan) -> None:
     """Refuse ids where spans are matched, and spans where ids are, with the line of each sample."""
-    by_span, problems = how.by is By.SPAN, list[Problem]()
+    by_span, problems = plan.how.by is By.SPAN, list[Problem]()
+    reader = next((metric.name for metric in plan.metrics if Need.PASSAGES in metric.needs), None)
+    if reader and not by_span:
+        raise bad_input(f"the metric {reader} is of passages that the gold set names as spans; write `match: span`")
     wrong = "as a span; write `match: span`"
     wrong = "by id, and `match: span` reads spans; `rankgate gold anchor` turns ids into them" if by_span else wrong
     for sample in gold.samples.values():

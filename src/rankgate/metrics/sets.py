@@ -22,7 +22,7 @@ class Hit(RelevanceMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "hit"
-    aliases: ClassVar[tuple[str, ...]] = ("success", "hit_rate")
+    aliases: ClassVar[tuple[str, ...]] = ("success", "hit_rate", "hit_ratio")
     formula: ClassVar[str] = "1 if R_k ∩ G ≠ ∅, else 0"
     judge_bounds: ClassVar[bool] = True
     spread: ClassVar[float | None] = 0.43
@@ -99,6 +99,7 @@ class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "weighted_recall"
+    aliases: ClassVar[tuple[str, ...]] = ("wrecall",)
     formula: ClassVar[str] = "Σ gains in R_k / Σ gains in G"
     ranking: ClassVar[bool] = True
     spread: ClassVar[float | None] = None

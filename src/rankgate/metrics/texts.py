@@ -34,6 +34,46 @@ def folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", plain).replace("i\u0307", "i").split())
 
 
+def primary(text: str) -> str:
+    """`folded`, and without what a script does not tell words apart by, or what people leave out as they type.
+
+    | script | alike |
+    |:--|:--|
+    | any | decimal digits: ٣٠, ۳۰, ३०, ๓๐ and 30; in Arabic numbers ٫ and `.`, ٬ and `,`, ٪ and % |
+    | Arabic, Persian, Urdu | with and without points and tatweel; أ إ آ ٱ and ا; ى ی and ي; ک and ك; ة and ه |
+    | Hebrew | with and without points; final letters and others |
+    | Greek | with and without accents, as capitals are written |
+    | Cyrillic | ё and е |
+
+    So it is by ICU's collation at primary strength, for the root or the language, and for Arabic's alef and teh marbuta
+    by Lucene's ArabicNormalizer. Accents of Latin letters count (año, ano), and so do the vowel signs of other scripts.
+    """  # noqa: RUF002 -- letters of other scripts
+    return folded(text).translate(_PRIMARY)
+
+
+class _Primary(dict[int, str]):
+    """What `primary` makes of a folded sign, worked out once each."""
+
+    pairs = str.maketrans("أإآٱىیکةךםןףץё٫٬٪", "ااااييكهכמנפצе.,%", "ـ")  # noqa: RUF001
+    greek = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
+    points = re.compile("[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]")
+
+    def __missing__(self, code: int) -> str:
+        sign = chr(code)
+        plain = sign.translate(self.pairs)
+        if sign.isdecimal():
+            plain = str(unicodedata.decimal(sign))
+        elif self.greek.match(sign):
+            plain = unicodedata.normalize("NFD", sign)[0]
+        elif self.points.match(sign) and unicodedata.combining(sign):
+            plain = ""
+        self[code] = plain
+        return plain
+
+
+_PRIMARY = _Primary()
+
+
 def stands_in(words: str, text: str) -> bool:
     """Whether these words stand in a text, both folded, not within a longer word or number: "art" not in "party".
 
@@ -105,7 +145,7 @@ def lies_in(text: str, passage: str, similarity: float = 1.0) -> bool:
     each as often as it stands there, is in the passage.
     """
     plain_passage = _plain(passage)
-    readings = (text, _unescaped(text), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    readings = (text, unescaped(text), json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
     items = [item for item in dict.fromkeys(map(_plain, readings)) if item]
     if any(item in plain_passage for item in items):
         return True
@@ -156,7 +196,7 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(_SPEAKER, "", re.sub(_DATE_LINE, "", text)).split())
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     """The text that a JSON string with this content stands for; as it is where it is no such content."""
     if "\\" not in text:
         return text

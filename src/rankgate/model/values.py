@@ -122,6 +122,7 @@ class Need(Enum):
     VERDICTS = "verdicts"
     # From the match.
     JUDGED = "judged items"
+    PASSAGES = "passages"
     NEGATIVES = "hard negatives"
     IDS = "ids"
     BASELINE = "the baseline's ids"
@@ -195,6 +196,23 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     def id(self) -> str:
         """How judgments name it: `handbook:1042-1311`."""
         return f"{self.doc}:{self.start}-{self.end}"
+
+
+Stretch = tuple[int, int]  # code points of a document, the end exclusive
+
+
+class Unfit(Enum):
+    """Why nobody can say whether a run found a passage."""
+
+    STALE = "stale"  # at its place the run shows another text: the document changed
+    NO_TEXT = "no_text"  # the gold quotes no text, and the run states no offsets
+
+
+class Placed(msgspec.Struct, frozen=True, gc=False):
+    """What each item covers of each passage, by the passage's id, and the passages of which that is in doubt."""
+
+    covered: Sequence[Mapping[str, Stretch]]
+    unfit: Mapping[str, Unfit]
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -339,7 +357,10 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_def
     for metrics that leave it to the sample. `repeats` are (rank, gain) of further items of a document that is a hit
     already, which only matching by document, text or span can give. By span several passages may be found at one rank.
 
-    The rest is there only where a metric needs it, else empty or None: `judged` and `negatives` are ranks of items that
+    Where nobody can say whether a relevant passage is in the list, the query is `unfit` and has neither hits nor gains.
+
+    The rest is there only where a metric needs it, else empty or None: `placed` is how the items lie over passages;
+    `judged` and `negatives` are ranks of items that
     the gold judges at all, and of its hard negatives; `ids` and `baseline_ids` the list and the baseline's list for
     the same query; `documents` the document of each item; `details` what the run says beyond ids; `raw` and
     `rewrites` the other lists, matched alike.
@@ -353,6 +374,8 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_def
     k: int
     repeats: tuple[tuple[int, float], ...] = ()
     sample: Sample | None = None
+    unfit: Unfit | None = None
+    placed: Placed | None = None
     judged: tuple[int, ...] = ()
     negatives: tuple[int, ...] = ()
     ids: Sequence[str] = ()
@@ -411,7 +434,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     a baseline the metrics that cannot be compared, since its lists speak of other ids than the gold.
     `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
     `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
-    lacks the value although the gold defines the metric.
+    lacks the value although the gold defines the metric. `unfit` has the queries of whose passages nobody can say
+    whether the run found them.
     """
 
     query_ids: tuple[str, ...]
@@ -430,6 +454,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     foreign: frozenset[str] = frozenset()
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}
+    unfit: Mapping[str, Unfit] = {}
 
     def own(self, name: str) -> list[float | None]:
         """A metric's values of the run as it is, which no comparison has cut."""

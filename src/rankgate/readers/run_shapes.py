@@ -288,7 +288,7 @@ def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
     return RankedItem(
         doc_id=None if doc is None else str(doc),
         version=day,
-        text=text if start is None or Need.TEXTS in needs else None,
+        text=text,
         score=item.score if Need.ITEM_SCORES in needs else None,
         source=None if source is None else str(source),
         start=start,

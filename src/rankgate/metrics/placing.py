@@ -1,0 +1,219 @@
+"""Where retrieved items lie over the passages of the gold: the text decides, and offsets say where to look.
+
+An item without a text, or one whose passage has none, lies where its offsets say. Else the passage's text is searched
+in the item's: the whole passage in the item, the item in the passage, or the end of one as the beginning of the other,
+where a border of chunks cuts the passage; what they share is counted in code points of the passage. Texts are compared
+as they are, then by their letters and digits alone, so that a table, code or HTML that a chunker wrote anew is still
+the same; a first line that it put in front, such as a title, may be left out.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from rankgate.metrics.texts import folded, standing, stands_in, unescaped
+from rankgate.model.values import TOLERANCE, Item, Placed, Span, Stretch, Unfit
+
+LEAST = 12  # signs: what is shorter may stand in another text by chance, so it counts as whole words alone
+
+
+def placed(spans: Mapping[str, Span], items: Sequence[tuple[str | None, str, Item]]) -> Placed:
+    """The items over the passages; each with the document that it names, None where it names none, and that of its id.
+
+    A passage is unfit where an item shows another text at a place of it that no other item covers, or where nothing but
+    its text, which the gold lacks, could tell.
+    """
+    covered: list[dict[str, Stretch]] = [{} for _ in items]
+    unfit: dict[str, Unfit] = {}
+    for name, span in spans.items():
+        union: list[Stretch] = []
+        disputed: list[Stretch] = []
+        for rank, (named, document, item) in enumerate(items):
+            if (named or span.doc) != span.doc:
+                continue
+            overlap = _overlap(span, item) if document == span.doc else None
+            if not item.text or not span.text:
+                stretch = overlap
+                if item.text and item.start is None:
+                    unfit[name] = Unfit.NO_TEXT
+            else:
+                stretch = _by_text(span, item, overlap, union)
+                disputed += [overlap] if overlap and not stretch else []
+            if stretch:
+                covered[rank][name] = stretch
+                union = united([*union, stretch])
+        if any(not _within(each, union) for each in disputed):
+            unfit[name] = Unfit.STALE
+    return Placed(covered, unfit)
+
+
+def found_at(placed: Placed, spans: Mapping[str, Span], coverage: float) -> dict[str, list[int]]:
+    """For each passage that is found the rank at which the items so far cover enough of it, then those of repeats."""
+    ranks: dict[str, list[int]] = {}
+    for name, span in spans.items():
+        wanted = coverage * (span.end - span.start) - TOLERANCE
+        union: list[Stretch] = []
+        for rank, covered in enumerate(placed.covered, start=1):
+            if name not in covered:
+                continue
+            union = united([*union, covered[name]])
+            if length_of(union) >= wanted:
+                ranks.setdefault(name, []).append(rank)
+    return ranks
+
+
+def united(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """The same places as stretches apart from each other, in order."""
+    union: list[Stretch] = []
+    for start, end in sorted(stretches):
+        if union and start <= union[-1][1]:
+            union[-1] = union[-1][0], max(end, union[-1][1])
+        else:
+            union.append((start, end))
+    return union
+
+
+def length_of(union: Iterable[Stretch]) -> int:
+    """The code points of stretches that are apart from each other."""
+    return sum(end - start for start, end in union)
+
+
+def _within(stretch: Stretch, union: Sequence[Stretch]) -> bool:
+    return any(start <= stretch[0] and stretch[1] <= end for start, end in union)
+
+
+def _overlap(span: Span, item: Item) -> Stretch | None:
+    """Where a passage and an item of its document meet by their offsets."""
+    if item.start is None or item.end is None:
+        return None
+    start, end = max(span.start, item.start), min(span.end, item.end)
+    return (start, end) if start < end else None
+
+
+def _by_text(span: Span, item: Item, overlap: Stretch | None, union: Sequence[Stretch]) -> Stretch | None:
+    """What an item covers of a passage where both have a text; None where that is nothing, or the texts disagree.
+
+    Of several places in the passage it is the first that is not within the `union` of what items above it cover.
+    """
+    quote, text = span.text or "", item.text or ""
+    whole = len(quote) == span.end - span.start  # else it quotes a part, and only offsets say how much an item has
+    quote = quote if whole else quote.rstrip("….") or quote
+    part = quote  # what the item should have of it
+    if overlap and whole:
+        part = quote[overlap[0] - span.start : overlap[1] - span.start]
+    if overlap:
+        shift = overlap[0] - (item.start or 0)
+        if part == text[shift : shift + len(part)]:
+            return overlap
+    stretches = [_in_document(span, piece, quote) for piece in _shared(quote, text, short=item.start is None)]
+    if overlap and stretches and not whole:
+        return overlap
+    if overlap and not stretches:
+        enough = len(part) >= LEAST or overlap == (span.start, span.end)
+        tells = enough if whole else overlap[0] == span.start and overlap[1] >= span.start + len(quote)
+        return None if tells and plain(part) not in plain(text) else overlap
+    new = (each for each in stretches if not _within(each, union))
+    return next(new, stretches[0] if stretches else None)
+
+
+def _in_document(span: Span, piece: Stretch, quote: str) -> Stretch:
+    """The place of a piece of a quote; in proportion where the quote is not all that its span has."""
+    length = span.end - span.start
+    return span.start + piece[0] * length // len(quote), span.start + piece[1] * length // len(quote)
+
+
+def _shared(quote: str, text: str, *, short: bool) -> list[Stretch]:
+    """Which part of a quote an item's text has; several where the item stands at several places of the quote."""
+    bodies = [text, *(text.partition(gap)[2] for gap in ("\n\n", "\n") if gap in text)]
+    for body in bodies:
+        if pieces := pieces_of(quote, body, short=short):
+            return pieces
+    letters = plain(quote)
+    for body in bodies:
+        if pieces := pieces_of(letters, plain(body)):
+            return [_in_quote(piece, quote, letters) for piece in pieces]
+    return [*_words_of(quote, text)] if short else []
+
+
+def pieces_of(quote: str, body: str, *, short: bool = False) -> list[Stretch]:
+    """The parts of a quote that a body has where both can be from one text, sign by sign, as places in the quote.
+
+    A part shorter than `LEAST` counts only with `short`, where a border cuts the quote, and it stands once in either.
+    """
+    long = min(len(quote), len(body)) >= LEAST
+    if not (long or short) or not quote or not body:
+        return []
+    if quote in body:
+        return [(0, len(quote))] * long
+    if body in quote:
+        return [(at, at + len(body)) for at in range(len(quote) * long) if quote.startswith(body, at)]
+    head, tail = _border(body, quote), _border(quote, body)
+    if head < LEAST and not (short and head and _is_sign(quote[:head], body[-head - 1] + quote[0], quote, body)):
+        head = 0
+    if tail < LEAST and not (short and tail and _is_sign(quote[-tail:], quote[-1] + body[tail], quote, body)):
+        tail = 0
+    if not head and not tail:
+        return []
+    return [(0, head) if head >= tail else (len(quote) - tail, len(quote))]
+
+
+def _is_sign(part: str, outer: str, *texts: str) -> bool:
+    """Whether so short a part tells one place: no word goes on over its `outer` border, and no text has it twice."""
+    return not re.match("[0-9A-Za-z]{2}", outer) and all(text.count(part) == 1 for text in texts)
+
+
+def _border(first: str, second: str) -> int:
+    """The length of the longest end of one text that is the beginning of the other; neither is a part of the other."""
+    longest = min(len(first), len(second)) - 1
+    at = first.find(second[:LEAST], len(first) - longest)
+    while at >= 0:
+        if second.startswith(first[at:]):
+            return len(first) - at
+        at = first.find(second[:LEAST], at + 1)
+    short = range(min(LEAST - 1, longest), 0, -1)
+    return next((length for length in short if first.endswith(second[:length])), 0)
+
+
+def _words_of(quote: str, text: str) -> Iterator[Stretch]:
+    """The parts of a quote that a text has where one of them is short: folded, and not within a longer word."""
+    words, body = folded(quote), folded(text)
+    if words and stands_in(words, body):
+        yield 0, len(quote)
+        return
+    for at in standing(body, words):
+        start, end = (place * len(quote) // len(words) for place in (at, at + len(body)))
+        if start < end:
+            yield start, end
+
+
+def _in_quote(piece: Stretch, quote: str, letters: str) -> Stretch:
+    """The place in a quote of a piece of its letters and digits, with the signs between them."""
+    begins = [at for at, sign in enumerate(quote) for _ in sign.translate(_PLAIN)]
+    if len(begins) != len(letters):  # it was escaped
+        return piece[0] * len(quote) // len(letters), piece[1] * len(quote) // len(letters)
+    start = begins[piece[0]] if piece[0] else 0
+    return start, begins[piece[1] - 1] + 1 if piece[1] < len(begins) else len(quote)
+
+
+class _Plain(dict[int, str]):
+    """What letters and digits are without case, accents and width, sign by sign, worked out once each."""
+
+    def __missing__(self, code: int) -> str:
+        signs = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).casefold())
+        self[code] = "".join([sign for sign in signs if sign.isalnum()])
+        return self[code]
+
+
+_PLAIN = _Plain()
+
+
+@lru_cache(maxsize=4096)
+def plain(text: str) -> str:
+    """The letters and digits of a text, of JSON's and HTML's escapes too, without case, accents and width."""
+    if "\\" in text or "&" in text:
+        text = html.unescape(unescaped(text))
+    return text.translate(_PLAIN)
