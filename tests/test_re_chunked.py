@@ -183,3 +183,113 @@ def test_a_baseline_without_texts_is_refused_by_text_too(work: Path) -> None:
     assert code == 2
     assert report["problems"][0]["file"] == "accepted.jsonl"
     assert "`match: text` reads `text`" in report["problems"][0]["message"]
+
+
+# Forty documents of one passage each, two chunks a document, whose border cuts the passage after "thirt".
+PREFACE, LATER = "Preface. " * 6, " Other text follows here." * 4
+PASSAGES = [f"Refunds for plan {number:02} take thirty days now." for number in range(40)]
+MOVED = "Read this before anything else, please. " * 3
+OFFSETS, TEXT = ("start", "end"), ("text",)
+
+
+def forty(
+    work: Path, *, quoted: bool = True, changed: tuple[str, str] = ("", ""), keys: tuple[str, ...] = TEXT
+) -> None:
+    """Write the gold, a baseline of offsets and a run whose documents changed so, of which items state these keys."""
+    gold, lines = list[str](), dict[str, list[str]]({"accepted.jsonl": [], "run.jsonl": []})
+    for number, passage in enumerate(PASSAGES):
+        start = len(PREFACE)
+        span = {"doc": f"doc{number}", "start": start, "end": start + len(passage)} | (
+            {"text": passage} if quoted else {}
+        )
+        gold.append(json.dumps({"id": f"q{number}", "expected_output": [span]}))
+        for name, stated in (("accepted.jsonl", OFFSETS), ("run.jsonl", keys)):
+            document = PREFACE + passage + LATER
+            old, new = changed
+            if name == "run.jsonl":
+                document = new + document if not old else document.replace(old, new)
+            cut = document.index("thirt") + 5 if "thirt" in document else start + 30
+            items = [(0, cut), (cut, len(document))]
+            topk = [{"start": at, "end": end, "text": document[at:end]} for at, end in items]
+            topk = [
+                {"chunk_id": f"doc{number}#{rank}", **{key: item[key] for key in stated}}
+                for rank, item in enumerate(topk)
+            ]
+            lines[name].append(json.dumps({"query_id": f"q{number}", "topk": topk}))
+    (work / "gold.jsonl").write_text("\n".join(gold))
+    for name, written in lines.items():
+        (work / name).write_text("\n".join(written))
+    inputs = "inputs: {gold: gold.jsonl, run: run.jsonl, baseline: accepted.jsonl}"
+    gates = "- {name: recall@5, regression_max: 0.03}\n- {name: passage_recall@5, regression_max: 0.03}"
+    (work / "ship-criteria.yaml").write_text(f"match: span\ngates:\n{gates}\n{inputs}\n")
+
+
+@pytest.mark.parametrize(
+    ("changed", "keys"),
+    [
+        pytest.param(("", ""), TEXT, id="a baseline of offsets, a run of texts"),
+        pytest.param(("", ""), (*OFFSETS, *TEXT), id="a run of both"),
+        pytest.param(("", MOVED), TEXT, id="more in front, by text"),
+        pytest.param(("", MOVED), (*OFFSETS, *TEXT), id="more in front, by both"),
+        pytest.param((LATER, MOVED), (*OFFSETS, *TEXT), id="other text behind it"),
+    ],
+)
+def test_what_changed_around_a_passage_is_no_loss(changed: tuple[str, str], keys: tuple[str, ...], work: Path) -> None:
+    forty(work, changed=changed, keys=keys)
+    code, report = check()
+    assert (code, report["verdict"]) == (0, "pass"), report
+    assert [gate["value"] for gate in report["gates"]] == [1, 1]
+    assert [gate["delta"] for gate in report["gates"]] == [0, 0]
+
+
+def test_changed_passages_are_stale_and_no_loss(work: Path) -> None:
+    forty(work, changed=("thirty", "forty"), keys=(*OFFSETS, *TEXT))
+    code, report = check()
+    assert (code, [problem["kind"] for problem in report["problems"]]) == (2, ["gold_stale"])
+    assert "for 40 of 40 queries the run shows another text" in report["problems"][0]["message"]
+    forty(work, changed=("plan 07 take thirty", "plan 07 take forty"), keys=(*OFFSETS, *TEXT))
+    code, report = check()
+    assert (code, report["verdict"]) == (0, "warn")
+    assert [gate["value"] for gate in report["gates"]] == [1, 1]
+    (warning,) = report["warnings"]
+    assert "the gold set is partly stale: run.jsonl shows another text where passages of 1 query ('q7')" in warning
+
+
+def test_a_baseline_that_is_stale_is_not_compared(work: Path) -> None:
+    forty(work, changed=("thirty", "forty"), keys=(*OFFSETS, *TEXT))
+    (work / "run.jsonl").replace(work / "other.jsonl")
+    (work / "accepted.jsonl").replace(work / "run.jsonl")
+    (work / "other.jsonl").replace(work / "accepted.jsonl")
+    code, report = check()
+    assert (code, report["verdict"]) == (0, "warn"), report
+    assert {reason["kind"] for gate in report["gates"] for reason in gate["reasons"]} == {"foreign_baseline"}
+
+
+def test_where_nothing_can_match_nothing_is_judged(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forty(work, quoted=False)
+    code, report = check()
+    assert (code, report["verdict"]) == (2, "not_judged")
+    (problem,) = report["problems"]
+    assert problem["file"] == "run.jsonl"
+    assert "nothing can match for 40 of 40 queries ('q0', …): their spans state no `text`" in problem["message"]
+    assert main(["validate"]) == 2
+    assert "nothing can match" in capsys.readouterr().out
+    assert main(["score", "--gold", "gold.jsonl", "--run", "run.jsonl", "--match", "span"]) == 2
+
+
+def test_a_stored_baseline_keeps_texts_beside_offsets(work: Path) -> None:
+    """Else what is found by its text today would be lost once it is accepted."""
+    forty(work, changed=("", MOVED), keys=(*OFFSETS, *TEXT))
+    assert main(["baseline", "accept", "--run", "run.jsonl", "--baseline", "store"]) == 0
+    code, report = check("--baseline", "store")
+    assert (code, report["baseline_metrics"]["passage_recall@5"]["value"]) == (0, 1)
+
+
+def test_passages_need_spans(work: Path) -> None:
+    text = (
+        (work / "ship-criteria.yaml").read_text().replace("match: span", "match: chunk").replace("mrr", "passage_iou@5")
+    )
+    (work / "ship-criteria.yaml").write_text(text)
+    code, report = check()
+    assert code == 2
+    assert "passages that the gold set names as spans; write `match: span`" in report["problems"][0]["message"]

@@ -66,6 +66,8 @@ def test_one_row_is_all_that_a_metric_takes() -> None:
 OTHERS = {Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERSIONS, Need.BASELINE}
 OTHERS |= {Need.VERDICTS, Need.ANSWER}
 BY_GAINS = {"bpref": {Need.JUDGED}}  # gains of 0 too
+OF_PASSAGES = {Need.OFFSETS, Need.DOCS, Need.PASSAGES}  # which are judged, too
+BY_GAINS |= dict.fromkeys(("passage_recall", "passage_precision", "passage_iou"), OF_PASSAGES)
 NAMES = {"score": "score(cost)", "source_share": "source_share(a)"}
 
 

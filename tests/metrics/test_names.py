@@ -405,10 +405,10 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
         }
     ),
     **dict.fromkeys(
-        (WeightedRecall, NegativesAbove, Judged, Holes, Containment, DistinctDocs, Redundancy, Freshness, Overlap)
-        + (PassageRecall, PassagePrecision, PassageIoU),
+        (WeightedRecall, NegativesAbove, Judged, Holes, Containment, DistinctDocs, Redundancy, Freshness, Overlap),
         st.fixed_dictionaries({"cutoff": CUTOFFS}),
     ),
+    **dict.fromkeys((PassageRecall, PassagePrecision, PassageIoU), st.fixed_dictionaries({"cutoff": CUTOFFS})),
     Novelty: st.fixed_dictionaries({"cutoff": CUTOFFS, "threshold": SHARE | st.just(1.0)}),
     RankBiasedOverlap: st.fixed_dictionaries({"cutoff": CUTOFFS, "p": SHARE}),
     FalseEvidenceRate: st.fixed_dictionaries({"min_score": st.none() | FINITE}),

@@ -614,6 +614,8 @@ def test_a_matched_query_is_what_it_says(gold: Mapping[str, float], ranked: list
         "k": 5,
         "repeats": (),
         "sample": query.sample,
+        "unfit": None,
+        "placed": None,
         "judged": (),
         "negatives": (),
         "ids": (),

@@ -405,4 +405,5 @@ def test_an_absent_query_is_undefined_where_the_gold_says_nothing(metric: str) -
 
 def test_every_family_says_what_an_absent_query_scores() -> None:
     families = {type(parse_metric(name)) for name in [*WORST, "false_evidence_rate"]}
-    assert set(FAMILIES) <= families
+    of_passages = {family for family in FAMILIES if Need.PASSAGES in family.reads}  # see test_placing.py
+    assert set(FAMILIES) - of_passages <= families

@@ -30,25 +30,41 @@ def placed(spans: Mapping[str, Span], items: Sequence[tuple[str | None, str, Ite
     covered: list[dict[str, Stretch]] = [{} for _ in items]
     unfit: dict[str, Unfit] = {}
     for name, span in spans.items():
-        union: list[Stretch] = []
-        disputed: list[Stretch] = []
+        near: dict[int, tuple[Item, Stretch | None]] = {}
         for rank, (named, document, item) in enumerate(items):
-            if (named or span.doc) != span.doc:
-                continue
-            overlap = _overlap(span, item) if document == span.doc else None
-            if not item.text or not span.text:
-                stretch = overlap
-                if item.text and item.start is None:
-                    unfit[name] = Unfit.NO_TEXT
-            else:
-                stretch = _by_text(span, item, overlap, union)
-                disputed += [overlap] if overlap and not stretch else []
-            if stretch:
-                covered[rank][name] = stretch
-                union = united([*union, stretch])
-        if any(not _within(each, union) for each in disputed):
-            unfit[name] = Unfit.STALE
+            if named in (None, span.doc):
+                near[rank] = item, _overlap(span, item) if document == span.doc else None
+        stretches, doubt = _over(span, near)
+        for rank, stretch in stretches.items():
+            covered[rank][name] = stretch
+        if doubt is not None:
+            unfit[name] = doubt
     return Placed(covered, unfit)
+
+
+def _over(span: Span, near: Mapping[int, tuple[Item, Stretch | None]]) -> tuple[dict[int, Stretch], Unfit | None]:
+    """What items, with their overlap by offsets, cover of a passage, by rank; and what leaves that in doubt."""
+    texts = {rank: each for rank, each in near.items() if each[0].text and span.text}
+    covered = {rank: overlap for rank, (_, overlap) in near.items() if overlap and rank not in texts}
+    stated = {rank: overlap for rank, (item, overlap) in texts.items() if item.start is not None}
+    # A few signs tell a place only where no offsets do, or where these are of another version of the document.
+    for short in (False, True):
+        for rank, (item, overlap) in texts.items():
+            if rank in covered or (short and not (rank in stated and _moved(covered, stated))):
+                continue
+            stretch = _by_text(span, item, overlap, [*covered.values()], short=short or item.start is None)
+            if stretch:
+                covered[rank] = stretch
+    union = united(covered.values())
+    if any(overlap and not _within(overlap, union) for rank, overlap in stated.items() if rank not in covered):
+        return covered, Unfit.STALE
+    untold = not span.text and any(item.text and item.start is None for item, _ in near.values())
+    return covered, Unfit.NO_TEXT if untold else None
+
+
+def _moved(covered: Mapping[int, Stretch], stated: Mapping[int, Stretch | None]) -> bool:
+    """Whether any item has text of a passage at another place than its offsets state."""
+    return any(rank in stated and stated[rank] != stretch for rank, stretch in covered.items())
 
 
 def found_at(placed: Placed, spans: Mapping[str, Span], coverage: float) -> dict[str, list[int]]:
@@ -94,7 +110,9 @@ def _overlap(span: Span, item: Item) -> Stretch | None:
     return (start, end) if start < end else None
 
 
-def _by_text(span: Span, item: Item, overlap: Stretch | None, union: Sequence[Stretch]) -> Stretch | None:
+def _by_text(
+    span: Span, item: Item, overlap: Stretch | None, union: Sequence[Stretch], *, short: bool
+) -> Stretch | None:
     """What an item covers of a passage where both have a text; None where that is nothing, or the texts disagree.
 
     Of several places in the passage it is the first that is not within the `union` of what items above it cover.
@@ -109,14 +127,14 @@ def _by_text(span: Span, item: Item, overlap: Stretch | None, union: Sequence[St
         shift = overlap[0] - (item.start or 0)
         if part == text[shift : shift + len(part)]:
             return overlap
-    stretches = [_in_document(span, piece, quote) for piece in _shared(quote, text, short=item.start is None)]
+    stretches = [_in_document(span, piece, quote) for piece in _shared(quote, text, short=short)]
     if overlap and stretches and not whole:
         return overlap
     if overlap and not stretches:
         enough = len(part) >= LEAST or overlap == (span.start, span.end)
         tells = enough if whole else overlap[0] == span.start and overlap[1] >= span.start + len(quote)
         return None if tells and plain(part) not in plain(text) else overlap
-    new = (each for each in stretches if not _within(each, union))
+    new = (each for each in stretches if not _within(each, united(union)))
     return next(new, stretches[0] if stretches else None)
 
 
