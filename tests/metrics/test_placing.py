@@ -82,6 +82,7 @@ NEW = "A new paragraph stands here. "
         pytest.param(DOC.replace("thirty", "forty"), AT + 70, 200, (AT + 70, ALL[1]), None, id="too little to tell"),
         pytest.param("Terms: " + DOC, 0, 200, ALL, None, id="a title that its offsets do not count"),
         pytest.param(DOC.upper(), HALF, 200, (HALF, ALL[1]), None, id="another case"),
+        pytest.param("ä" * (AT // 2) + DOC[AT:], 0, 200, ALL, None, id="offsets that count bytes"),
     ],
 )
 def test_by_both(text: str, start: int, end: int, covered: tuple[int, int] | None, unfit: Unfit | None) -> None:
@@ -100,6 +101,28 @@ def test_written_anew(passage: str, text: str) -> None:
     span = Span("d", 5, 5 + len(passage), passage)
     for item in (Item(text=text), Item(text=text, start=0, end=300), Item(text=f"Plans\n{text}", start=0, end=300)):
         assert over(span, item) == ([(5, 5 + len(passage))], None)
+
+
+@pytest.mark.parametrize("length", [5, AT, AT + 30], ids=["in front", "just in front", "within"])
+def test_a_text_that_the_run_cuts_short(length: int) -> None:
+    assert over(SPAN_P, Item(text=DOC[:length] + "…", start=0, end=len(DOC))) == ([ALL], None)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "text", "covered", "unfit"),
+    [
+        pytest.param(0, 200, DOC, ALL, None, id="whole"),
+        pytest.param(0, HALF, DOC, (AT, HALF), None, id="cut behind the quote"),
+        pytest.param(HALF, 200, DOC, (HALF, ALL[1]), None, id="of what it does not quote"),
+        pytest.param(0, 200, DOC.replace("Refunds", "Credits"), None, Unfit.STALE, id="changed"),
+        pytest.param(None, None, DOC, ALL, None, id="by text alone: it stands for all"),
+    ],
+)
+def test_a_quote_of_the_beginning(
+    start: int | None, end: int | None, text: str, covered: tuple[int, int] | None, unfit: Unfit | None
+) -> None:
+    span = Span("d", *ALL, "Refunds for the yearly…")
+    assert over(span, Item(text=text[start:end], start=start, end=end)) == ([covered], unfit)
 
 
 def test_a_passage_that_stands_twice() -> None:

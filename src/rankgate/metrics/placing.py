@@ -125,7 +125,7 @@ def _by_text(
         part = quote[overlap[0] - span.start : overlap[1] - span.start]
     if overlap:
         shift = overlap[0] - (item.start or 0)
-        if part == text[shift : shift + len(part)]:
+        if part.startswith(text[shift : shift + len(part)].rstrip("….")):  # as far as the run states the text
             return overlap
     stretches = [_in_document(span, piece, quote) for piece in _shared(quote, text, short=short)]
     if overlap and stretches and not whole:
@@ -154,7 +154,8 @@ def _shared(quote: str, text: str, *, short: bool) -> list[Stretch]:
     for body in bodies:
         if pieces := pieces_of(letters, plain(body)):
             return [_in_quote(piece, quote, letters) for piece in pieces]
-    return [*_words_of(quote, text)] if short else []
+    one_is_short = min(len(letters), len(plain(text))) < LEAST
+    return [*_words_of(quote, text)] if short and one_is_short else []
 
 
 def pieces_of(quote: str, body: str, *, short: bool = False) -> list[Stretch]:
