@@ -149,7 +149,11 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         "name": "latency",
         "written": ["latency"],
         "aliases": [],
-        "stands_for": {f"latency_p{each}": f"latency(quantile={each / 100:g})" for each in (50, 90, 95, 99)},
+        "stands_for": {
+            name: f"latency(quantile={each / 100:g})"
+            for each in (50, 75, 90, 95, 99)
+            for name in (f"latency_p{each}", f"p{each}_latency")
+        },
         "meaning": "milliseconds that a question takes on average",
         "formula": "mean or quantile of latency_ms over the queries",
         "direction": "lower",

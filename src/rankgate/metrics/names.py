@@ -125,9 +125,6 @@ def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
     meaning = registry.find(stem)
     if meaning is not None:
         return meaning
-    if quantile := re.fullmatch(registry.LATENCY_QUANTILE, stem):
-        family, _, implied = _family(text, "latency", None)
-        return family, {"quantile": quantile[1] or quantile[2]}, implied
     _refuse_elsewhere(text, stem)
     at = f"@{cutoff.lower()}" if cutoff else ""
     if re.fullmatch(registry.JUDGED, stem):

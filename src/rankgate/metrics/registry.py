@@ -90,9 +90,13 @@ PRESETS: dict[str, Preset] = {
     "ndcg_cut": ("ndcg", {}, "?"),
     "dcg_burges": ("dcg", _EXPONENTIAL, ""),  # ranx
     "ndcg_burges": ("ndcg", _EXPONENTIAL, ""),
+    **{
+        name: ("latency", {"quantile": f"p{percent}"}, "")
+        for percent in (50, 75, 90, 95, 99)
+        for name in (f"latency_p{percent}", f"p{percent}_latency")
+    },
     **dict.fromkeys(("accuracy", "top_k_accuracy"), ("hit", {}, "?")),  # of retrieval: DPR, sentence-transformers
 }
-LATENCY_QUANTILE = r"latency_(p\d\d)|(p\d\d)_latency"
 # What other tools compute and rankgate does not, by patterns of their names, each with what to write instead.
 ELSEWHERE: dict[str, str] = {
     r"delta": "the change from the baseline is what `regression_max` of a gate on the metric itself looks at, and what "
