@@ -90,6 +90,11 @@ def test_the_help_of_a_command_ends_in_examples_that_its_parser_accepts(command:
     ("words", "message"),
     [
         pytest.param(["check", "--nope"], "unrecognized arguments: --nope", id="unknown option"),
+        pytest.param(["check", "--critera", "a"], "--critera a; did you mean '--criteria'?", id="a mistyped option"),
+        pytest.param(["baseline", "accept", "--ro", "x"], "rankgate baseline accept: error: unrec", id="of an action"),
+        pytest.param(["gold", "merg"], "'negatives'); did you mean 'merge'?", id="a mistyped action"),
+        pytest.param(["check", "--format", "jsn"], "'badge'); did you mean 'json'?", id="a mistyped choice"),
+        pytest.param(["check", "extra"], "unrecognized arguments: extra\n", id="a word too many"),
         pytest.param(["check", "--crit", "a"], "unrecognized arguments: --crit a", id="options are not abbreviated"),
         pytest.param(["check", "--format", "html"], "invalid choice: 'html'", id="unknown format"),
         pytest.param(["check", "--run"], "argument --run: expected one argument", id="no value"),
@@ -102,7 +107,11 @@ def test_wrong_options_exit_2(words: list[str], message: str, capsys: Capture) -
     with pytest.raises(SystemExit) as left:
         main(words)
     assert left.value.code == 2
-    assert message in capsys.readouterr().err
+    written = capsys.readouterr().err
+    assert message in written
+    *usage, _ = written.splitlines()
+    assert 1 <= len(usage) <= 2
+    assert usage[0].startswith("usage: rankgate ")
 
 
 SCORE = ["score", "--gold", "gold.jsonl", "--run", "run.jsonl"]
@@ -366,3 +375,26 @@ def test_a_directory_that_may_not_be_looked_into_is_a_plain_error(whole_project:
     assert ended.returncode == 2, ended
     assert "Permission denied" in ended.stdout + ended.stderr
     assert "internal error" not in ended.stdout + ended.stderr
+
+
+def test_a_mistyped_path_is_named_with_its_neighbour(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs").mkdir()
+    for name in ("gold.json", "runs/new.jsonl"):
+        Path(name).write_text('{"q": ["a"]}', encoding="utf-8")
+    for words, message in (
+        (
+            ["score", "--gold", "gold.jsn", "--run", "runs/new.jsonl"],
+            "gold.jsn: no such file; did you mean 'gold.json'?",
+        ),
+        (
+            ["compare", "runs/nwe.jsonl", "b", "--gold", "gold.json"],
+            "runs/nwe.jsonl: no such file or baseline directory; did you mean 'runs/new.jsonl'?",
+        ),
+        (["score", "--gold", "none/gold.json", "--run", "x"], "none/gold.json: no such file\n"),
+        (["score", "--gold", "qqqq", "--run", "x"], "qqqq: no such file\n"),
+    ):
+        assert main(words) == 2
+        assert message in capsys.readouterr().err

@@ -312,6 +312,24 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             ["3: gates[0].regression_max: expected a number, found the text '0.03'; remove the quotes"],
             id="a number in single quotes",
         ),
+        pytest.param(
+            gate("threshold: 75%"),
+            ["3: gates[0].threshold: expected a number, found the text '75%'; write 0.75"],
+            id="percent",
+        ),
+        pytest.param(
+            gate("regression_max: 2,5 %"),
+            ["3: gates[0].regression_max: expected a number, found the text '2,5 %'; write 0.025"],
+            id="percent with a comma",
+        ),
+        pytest.param(
+            gate("threshold: 0,75"),
+            ["3: gates[0].threshold: expected a number, found the text '0,75'; write 0.75"],
+            id="a comma",
+        ),
+        pytest.param(
+            gate("threshold: '%'"), ["3: gates[0].threshold: expected a number, found the text '%'"], id="a sign alone"
+        ),
         *(
             pytest.param(
                 gate(f"threshold: {word}"),
@@ -322,8 +340,6 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "no",
                 "yes",
                 "1:30",
-                "5%",
-                "0,85",
                 "085",
                 "1_000",
                 ".nan",

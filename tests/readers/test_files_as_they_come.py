@@ -94,7 +94,7 @@ def gold_of(content: str, fields: FieldMap | None = None) -> Mapping[str, Mappin
         pytest.param(
             json_lines([{"query_id": "q", "doc_id": "a", "rating": 1}]),
             'run: cannot be read as a run: it starts with \'{"query_id": "q", "doc_id": "a", "rating": 1}\'; that '
-            "looks like judgments, which are a gold set",
+            "looks like judgments, which are a gold set; are gold set and run swapped? Name it with --gold FILE",
             id="ratings",
         ),
         pytest.param(

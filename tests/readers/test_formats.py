@@ -249,6 +249,7 @@ NOTHING_LIKE_IT = (
 MSMARCO = "three columns are BEIR qrels where the first row is query-id corpus-id score, and a run of MS MARCO else"
 
 
+SWAPPED = "; are gold set and run swapped? Name it with "
 NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape are read with `map:` under inputs.run"
 
 
@@ -280,8 +281,8 @@ NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape a
 def test_what_is_no_gold_set(content: str | bytes, saw: str, why: str) -> None:
     with pytest.raises(RankgateError) as caught:
         gold(content)
-    known = f"known formats: {GOLD_NAMES}"
-    assert str(caught.value) == f"gold: cannot be read as a gold set: it starts with {saw}; {why} ({known})"
+    end = SWAPPED + "--run FILE" if "looks like" in why or why == MSMARCO else f" (known formats: {GOLD_NAMES})"
+    assert str(caught.value) == f"gold: cannot be read as a gold set: it starts with {saw}; {why}{end}"
 
 
 @pytest.mark.parametrize(
@@ -295,8 +296,8 @@ def test_what_is_no_gold_set(content: str | bytes, saw: str, why: str) -> None:
 def test_what_is_no_run(content: str | bytes, saw: str, why: str) -> None:
     with pytest.raises(RankgateError) as caught:
         run(content)
-    known = f"known formats: {RUN_NAMES}"
-    assert str(caught.value) == f"run: cannot be read as a run: it starts with {saw}; {why} ({known})"
+    end = SWAPPED + "--gold FILE" if "looks like" in why else f" (known formats: {RUN_NAMES})"
+    assert str(caught.value) == f"run: cannot be read as a run: it starts with {saw}; {why}{end}"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])

@@ -218,6 +218,11 @@ def test_an_empty_document_has_no_line() -> None:
         pytest.param(
             "a: 1\n---\nb: 2\n", "file.yaml:2: a second YAML document starts here; keep one", id="second document"
         ),
+        pytest.param(
+            "a:\n\t- b\n",
+            "file.yaml:2: not valid YAML: a tab, where only spaces may indent; replace it by spaces",
+            id="a tab",
+        ),
         pytest.param("a: 1\n? [b, c]\n: 2\n", "file.yaml:2: a key must be plain text", id="a list as a key"),
         pytest.param("a: 1\n{b: 1}: 2\n", "file.yaml:2: a key must be plain text", id="a mapping as a key"),
         pytest.param("\n" + "[" * 51 + "]" * 51, "file.yaml:2: nested deeper than 50 levels", id="51 levels"),

@@ -47,7 +47,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     directory = tmp_path / "my_app"
     directory.mkdir()
     (directory / "__init__.py").touch()
-    (directory / "search.py").write_text(SEARCH, encoding="utf-8")
+    for file in (directory / "search.py", tmp_path / "search.py"):
+        file.write_text(SEARCH, encoding="utf-8")
     yield directory
     for name in [name for name in sys.modules if name.split(".")[0] == "my_app"]:
         del sys.modules[name]
@@ -77,6 +78,12 @@ def test_found_in_the_current_directory(package: Path, spec: str, returned: list
             "'my_app/search.py:retrieve' is not module:function, as in my_app.search:retrieve; "
             "did you mean 'my_app.search:retrieve'?",
             id="a file",
+        ),
+        pytest.param(
+            "search.py:retrieve",
+            "'search.py:retrieve' is not module:function, as in my_app.search:retrieve; "
+            "did you mean 'search:retrieve'?",
+            id="a file here",
         ),
         pytest.param(
             "my_ap.search:retrieve",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-from typing import TYPE_CHECKING, NoReturn
+import re
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rankgate.criteria import DEFAULT_PATHS
-from rankgate.errors import bad_input, redacted_text
+from rankgate.errors import bad_input, did_you_mean, redacted_text
 from rankgate.metrics.names import COMPARED_METRICS
 
 if TYPE_CHECKING:
@@ -34,13 +35,35 @@ _PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
 _PLACES |= {"values": "--per-query", "baseline_values": "--baseline-per-query"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
 RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
+_MOST_LINES = 2  # of a usage that stands above an error
 _NAMED = "one of {}; else detected from the content"
 
 
 class _Parser(argparse.ArgumentParser):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What a command or an action does not know is its own error, not that of the group."""
+        known, others = super().parse_known_args(args, namespace)
+        if others:
+            self.error(f"unrecognized arguments: {' '.join(others)}")
+        return known, others
+
     def error(self, message: str) -> NoReturn:
         """End with a usage error; what was written in place of a number or a choice may be an address."""
-        super().error(redacted_text(message))
+        usage = self.format_usage()
+        if usage.count("\n") > _MOST_LINES:
+            words = [str(action.metavar or action.dest) for action in self._get_positional_actions()]
+            usage = f"usage: {' '.join([self.prog, *words, '[options]'])}; {self.prog} --help lists them\n"
+        self.exit(2, f"{usage}{self.prog}: error: {redacted_text(message)}{self._meant(message)}\n")
+
+    def _meant(self, message: str) -> str:
+        """The nearest choice or option."""
+        kind, _, written = message.partition("unrecognized arguments: ")
+        if written:
+            names = [name.removeprefix("--") for name in self._option_string_actions]
+            near = did_you_mean(written.split()[0].removeprefix("--"), names) if written.startswith("--") else ""
+            return near.replace(" '", " '--", 1)
+        choice = re.search(r"invalid choice: '?(.*?)'? \(choose from (.*)\)", kind)
+        return did_you_mean(choice[1], re.split(r"'?, '?", choice[2].strip("'"))) if choice else ""
 
 
 def make_parser(command: str, description: str, *examples: str) -> argparse.ArgumentParser:

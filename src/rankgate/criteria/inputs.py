@@ -23,7 +23,7 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.per_query import open_values
-from rankgate.readers.source import STDIN, shown_path
+from rankgate.readers.source import STDIN, near_name, shown_path
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
@@ -253,7 +253,7 @@ def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest:
         RankgateError: nothing is there, or it is damaged, newer than this rankgate, or not stored deep enough.
     """
     if file.path != STDIN and not is_remote(file.path) and not Path(file.path).exists():
-        raise bad_input("no such file or baseline directory", file=file.path)
+        raise bad_input(f"no such file or baseline directory{near_name(file.path)}", file=file.path)
     opened = store_for(file.path, file.format, file.map).open(needs, deepest=deepest)
     if opened is None:
         raise _no_baseline(file)

@@ -255,10 +255,21 @@ def _leaves(annotation: Any) -> Iterator[Any]:
 
 def _found(value: object) -> str:
     if isinstance(value, str):
-        return f"the text {shown(value)}{'; remove the quotes' if reads_as_number(value) else ''}"
+        return f"the text {shown(value)}{_as_number(value)}"
     if value is None:
         return "nothing"
     return "true" if value is True else "false" if value is False else shown(value)
+
+
+def _as_number(text: str) -> str:
+    """How a number is written that stands in quotes, with a comma or in percent; nothing for other text."""
+    number = text.strip().replace(",", ".")
+    share = number.removesuffix("%").rstrip()
+    if reads_as_number(text):
+        return "; remove the quotes"
+    if not reads_as_number(share):
+        return ""
+    return f"; write {share if share == number else f'{float(share) / 100:g}'}"
 
 
 def _words(words: list[str], last: str = "and") -> str:

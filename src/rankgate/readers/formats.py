@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rankgate.errors import bad_input, did_you_mean, shown
+from rankgate.errors import bad_input, did_you_mean, option, shown
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.mapping import FieldMap
@@ -218,14 +218,16 @@ def _recognised(source: Source, *, gold: bool) -> str:
         if likeness is Likeness.YES:
             return name
         possible = possible or (name if likeness is Likeness.MAYBE else "")
-    why = why or _of_the_other_kind(source, gold=not gold)
+    starts = f"cannot be read as {what}: it starts with {shown(first_row(start.head)[:80].rstrip())}"
+    if not why and (other := _of_the_other_kind(source, gold=not gold)):
+        its_place = option("run" if gold else "gold", "FILE")
+        raise bad_input(f"{starts}; {other}; are gold set and run swapped? Name it with {its_place}", file=source.name)
     if possible and not why:
         return possible
     names = [*start.keys] if start.json else start.header
     found = f" (found: {', '.join(map(shown, names[:_MAX_NAMES]))})" if len(names) > 1 else ""
     why = why or (_NO_GOLD if gold else _NO_RUN) + found
-    what = f"cannot be read as {what}: it starts with {shown(first_row(start.head)[:80].rstrip())}"
-    raise bad_input(f"{what}; {why} (known formats: {', '.join(table)})", file=source.name)
+    raise bad_input(f"{starts}; {why} (known formats: {', '.join(table)})", file=source.name)
 
 
 def _of_the_other_kind(source: Source, *, gold: bool) -> str:

@@ -21,6 +21,7 @@ from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line,
 
 STDIN = "-"
 _HEAD = 1 << 18
+_MANY = 10_000  # names to look through
 _BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
 MAGIC = b"PAR1"  # of Parquet
@@ -92,6 +93,17 @@ def parts_of(path: str) -> list[str]:
     """A path, and what lies below a folder, or below what fits a pattern, here."""
     tops = [path, *(glob.glob(path, recursive=True) if is_spread(path) else ())]  # noqa: PTH207
     return [*tops, *(str(each) for top in tops for each in Path(top).rglob("*"))]
+
+
+def near_name(path: str) -> str:
+    """`; did you mean 'runs/new.jsonl'?` for a file that lies beside one that is not there."""
+    folder, name = os.path.split(path)
+    try:
+        beside = sorted(os.listdir(folder or "."))[:_MANY]  # noqa: PTH208
+    except (OSError, ValueError):
+        return ""
+    near = did_you_mean(name, beside)
+    return near.replace("mean '", f"mean '{shown_path(folder)}/", 1) if folder else near
 
 
 def shown_path(path: str) -> str:
@@ -177,7 +189,7 @@ def open_source(path: str) -> Iterator[Source]:
                 raise
             _refuse_changed(raw, mark)
     except FileNotFoundError as error:
-        raise bad_input("no such file", file=name) from error
+        raise bad_input(f"no such file{near_name(path)}", file=name) from error
     except IsADirectoryError as error:
         raise bad_input("is a directory, not a file", file=name) from error
     except (EOFError, zlib.error, OSError) as error:

@@ -68,6 +68,8 @@ def load_yaml(text: str, name: str) -> YamlDocument:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
         what = " ".join(filter(None, (error.context, error.problem)))
+        if mark and text[mark.index : mark.index + 1] == "\t":
+            what = "a tab, where only spaces may indent; replace it by spaces"
         raise bad_input(f"not valid YAML: {what}", file=name, line=line) from error
     except yaml.reader.ReaderError as error:
         place = text.find(error.character if isinstance(error.character, str) else chr(error.character))

@@ -59,7 +59,8 @@ def load_retriever(spec: str) -> Retrieve:
             module's own code fails on import; then the message is its own, with its file and line.
     """
     module_name, _, attributes = spec.partition(":")
-    if not all(module_name.split(".")) or not all(attributes.split(".")) or "/" in module_name:
+    is_file = "/" in module_name or Path(module_name).is_file()
+    if is_file or not all(module_name.split(".")) or not all(attributes.split(".")):
         near = module_name.removesuffix(".py").strip("./").replace("/", ".")
         hint = f"; did you mean {f'{near}:{attributes}'!r}?" if near != module_name and attributes else ""
         raise bad_input(f"{spec!r} is not module:function, as in my_app.search:retrieve{hint}", key=_FLAG)
