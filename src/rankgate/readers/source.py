@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line, redacted
+from rankgate.errors import RankgateError, bad_input, did_you_mean, on_one_line, redacted, shown
 
 STDIN = "-"
 _HEAD = 1 << 18
@@ -102,8 +102,13 @@ def near_name(path: str) -> str:
         beside = sorted(os.listdir(folder or "."))[:_MANY]  # noqa: PTH208
     except (OSError, ValueError):
         return ""
-    near = did_you_mean(name, beside)
-    return near.replace("mean '", f"mean '{shown_path(folder)}/", 1) if folder else near
+    import difflib  # noqa: PLC0415 -- paid only for a message
+
+    wanted = Path(name)
+    beside.sort(key=lambda each: Path(each).suffix == wanted.suffix)  # of one stem the file that ends alike counts
+    stems = {Path(each).stem: each for each in beside}
+    near = difflib.get_close_matches(wanted.stem, stems, n=1, cutoff=0.6)
+    return f"; did you mean {shown(shown_path(os.path.join(folder, stems[near[0]])))}?" if near else ""  # noqa: PTH118
 
 
 def shown_path(path: str) -> str:
