@@ -332,3 +332,34 @@ def test_scores_that_rise_or_say_nothing(content: str, rising: bool, tied: bool)
         with run.quick.opened() as reading:
             assert reading
             assert [*reading[0]] == [ranking]
+
+
+# As tools write rows, with the versions that wrote the files.
+
+WRITTEN = Path(__file__).parent / "written"
+AS_WRITTEN = {"q": ['c "d"', "a,b"], "7": ["7"]}
+FRAME = {"qid": ["q", "7", "q"], "docno": ["a,b", "7", 'c "d"'], "score": [1.5, 3.0, 2.5]}
+
+
+@pytest.mark.parametrize("name", ["pandas-3.1.1.rows.jsonl", "pandas-3.1.1.rows.json", "duckdb-2.0.1.rows.jsonl"])
+def test_rows_as_a_tool_wrote_them(name: str) -> None:
+    content = (WRITTEN / name).read_text(encoding="utf-8")
+    assert run_of(content) == AS_WRITTEN
+    assert "that looks like a run" in str(gold_of(content))
+    assert isinstance(run_of(content[: len(content) // 2]), str), "cut in half"
+
+
+@pytest.mark.full
+def test_rows_as_the_tools_that_are_installed_write_them() -> None:
+    import duckdb
+    import pandas as pd
+
+    frame = pd.DataFrame(FRAME)
+    frame.to_json("pandas.jsonl", orient="records", lines=True)
+    frame.to_json("pandas.json", orient="records")
+    with duckdb.connect() as connection:
+        connection.register("rows", frame)
+        connection.execute("COPY rows TO 'duckdb.jsonl' (FORMAT json)")
+        connection.execute("COPY rows TO 'duckdb.json' (FORMAT json, ARRAY true)")
+    for name in ("pandas.jsonl", "pandas.json", "duckdb.jsonl", "duckdb.json"):
+        assert run_of(Path(name).read_text(encoding="utf-8")) == AS_WRITTEN, name

@@ -179,6 +179,7 @@ def yaml_samples(gold: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+IN_COLUMNS = ("qrels", "learning to rank")
 GOLD_WRITERS: dict[str, Callable[[Mapping[str, Mapping[str, float]]], tuple[str, str]]] = {
     "YAML": lambda gold: ("yaml", yaml_samples(gold)),
     "JSON": lambda gold: ("json", json.dumps({"samples": samples(gold)}, indent=1)),
@@ -191,6 +192,12 @@ GOLD_WRITERS: dict[str, Callable[[Mapping[str, Mapping[str, float]]], tuple[str,
     "qrels": lambda gold: (
         "qrels",
         "".join(f"{query} 0 {doc} {gain!r}\n" for query, gains in gold.items() for doc, gain in gains.items()),
+    ),
+    "learning to rank": lambda gold: (
+        "ltr",
+        "".join(
+            f"{gain!r} qid:{query} 1:0.5 # {doc}\n" for query, gains in gold.items() for doc, gain in gains.items()
+        ),
     ),
 }
 
@@ -218,6 +225,16 @@ RUN_WRITERS: dict[str, Callable[[Mapping[str, list[str]]], tuple[str, str]]] = {
     ),
     "{query: [ids]}": lambda run: ("json", json.dumps(run, ensure_ascii=False)),
     "list of lines": lambda run: ("json", json.dumps(listed(run, "retrieved"), indent=2)),
+    "rows": lambda run: (
+        "rows",
+        json_lines(
+            [
+                {"query_id": query, "chunk_id": doc, "score": 1 / rank}
+                for query, ids in run.items()
+                for rank, doc in enumerate(ids, start=1)
+            ]
+        ),
+    ),
     "TREC": lambda run: (
         "trec",
         "".join(
@@ -233,7 +250,7 @@ RUN_WRITERS: dict[str, Callable[[Mapping[str, list[str]]], tuple[str, str]]] = {
 @some
 @given(data=st.data(), pack=st.booleans())
 def test_gold_reads_back(file: Path, shape: str, data: st.DataObject, pack: bool) -> None:  # noqa: FBT001
-    gold = data.draw(judged(COLUMN_IDS, QRELS_IDS) if shape == "qrels" else judged(IDS))
+    gold = data.draw(judged(COLUMN_IDS, QRELS_IDS) if shape in IN_COLUMNS else judged(IDS))
     form, content = GOLD_WRITERS[shape](gold)
     encoded = content.encode()
     file.write_bytes(gzip.compress(encoded) if pack else encoded)
@@ -248,8 +265,8 @@ def test_gold_reads_back(file: Path, shape: str, data: st.DataObject, pack: bool
 def test_run_reads_back(file: Path, shape: str, data: st.DataObject, pack: bool) -> None:  # noqa: FBT001
     run = data.draw(ranked(QRELS_IDS if shape == "TREC" else IDS))
     form, content = RUN_WRITERS[shape](run)
-    if shape == "TREC":
-        run = {query_id: ids for query_id, ids in run.items() if ids}  # it cannot say that a list is empty
+    if shape in ("TREC", "rows"):
+        run = {query_id: ids for query_id, ids in run.items() if ids}  # they cannot say that a list is empty
     if not content.strip():
         return
     encoded = content.encode()
@@ -395,7 +412,7 @@ def test_a_line_of_the_contract_is_read_strictly() -> None:
 @given(data=st.data())
 def test_whatever_reads_can_be_scored(file: Path, data: st.DataObject) -> None:
     ids = st.sampled_from(["a", "b", "c", "7"])
-    shapes = st.sampled_from([shape for shape in GOLD_WRITERS if shape != "qrels"])
+    shapes = st.sampled_from([shape for shape in GOLD_WRITERS if shape not in IN_COLUMNS])
     gains = st.dictionaries(ids, GAINS | st.sampled_from([5e-324, 1e-17, 1000.0]), max_size=4)
     written = data.draw(st.dictionaries(ids, gains, min_size=1, max_size=3))
     form, content = GOLD_WRITERS[data.draw(shapes)](written)
