@@ -346,6 +346,18 @@ def test_check_records_by_another_process_and_prints_its_own_output_alone() -> N
     assert not Path("run.jsonl").exists()
 
 
+def test_a_run_that_is_not_recorded_yet_or_could_not_be_is_recorded_next() -> None:
+    recorded()
+    Path("run.jsonl").unlink()
+    done = call("check")
+    assert done.stdout.startswith("NOT JUDGED  run.jsonl: is not recorded yet.\n")
+    Path("run.jsonl.failed").write_text("q1: no answer\n")
+    failed = call("check")
+    assert failed.stdout.startswith("NOT JUDGED  run.jsonl: its last recording failed (q1: no answer); record again.\n")
+    for each in (done, failed):
+        assert (each.returncode, each.stdout.splitlines()[-1]) == (2, "Next: rankgate check --record")
+
+
 def test_check_does_not_judge_an_older_run_where_nothing_could_begin() -> None:
     recorded()
     inputs = json.loads(Path("ship-criteria.yaml").read_text())
