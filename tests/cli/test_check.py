@@ -311,7 +311,7 @@ def test_a_format_can_be_forced(project: Path, words: list[str], code: int) -> N
 
 def test_a_forced_format_that_is_none_names_the_nearest(project: Path, capsys: Capture) -> None:
     assert main(["check", "--run", "pass.jsonl", "--run-format", "json1"]) == 2
-    assert "unknown run format 'json1'; did you mean 'json'? (known: jsonl, json, rows, trec, " in capsys.readouterr().out
+    assert "unknown run format 'json1'; did you mean 'json'? (known: jsonl, json, rows, " in capsys.readouterr().out
 
 
 def test_without_any_inputs_it_says_which_lines_to_add(project: Path, capsys: Capture) -> None:
