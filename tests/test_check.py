@@ -84,7 +84,7 @@ def judge(now: Mapping[str, str], before: Mapping[str, str] | None = None) -> Re
             GOOD,
             PASS,
             [PASS, PASS],
-            "No list changed: recall@5 stays at 100.0% (3 questions).",
+            "No list changed in the first 5: recall@5 stays at 100.0% (3 questions).",
             id="the same run twice",
         ),
         pytest.param(

@@ -159,11 +159,12 @@ SLOWER = replace(
         ),
         pytest.param(
             report(gate(ci=(0.0, 0.0))), "pass", PASS,
-            "No list changed: recall@5 stays at 90.0% (300 questions).", id="no list changed",
+            "No list changed in the first 5: recall@5 stays at 90.0% (300 questions).", id="no list changed",
         ),
         pytest.param(
             report(gate(drop=None, floor=0.8, before=None)), "pass", PASS,
-            "Floors only: recall@5 is 90.0%, floor 80.0% (300 questions); no gate that blocks limits a drop.",
+            "Floors only: recall@5 is 90.0%, floor 80.0% (300 questions); no gate that blocks limits a drop of all "
+            "questions.",
             id="floors only",
         ),
         pytest.param(

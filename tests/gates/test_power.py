@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rankgate.criteria import Gate
 from rankgate.gates.decide import decide
-from rankgate.gates.power import blind_spot, detectable, power_notes
+from rankgate.gates.power import blind_spot, detectable
 from rankgate.metrics.evaluation import score
 from rankgate.metrics.names import parse_metric
 from rankgate.model.report import Detectable, GateResult
@@ -280,41 +280,6 @@ MOVED = [0.0] * 2 + SAME[2:], SAME[:-2] + [0.0] * 2  # two lost, two others won
 LOST = [0.0] * 40 + [1.0] * 60
 
 
-@pytest.mark.parametrize(
-    ("evidence", "now", "before", "drop", "noted"),
-    [
-        pytest.param(HARM, *MOVED, 0.03, True, id="passes: perhaps for want of questions"),
-        pytest.param(HARM, SAME, SAME, 0.03, False, id="nothing moved"),
-        pytest.param(HARM, *MOVED, 0.08, False, id="passes: the interval excludes the limit"),
-        pytest.param(ESTIMATE, *MOVED, 0.03, False, id="estimate: it would have caught twice the limit"),
-        pytest.param(ESTIMATE, [0.0] * 4 + [1.0] * 96, SAME, 0.01, True, id="fails within noise"),
-        pytest.param(ESTIMATE, LOST, SAME, 0.01, False, id="fails beyond noise"),
-        pytest.param(HARM, [0.0] * 4 + [1.0] * 96, SAME, 0.03, True, id="within noise"),
-        pytest.param(HARM, LOST, SAME, 0.03, False, id="proven harm"),
-        pytest.param(HARM, SAME, LOST, 0.03, False, id="far better: no drop of that size is left to see"),
-        pytest.param(SAFE, SAME, SAME, 0.03, False, id="proven safe"),
-        pytest.param(SAFE, *MOVED, 0.03, True, id="not proven safe"),
-        pytest.param(SAFE, LOST, SAME, 0.03, False, id="safe is asked for and harm is proven"),
-        pytest.param(HARM, SAME, None, 0.03, False, id="no baseline: nothing was compared"),
-    ],
-)
-def test_a_report_notes_what_its_outcome_rests_on(
-    evidence: Evidence,
-    now: list[float],
-    before: list[float] | None,
-    drop: float,
-    noted: bool,  # noqa: FBT001
-) -> None:
-    made = gate(evidence=evidence, drop=drop)
-    assert bool(power_notes([made], [judged(made, now, before)])) is noted
-
-
-def test_where_lower_is_better_the_limit_is_a_rise() -> None:
-    made = gate("false_evidence_rate", evidence=HARM)
-    assert power_notes([made], [judged(made, *MOVED)])
-    assert not power_notes([made], [judged(made, SAME[:60] + [0.0] * 40, SAME)])  # far better
-
-
 def test_clusters_are_what_the_gold_set_sees_by() -> None:
     """Thirty conversations of twelve questions, ten of them lost as a whole, are thirty observations."""
     labels = tuple(f"c{number // 12}" for number in range(360))
@@ -328,32 +293,6 @@ def test_clusters_are_what_the_gold_set_sees_by() -> None:
     assert clustered is not None
     assert clustered.detectable > 3 * alone.detectable
     assert clustered.queries == 360
-
-
-def test_one_note_names_the_gates_that_block_first() -> None:
-    gates = [
-        gate("mrr", severity="warning", evidence=HARM),
-        gate("recall@5", evidence=HARM),
-        gate("recall@5", name="again", drop=0.02, evidence=HARM),
-        gate("hit@5", evidence=HARM),
-        gate("ndcg@10", drop=0.4, evidence=HARM),
-        gate("map", severity="warning", evidence=HARM),
-    ]
-    results = [judged(each, *MOVED) for each in gates]
-    [note] = power_notes(gates, results)
-    assert note == (
-        "recall@5: with 100 questions, drops of 10.2 pp or more are detected 80 % of the time (3.0 pp allowed); about "
-        "249 would detect 6.0 pp (spread of 0.3 assumed). Likewise hit@5, mrr, map."
-    )
-    more = gate("hit@1", evidence=HARM)
-    [crowded] = power_notes([*gates, more], [*results, judged(more, *MOVED)])
-    assert crowded.endswith(" Likewise hit@5, hit@1, mrr, map.")
-
-
-def test_segments_have_no_note_of_their_own() -> None:
-    made = gate(evidence=HARM)
-    part = replace(judged(made, *MOVED), segment="lang:en")
-    assert power_notes([made], [part]) == []
 
 
 @pytest.mark.parametrize("drop", [0.03, 0.0])

@@ -33,7 +33,7 @@ def page(report: Report) -> Page:
     [
         pytest.param(
             replace(REPORT, verdict=Verdict.PASS, gates=[HOLDS]),
-            "**✅ PASS. No list changed: hit@5 stays at 90.0% (40 questions).**",
+            "**✅ PASS. No list changed in the first 5: hit@5 stays at 90.0% (40 questions).**",
             id="pass",
         ),
         pytest.param(

@@ -253,8 +253,8 @@ def sweeps_of(tag: str | None, rows: Sequence[int], cutoffs: Sequence[int], colu
     for measure, family in measures.items():
         metrics = [family(cutoff=k) for k in cutoffs]
         both = [side for side in (columns.now, columns.before) if side is not None]
-        first = [side[metrics[0].name] for side in both]
-        kept = [row for row in rows if None not in [column[row] for column in first]]
+        needed = [side[metric.name] for side in both for metric in metrics]
+        kept = [row for row in rows if None not in [column[row] for column in needed]]
         if not kept:
             continue
         candidate, *others = [[mean(each, side[each.name], kept) for each in metrics] for side in both]

@@ -19,7 +19,7 @@ from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause
 from rankgate.model.headline import OF_GATES
 from rankgate.model.report import Diagnosis, GateResult, Report
-from rankgate.model.tags import TagShare, in_segment, standing_out
+from rankgate.model.tags import TagShare, in_segment, part_names, standing_out
 from rankgate.model.values import Gold, MatchedQuery, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text
 from rankgate.statistics.chance import at_least
@@ -94,7 +94,7 @@ def look_first(
     gate = next((each for each in report.gates if each.place == (about.gate, about.segment)), None)
     if about.kind not in (*OF_GATES, ConclusionKind.LOST_PART) or metric is None:
         return report.diagnosis
-    rows = [row for row, each in enumerate(gold.samples.values()) if in_segment(each.tags, about.segment)]
+    rows = [row for row, each in enumerate(gold.samples.values()) if in_segment(part_names(each), about.segment)]
     names = {candidate.query_ids[row] for row in rows}
     part = replace(gold, samples={query: sample for query, sample in gold.samples.items() if query in names})
     now, before = on_rows(candidate, rows), on_rows(baseline, rows) if baseline else None

@@ -11,7 +11,7 @@ from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, came, left, sampled, severity
 from rankgate.model.report import GateResult, Movement, Segment, SegmentValue, place_key
-from rankgate.model.tags import failing, in_segment, rows_by_tag
+from rankgate.model.tags import failing, in_segment, part_names, rows_by_tag
 from rankgate.model.values import TOLERANCE, Gold, Outline, Sample, Scores, Verdict
 
 if TYPE_CHECKING:
@@ -85,26 +85,31 @@ def movements(
 
 def losers(
     gold: Gold, results: Sequence[GateResult], candidate: Scores, baseline: Scores | None
-) -> dict[str, list[str]]:
-    """By row (`place_key`) the questions that got worse in its metric, the most first; without pairs the lowest values.
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """By row (`place_key`) the questions that got worse in its metric, the most first, and the one of the lowest value.
 
     Of rows that pass as well, so that a pass that proves little can name a question.
     """
-    found: dict[str, list[str]] = {}
+    worse: dict[str, list[str]] = {}
+    lowest: dict[str, str] = {}
     columns = {name: baseline_column_of(name, baseline) for name in {each.metric for each in results}}
     for result in results:
         values, before = candidate.values[result.metric], columns[result.metric]
-        ranked: list[tuple[float, str]] = []
+        fallen: list[tuple[float, str]] = []
+        low: tuple[float, str] | None = None
         for row, (query, value) in enumerate(zip(candidate.query_ids, values, strict=True)):
-            if value is None or not in_segment(gold.samples[query].tags, result.segment):
+            if value is None or not in_segment(part_names(gold.samples[query]), result.segment):
                 continue
+            here = result.direction.sign * value, query
+            low = here if low is None else min(low, here)
             old = before[row] if before else None
-            change = result.direction.sign * (value - old if old is not None else value)
-            if result.delta is None or (old is not None and change < -TOLERANCE):
-                ranked.append((change, query))
-        lowest = sorted(ranked)[: None if result.delta is not None else MAX_LISTED]
-        found[place_key(result.place)] = [query for _, query in lowest]
-    return found
+            if old is not None and result.direction.sign * (value - old) < -TOLERANCE:
+                fallen.append((result.direction.sign * (value - old), query))
+        key = place_key(result.place)
+        worse[key] = [query for _, query in sorted(fallen)]
+        if low is not None:
+            lowest[key] = low[1]
+    return worse, lowest
 
 
 def baseline_column_of(name: str, baseline: Scores | None) -> list[float | None] | None:

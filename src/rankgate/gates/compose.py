@@ -25,7 +25,6 @@ from rankgate.errors import Problem, ProblemKind, shown
 from rankgate.gates.conclude import concluded, empties_of, with_conclusion
 from rankgate.gates.given_up import ScoredAnchor, given_up, noted
 from rankgate.gates.lost_parts import unnamed_losses
-from rankgate.gates.power import power_notes
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
@@ -41,6 +40,7 @@ from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
     NAMED,
     BaselineSource,
+    Call,
     Diagnosis,
     GateResult,
     MetricValue,
@@ -67,6 +67,9 @@ MAX_IDS = 20
 SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})  # what details need of the runs beyond what metrics ask for
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _TABLES = {"run": "per-query", "baseline": "baseline-per-query"}  # the options that name values in their place
+_EMPTY_BASELINE = (
+    "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
+)
 _STALE = (
     "the gold set is partly stale: relevant ids that the baseline found are in no list any more, and ids that it never "
     "returned stand in their place; map the gold set to the new ids, or gate by document with `match: doc`"
@@ -107,6 +110,7 @@ def compose(
     unplaced = [_unplaced(side, gold) for side in sides if side]
     warnings += [warning for warning, _ in unplaced if warning]
     warnings += [_unfit(side, why) for side in sides if side for why in dict.fromkeys(side.scores.unfit.values())]
+    warnings += [_EMPTY_BASELINE] if baseline and _is_empty(baseline.scores) else []
     metrics = criteria.metrics()
     fingerprint = fingerprint_of(gold)
     changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
@@ -119,6 +123,7 @@ def compose(
     overall = {each.metric: each for each in reversed(results) if each.segment is None}
     rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in lost]
     adding = given_up(criteria.gates, candidate.scores, anchor, results) if anchor else []
+    worse_questions, lowest_questions = losers(gold, [*results, *rows_of_parts], candidate.scores, old)
     report = Report(
         verdict=Verdict.PASS,
         summary="",
@@ -126,7 +131,9 @@ def compose(
         given_up=adding,
         anchor=(noted(anchor, adding) if anchor else None) or UNSET,
         empties=empties_of(gold, candidate.scores, old),
-        losers=losers(gold, [*results, *rows_of_parts], candidate.scores, old),
+        losers=worse_questions,
+        lowest=lowest_questions,
+        call=_call(inputs, criteria),
         problems=problems_of(results, criteria.name, None),
         failures=failures,
         warnings=warnings,
@@ -143,7 +150,6 @@ def compose(
             *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
             *notes_of(criteria, candidate, baseline, changes),
         ],
-        fine_print=power_notes(criteria.gates, results),
         diagnosis=list(diagnosis),
         gates=results,
         metrics={metric.name: _candidate_value(metric, candidate.scores, results) for metric in metrics},
@@ -340,6 +346,18 @@ def _answers(
 
 def _source(run: Run) -> dict[str, Any]:
     return {"path": run.name, "format": run.format, "about": dict(sorted(run.provenance.items()))}
+
+
+def _is_empty(scores: Scores) -> bool:
+    """Whether a run with lists has not one result."""
+    return bool(scores.listed and scores.outlines) and not any(each.retrieved for each in scores.outlines.values())
+
+
+def _call(inputs: Inputs, criteria: Criteria) -> Call:
+    named = {"gold": inputs.gold, "run": inputs.run, "baseline": inputs.baseline}
+    options = {name: file.path for name, file in named.items() if file and not file.held and not file.is_table}
+    store = inputs.baseline is not None or criteria.inputs.baseline is not None
+    return Call(options=options, retriever=criteria.retriever is not None, store=store)
 
 
 def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:

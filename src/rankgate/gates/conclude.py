@@ -17,7 +17,7 @@ from rankgate.errors import ProblemKind
 from rankgate.gates.lost_parts import parts_of
 from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, Strength
 from rankgate.model.headline import sentence
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import Call, GateResult, Report, place_key
 from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Scores, Unit, Verdict, worst
 
 ONE_CAUSE = 0.8  # of the worse questions of another gate
@@ -77,7 +77,8 @@ def _empty(report: Report) -> Conclusion | None:
     found = report.empties
     if not found or not found.nearly_all:
         return None
-    return Conclusion(kind=ConclusionKind.EMPTY, counts={"empty": found.empty, "total": found.total})
+    counts = {"empty": found.empty, "total": found.total, "absent": found.absent}
+    return Conclusion(kind=ConclusionKind.EMPTY, counts=counts)
 
 
 def _failure(report: Report) -> Conclusion | None:
@@ -160,12 +161,14 @@ def _pass(report: Report) -> Conclusion:
     """By the weakest of the blocking gates that limit a drop and have pairs."""
     main = [gate for gate in report.gates if gate.segment is None and gate.judged_by is None]
     limited = [gate for gate in main if gate.regression_max is not None and gate.n_pairs]
-    blocking = [gate for gate in limited if gate.severity == "error"] or limited
+    may_block = [gate for gate in main if gate.severity == "error"]
+    blocking = [gate for gate in limited if gate in may_block] if may_block else limited
     if not blocking:
         if not main:
             return Conclusion(kind=ConclusionKind.PASS, strength=Strength.FLOORS_ONLY)
-        first = _of_gate(ConclusionKind.PASS, main[0], "floor")
-        counts = {"questions": main[0].n, "missing": _missing(main[0])}
+        speaks = (may_block or main)[0]
+        first = _of_gate(ConclusionKind.PASS, speaks, "floor")
+        counts = {"questions": speaks.n, "missing": _missing(speaks)}
         return Conclusion(**first, strength=Strength.FLOORS_ONLY, counts=counts)
     weakest = min(enumerate(blocking), key=lambda each: (*_weakness(each[1]), each[0]))[1]
     counts = {"pairs": weakest.n_pairs, "questions": weakest.n, "missing": _missing(weakest)}
@@ -301,7 +304,7 @@ def _missing(gate: GateResult) -> int:
 def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
     """What else has this verdict, by cause, and which other segments hold."""
     siblings = [each for each in report.gates if each.name == gate.name and each.segment not in (None, gate.segment)]
-    kin = [each for each in siblings if gate.segment is not None and _keys(each) == _keys(gate)]
+    kin = siblings if gate.segment is not None else []
     failing = {each.segment for each in rows if each.segment not in (None, gate.segment)}
     others = {each.name for each in rows} - {gate.name}
     own = report.losers_of(gate.place)
@@ -316,10 +319,6 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         "segments_fail": len(failing),
         "segments_hold": sum(each.verdict is Verdict.PASS and not each.too_small for each in kin),
     }
-
-
-def _keys(gate: GateResult) -> list[str]:
-    return [tag.partition(":")[0] for tag in (gate.segment or "").split(" × ")]
 
 
 def _one_cause(report: Report, own: Iterable[str], gate: GateResult) -> bool:
@@ -339,29 +338,53 @@ def _uncompared(gate: GateResult) -> bool:
 
 
 def _next(report: Report, found: Conclusion) -> list[str]:
-    """The next command, as words; none after a strong pass, or where only an input has to be mended."""
+    """The next command, as words; none after a strong pass."""
     if found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
         return []
-    criteria = report.provenance.criteria
-    elsewhere = [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
-    if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
-        return ["rankgate", "check", "--record", *elsewhere]
-    first = report.empties.first if report.empties else None
-    commands = {
-        ConclusionKind.EMPTY: ["record", *_option("--only", first)],
-        ConclusionKind.EMPTY_SEGMENT: ["record", *_option("--only", first)],
-        ConclusionKind.OTHER_CODE: ["check", "--record"],
-        ConclusionKind.NO_BASELINE: ["baseline", "accept"],
-    }
-    if command := commands.get(found.kind):
-        return ["rankgate", *command, *elsewhere]
+    call = report.call or Call(retriever=True, store=True)
+    elsewhere = _elsewhere(report)
     run = report.provenance.run.path if report.provenance.run else None
-    if found.kind is ConclusionKind.GIVEN_UP:
-        return ["rankgate", "compare", report.given_up[0].anchor, *([run] if run else []), *_store(report)]
+    first = report.empties.first if report.empties else None
     question = next(iter(report.losers_of(found.place)), None)
-    if question is None:
-        return ["rankgate", "validate", *_option("--criteria", criteria)]
-    return ["rankgate", "explain", question, *_option("--run", run)]
+    if question is None and found.rule == "floor" and found.place and report.lowest:
+        question = report.lowest.get(place_key(found.place))
+    words: list[str] = []
+    if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
+        words = ["check", "--record", *elsewhere]
+    elif found.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first and call.retriever:
+        words = ["record", "--only", first, *elsewhere, *_given(call, "gold")]
+    elif found.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first:
+        words = _explained(report, call, first)
+    elif found.kind is ConclusionKind.OTHER_CODE:
+        words = ["check", "--record", *elsewhere, *_given(call, "gold", "run", "baseline")]
+    elif found.kind is ConclusionKind.NO_BASELINE:
+        place = _given(call, "baseline") if call.store else ["--to", "baseline"]
+        words = ["baseline", "accept", *place, *elsewhere, *_given(call, "gold", "run")]
+    elif found.kind is ConclusionKind.GIVEN_UP:
+        words = ["compare", report.given_up[0].anchor, *([run] if run else []), *_store(report)]
+    elif question is not None and found.kind is not ConclusionKind.NOT_JUDGED:
+        words = _explained(report, call, question)
+    else:
+        criteria = _option("--criteria", report.provenance.criteria)
+        words = ["validate", *criteria, *_given(call, "gold", "run", "baseline")]
+    return ["rankgate", *words]
+
+
+def _explained(report: Report, call: Call, question: str) -> list[str]:
+    """The command that explains a question, with what the check was called with."""
+    run = report.provenance.run.path if report.provenance.run else None
+    options = [*_option("--run", run), *_elsewhere(report), *_given(call, "gold", "baseline")]
+    return ["explain", *options, "--", question] if question[:1] == "-" else ["explain", question, *options]
+
+
+def _elsewhere(report: Report) -> list[str]:
+    """The criteria, where no command would find them by itself."""
+    criteria = report.provenance.criteria
+    return [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
+
+
+def _given(call: Call, *names: str) -> list[str]:
+    return [word for name in names for word in _option(f"--{name}", call.options.get(name))]
 
 
 def _store(report: Report) -> list[str]:
@@ -398,7 +421,14 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
         if hit >= NEARLY_ALL * len(queries) and had:
             segments[name] = hit, len(queries)
     first = max(none, key=lambda query: before.get(query, 0))
-    return Empties(empty=len(none), total=len(asked), segments=segments, first=first, before=before.get(first))
+    return Empties(
+        empty=len(none),
+        total=len(asked),
+        absent=len(lacking & candidate.missing),
+        segments=segments,
+        first=first,
+        before=before.get(first),
+    )
 
 
 def _retrieved(scores: Scores) -> dict[str, int]:

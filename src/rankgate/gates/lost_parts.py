@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.conclusion import PartLoss
-from rankgate.model.tags import split_tag
+from rankgate.model.tags import part_names, split_tag
 from rankgate.model.values import TOLERANCE, Gold, Need, Sample, Scores
 from rankgate.statistics.chance import holm
 from rankgate.statistics.sign_flips import flip_p
@@ -77,7 +77,7 @@ def parts_of(samples: Sequence[Sample]) -> dict[str, list[int]]:
     """
     by_name: dict[str, list[int]] = defaultdict(list)
     for row, sample in enumerate(samples):
-        for name in dict.fromkeys([*sample.tags, *(f"source:{source}" for source in sample.source)]):
+        for name in part_names(sample):
             by_name[name].append(row)
     values = Counter(map(_tag, by_name))
     return {

@@ -109,18 +109,6 @@ def rounded(queries: int) -> str:
     return f"{-(-queries // step) * step:,}"
 
 
-def power_notes(gates: Sequence[Gate], results: Sequence[GateResult]) -> list[str]:
-    """One sentence where gates that compared anything promise what the gold set cannot see: the first, and names."""
-    compared = {
-        each.name: each.detectable for each in results if each.segment is None and each.n_pairs and leaves_open(each)
-    }
-    ranked = sorted(gates, key=lambda gate: not gate.blocks)
-    blind = [(gate.metric.name, said) for gate in ranked if (said := blind_spot(gate, compared.get(gate.name)))]
-    names = list(dict.fromkeys(name for name, _ in blind))
-    likewise = f" Likewise {', '.join(names[1:])}." if names[1:] else ""
-    return [f"{names[0]}: {blind[0][1]}.{likewise}"] if blind else []
-
-
 def leaves_open(result: GateResult) -> bool:
     """Whether more questions could decide otherwise: the interval of the change holds the limit, and proves no harm."""
     if result.evidence_state is EvidenceState.CLEAR and result.verdict is not Verdict.PASS:

@@ -124,11 +124,13 @@ class GivenUp(msgspec.Struct, frozen=True, kw_only=True):
 class Empties(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the lists are empty or absent, and the tags of whose questions nearly all are.
 
-    `first` is a question without a result, `before` how many results the baseline had for it.
+    `absent` of them are in no line of the run. `first` is a question without a result, `before` how many results the
+    baseline had for it.
     """
 
     empty: int
     total: int
+    absent: int = 0
     segments: Mapping[str, tuple[int, int]] = {}
     first: str | None = None
     before: int | None = None

@@ -26,6 +26,7 @@ from rankgate.model.wording import (
 Spell = Callable[[str], str]  # makes text of the inputs safe to show
 OF_GATES = (ConclusionKind.GATE_FAILS, ConclusionKind.GATE_WARNS)
 _PLAIN_NAME = re.compile(r"(?!.*(?:://|www\.))\w[\w:.+×/ -]{0,60}")  # of nothing at which Markdown begins a link
+_CUTOFF = re.compile(r"@(\d+)$")
 _LONGEST_PROBLEM = 400  # characters
 _PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)
 _OURS = frozenset(
@@ -89,7 +90,12 @@ def _not_judged(spoken: _Spoken) -> str:
 
 
 def _empty(spoken: _Spoken) -> str:
-    return f"the run is empty: {_without_result(spoken.found, 'the')}. The index or the retriever returned nothing."
+    found = spoken.found
+    empty, total, absent = (found.counts.get(name, 0) for name in ("empty", "total", "absent"))
+    if 2 * absent > empty:
+        return f"the run lacks {absent:,} of the {count_text(total, 'question')}: it has no line for them."
+    what = "is empty" if empty == total else "is nearly empty"
+    return f"the run {what}: {_without_result(found, 'the')}. The index or the retriever returned nothing."
 
 
 def _empty_segment(spoken: _Spoken) -> str:
@@ -130,6 +136,13 @@ def _of_gate(spoken: _Spoken) -> str:
     waived = f"{waived_text(gate.waived)}: " if gate and gate.waived else ""
     if found.rule == "other" and gate is not None:
         where = "" if found.segment is None else f"for {spoken.part}, "
+        if gate.queries:
+            others = count_text(len(gate.queries) - 1, "other question")
+            must = f"{spoken.name(gate.queries[0])} must pass and does not"
+            must = (
+                must if len(gate.queries) == 1 else f"{spoken.name(gate.queries[0])} and {others} must pass and do not"
+            )
+            return f"{where}{must} ({gate.metric}){more_text(report)}."
         reason = plain_sentence(gate, report.base) if gate.reasons else f"{gate.metric} gives no reason"
         return f"{where}{reason}{more_text(report)}."
     limit = _floor(found, spoken.name) if found.rule == "floor" else _drop(found, spoken.name)
@@ -160,9 +173,12 @@ def _lost_part(spoken: _Spoken) -> str:
     if own is None or own.verdict is not Verdict.PASS or own.delta is None:
         return f"{_lost(found, spoken.part)}{ending}."
     change = delta_text(own.delta, own.unit).replace(" pp", "")
-    allowed = ", allowed" if own.regression_max is not None else ""
+    fell = own.direction.sign * own.delta < -TOLERANCE
+    allowed = ", allowed" if own.regression_max is not None and fell else ""
     size = _points(_harm(found), found)
-    return f"{found.metric} holds overall ({change}{allowed}), but {spoken.part} lost {size}{ending}."
+    verb = "lost" if found.direction is Direction.HIGHER else "rose by"
+    what = f"{spoken.part} lost {size}" if verb == "lost" else f"it rose by {size} in {spoken.part}"
+    return f"{found.metric} holds overall ({change}{allowed}), but {what}{ending}."
 
 
 def _drop(found: Conclusion, name: Spell) -> str:
@@ -202,7 +218,8 @@ def _floor(found: Conclusion, name: Spell) -> str:
     if found.before is None:
         return said
     before, missed = value_text(found.before, unit, digits), sign * (limit - found.before) > TOLERANCE
-    return f"{said}; the baseline {'missed it too' if missed else 'held it'} ({before})"
+    fell = "" if vanishes(_change(found), unit) or _harm(found) <= 0 else f", {_points(_harm(found), found)} better"
+    return f"{said}; the baseline {'missed it too' if missed else 'held it'} ({before}{fell if missed else ''})"
 
 
 def _rest(found: Conclusion) -> str:
@@ -242,18 +259,25 @@ def _passes(spoken: _Spoken) -> str:
     if missing := found.counts.get("missing", 0):
         questions += f", {missing:,} missing"
     if found.strength is Strength.FLOORS_ONLY:
-        return f"floors only: {_value_and_limit(found)} ({questions}); no gate that blocks limits a drop."
+        return (
+            f"floors only: {_value_and_limit(found)} ({questions}); no gate that blocks limits a drop of all questions."
+        )
     unit, digits = found.unit or Unit.NUMBER, _decimals(found)
     change = delta_text(_change(found), unit, digits).replace(" pp", "")
     if found.strength is Strength.UNCHANGED:
-        what = "answer" if any(each.judge for each in spoken.report.gates if each.place == found.place) else "list"
-        return f"no {what} changed: {found.metric} stays at {value_text(found.now or 0.0, unit, digits)} ({questions})."
+        now = value_text(found.now or 0.0, unit, digits)
+        return f"no {_what_stays(spoken)}: {found.metric} stays at {now} ({questions}).{_uncompared(spoken)}"
     bound = None if found.bound is None else _points(found.bound, found)
     loss = _loss(found)
     if found.strength is Strength.RULED_OUT and bound:
         now = value_text(found.now or 0.0, unit, digits)
-        return f"a {loss} of more than {bound} of {found.metric} is ruled out ({questions}, {now}, {change})."
-    allowed = f"{_number(found.limit or 0.0, found, digits)} are allowed" if found.limit else "none is allowed"
+        size = "" if vanishes(found.bound or 0.0, unit, digits) else f" of more than {bound}"
+        return f"a {loss}{size} of {found.metric} is ruled out ({questions}, {now}, {change}).{_uncompared(spoken)}"
+    allowed = (
+        f"{_number(found.limit or 0.0, found, digits)} {'are' if unit is Unit.SHARE else 'is'} allowed"
+        if found.limit
+        else "none is allowed"
+    )
     if found.strength is Strength.LOST_AND_ALLOWED:
         out = "" if bound is None else f"; more than {bound.partition(' ')[0]} is ruled out"
         return f"{_lost_first(found, digits)}, which is allowed: {_arrow(found, digits)}{out}."
@@ -261,7 +285,29 @@ def _passes(spoken: _Spoken) -> str:
     moved = f"{_signed(found, digits)} of {found.metric}, within noise"
     if vanishes(_change(found), unit, digits):
         moved = f"{found.metric} stays at {value_text(found.now or 0.0, unit, digits)}"
-    return f"unproven: {moved}; {open_end}, {allowed} ({questions})."
+    return f"unproven: {moved}; {open_end}, {allowed} ({questions}).{_uncompared(spoken)}"
+
+
+def _what_stays(spoken: _Spoken) -> str:
+    """`list changed in the first 5`: as far as the metric looks; of values that no list has, and of answers, those."""
+    found = spoken.found
+    if any(each.judge for each in spoken.report.gates if each.place == found.place):
+        return "answer changed"
+    if found.unit not in (Unit.SHARE, Unit.SCORE) or (found.metric or "").startswith("score("):
+        return "value changed"
+    cutoff = _CUTOFF.search(found.metric or "")
+    return f"list changed in the first {cutoff[1]}" if cutoff else "list changed"
+
+
+def _uncompared(spoken: _Spoken) -> str:
+    """What the value over all questions is, where the baseline lacks some of them and that reads otherwise."""
+    row = next((each for each in spoken.report.gates if each.place == spoken.found.place), None)
+    if row is None or row.n == row.n_pairs or row.value is None or row.paired_value is None:
+        return ""
+    if vanishes(row.value - row.paired_value, row.unit):
+        return ""
+    new = count_text(row.n - row.n_pairs, "question is new", "questions are new")
+    return f" With all {row.n:,} it is {value_text(row.value, row.unit)}: {new}."
 
 
 def _lost_first(found: Conclusion, digits: int) -> str:
@@ -294,7 +340,8 @@ def _arrow(found: Conclusion, digits: int | None = None) -> str:
 
 def _points(size: float, found: Conclusion, digits: int | None = None) -> str:
     """`5.8 points`, `0.050`, `120.0 ms`: a size in the words of a reader."""
-    return size_text(size, found.unit or Unit.NUMBER, digits).replace(" pp", " points")
+    text = size_text(size, found.unit or Unit.NUMBER, digits)
+    return text.replace(" pp", " point" if text == "1.0 pp" else " points")
 
 
 def _number(size: float, found: Conclusion, digits: int | None = None) -> str:

@@ -438,17 +438,31 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Provenance
 
 
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """What the check was called with, for the next command: options by name, and what the criteria say of the others.
+
+    `retriever` says that they name one, `store` that the place of the baseline is known.
+    """
+
+    options: Mapping[str, str] = {}
+    retriever: bool = False
+    store: bool = False
+
+
 class Report(ReportFile, frozen=True, kw_only=True):
     """What is in `report.json`, and beside it `details` for pages, where they were asked for, and the job's `links`.
 
-    `losers` has by `GateResult.place` the questions that got worse, the worst first; where nothing was compared, those
-    of the lowest values. `anchor` is what the acceptance of the run has to remember of small losses.
+    `losers` has by `GateResult.place` the questions that got worse, the worst first, and `lowest` one with the lowest
+    value. `anchor` is what the acceptance of the run has to remember of small losses, `call` what the check was called
+    with.
     """
 
     details: ReportDetails | msgspec.UnsetType = msgspec.UNSET
     links: Links | msgspec.UnsetType = msgspec.UNSET
     losers: Mapping[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
+    lowest: Mapping[str, str] | msgspec.UnsetType = msgspec.UNSET
     anchor: AnchorMark | msgspec.UnsetType = msgspec.UNSET
+    call: Call | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def warns_beside(self) -> bool:

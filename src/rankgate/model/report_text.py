@@ -14,7 +14,7 @@ from rankgate.model.report import SCHEMA_VERSION, GateResult, Report
 from rankgate.model.values import Reason, ReasonKind
 
 MAX_LOSSES = 50  # answers that got worse
-_OF_THIS_PROCESS = ("details", "links", "losers", "anchor")  # what no file has
+_OF_THIS_PROCESS = ("details", "links", "losers", "lowest", "anchor", "call")  # what no file has
 
 
 def encode_report(report: Report) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from rankgate.model.report import BARE_TAG, GateResult
-from rankgate.model.values import Gold, Verdict
+from rankgate.model.values import Gold, Sample, Verdict
 from rankgate.statistics.chance import hypergeometric_tail
 
 CROSSED = " × "
@@ -85,6 +85,11 @@ def failing(gates: Iterable[GateResult]) -> Callable[[Sequence[str]], bool]:
     violated = (gate.segment for gate in gates if gate.verdict in (Verdict.FAIL, Verdict.WARN))
     segments = [segment for segment in violated if segment is not None]
     return lambda tags: any(in_segment(tags, segment) for segment in segments)
+
+
+def part_names(sample: Sample) -> tuple[str, ...]:
+    """What a question belongs to: its tags, and each `source` as one."""
+    return tuple(dict.fromkeys([*sample.tags, *(f"source:{source}" for source in sample.source)]))
 
 
 def in_segment(tags: Sequence[str], segment: str | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rankgate.model.conclusion import Strength
+from rankgate.model.conclusion import ConclusionKind, Strength
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
@@ -56,6 +56,8 @@ def _message(report: Report) -> str:
 
 def _leading(report: Report) -> str:
     """The first gate over all queries that has the report's verdict by its value: any other would mislead."""
+    if report.conclusion.kind in (ConclusionKind.EMPTY, ConclusionKind.NOT_JUDGED):
+        return ""
     for gate in report.gates:
         elsewhere = gate.segment is not None or gate.judged_by is not None
         if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):

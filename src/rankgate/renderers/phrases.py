@@ -440,7 +440,7 @@ def next_head(report: Report) -> str:
 def next_tail(report: Report) -> str:
     """What stands after it: what asking again about an empty list shows."""
     empties = report.empties
-    if report.conclusion.kind not in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) or not empties:
+    if "--only" not in report.conclusion.next or not empties:
         return ""
     had = f"; the baseline had {count_text(empties.before, 'result')}" if empties.before else ""
     return f" asks it one question and prints the list{had}."
