@@ -394,10 +394,7 @@ def test_the_command_in_the_report_gives_the_report_again(project: Path) -> None
     command = written("first.json")["provenance"]["command"]
     assert command[:2] == ["rankgate", "check"]
     assert main([*command[1:], *date, "-o", "second.json"]) == 1
-    first, second = written("first.json"), written("second.json")
-    for report in (first, second):
-        del report["conclusion"]["next"]  # has the options that were given
-    assert first == second
+    assert written("first.json") == written("second.json")
 
 
 def test_a_report_holds_what_design_promises(project: Path) -> None:

@@ -354,8 +354,17 @@ def _is_empty(scores: Scores) -> bool:
 
 
 def _call(inputs: Inputs, criteria: Criteria) -> Call:
-    named = {"gold": inputs.gold, "run": inputs.run, "baseline": inputs.baseline}
-    options = {name: file.path for name, file in named.items() if file and not file.held and not file.is_table}
+    """What has to be said again: files that the criteria do not name."""
+    written = criteria.inputs
+    files = (
+        ("gold", inputs.gold, written.gold),
+        ("run", inputs.run, written.run),
+        ("baseline", inputs.baseline, written.baseline),
+    )
+    options: dict[str, str] = {}
+    for name, named, known in files:
+        if named and not (named.held or named.is_table or (known and known.path == named.path)):
+            options[name] = named.path
     store = inputs.baseline is not None or criteria.inputs.baseline is not None
     return Call(options=options, retriever=criteria.retriever is not None, store=store)
 

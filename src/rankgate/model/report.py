@@ -439,7 +439,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """What the check was called with, for the next command: options by name, and what the criteria say of the others.
+    """What the check was called with, for the next command: by option the files that the criteria do not name.
 
     `retriever` says that they name one, `store` that the place of the baseline is known.
     """
