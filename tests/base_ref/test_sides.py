@@ -383,7 +383,7 @@ def test_a_must_pass_query_that_is_let_go_still_has_to_pass(repository: Path) ->
     commit()
     found = judge()
     assert found.verdict is FAIL
-    assert found.summary.startswith("Do not merge: by the criteria of the base, 1 must-pass question fails")
+    assert found.summary.startswith("Do not merge: by the criteria of the base, q5 must pass and does not")
     assert told(found) == [
         "The pull request takes 'q5' out of must_pass of gate 'hard' and adds 'q1' to must_pass of gate 'hard'."
     ]

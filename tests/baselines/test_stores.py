@@ -122,7 +122,9 @@ def test_a_map_is_for_a_run_file(spec: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "forced", "problem"),
     [
-        pytest.param("no-run.jsonl", None, Problem("no such file", "no-run.jsonl"), id="missing"),
+        pytest.param(
+            "no-run.jsonl", None, Problem("no such file; did you mean 'run.jsonl'?", "no-run.jsonl"), id="missing"
+        ),
         pytest.param(
             *("run.jsonl", "json-lines"),
             Problem(f"unknown run format 'json-lines'; did you mean 'jsonl'? (known: {', '.join(RUN_FORMATS)})"),

@@ -112,12 +112,12 @@ def test_the_same_run_gives_the_same_bytes() -> None:
     assert content_of("first") == content_of("second")
 
 
-def test_accepting_again_replaces_the_run() -> None:
+def test_accepting_again_replaces_the_run_and_keeps_the_first_as_anchor() -> None:
     assert accept(*DATE) == 0
     before = manifest()["run"]
     assert accept("--run", "better.jsonl", *DATE) == 0
     assert manifest()["run"] != before
-    assert set(content_of("baseline")) == {"manifest.json", "accepted.jsonl", manifest()["run"]}
+    assert set(content_of("baseline")) == {"manifest.json", "accepted.jsonl", manifest()["run"], before}
 
 
 def test_accepting_the_same_run_again_keeps_it() -> None:

@@ -718,7 +718,10 @@ def test_an_interruption_between_two_pull_requests_is_no_verdict(job: ReportingJ
         "failure",
         f"Fail: pull request #{second.number} fails",
     )
-    assert (ended["conclusion"], ended["output"]["title"]) == ("failure", "Not judged: 1 problem with the inputs")
+    assert (ended["conclusion"], ended["output"]["title"]) == (
+        "failure",
+        "Not judged: the job ended before there was a verdict",
+    )
     assert "the job ended before there was a verdict" in ended["output"]["summary"]
     (comment,) = job.github.comments(second.number)
     assert "NOT JUDGED" in comment.body

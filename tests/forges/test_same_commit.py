@@ -354,7 +354,7 @@ class TestOlderRunsAndOtherJobs:
         for verdict in ("fail", "pass"):
             team.job(pull, verdict, run=101)
         assert team.says(pull) == "failure"
-        assert team.titles(pull)[0].startswith("Fail: recall@5 fell by")
+        assert team.titles(pull)[0].startswith("Fail: recall@5 lost")
 
     def test_gates_of_their_own_have_checks_of_their_own(self, team: Team, pull: PullRequest) -> None:
         team.job(pull, "fail", run=101, index=1, settings=Settings(gate="search"))

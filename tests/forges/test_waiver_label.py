@@ -81,7 +81,7 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert team.conclusions(pull.head_sha)[-1] == "success"
     [same] = github.comments(pull.number)
     assert same.id == comment.id
-    assert "waived by a maintainer's label for this commit: recall@5 dropped" in same.body
+    assert "waived by a maintainer's label for this commit: recall@5 lost" in same.body
     assert "(`alice`)" in same.body
     assert "⚠️&nbsp;waived" in same.body
 

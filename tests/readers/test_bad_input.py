@@ -349,7 +349,7 @@ BOTH = "says no_answer: true and names relevant documents"
         pytest.param(
             "gold.yaml",
             "samples:\n\t- id: q1\n",
-            [f"gold.yaml:2: {NOT_YAML}: while scanning for the next token found character that cannot start any token"],
+            [f"gold.yaml:2: {NOT_YAML}: a tab, where only spaces may indent; replace it by spaces"],
             id="YAML, a tab",
         ),
         pytest.param(

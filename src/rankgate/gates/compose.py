@@ -133,7 +133,7 @@ def compose(
         empties=empties_of(gold, candidate.scores, old),
         losers=worse_questions,
         lowest=lowest_questions,
-        call=_call(inputs, criteria),
+        call=_call(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         problems=problems_of(results, criteria.name, None),
         failures=failures,
         warnings=warnings,
@@ -353,18 +353,15 @@ def _is_empty(scores: Scores) -> bool:
     return bool(scores.listed and scores.outlines) and not any(each.retrieved for each in scores.outlines.values())
 
 
-def _call(inputs: Inputs, criteria: Criteria) -> Call:
-    """What has to be said again: files that the criteria do not name."""
+def _call(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> Call:
+    """What has to be said again: files that the criteria do not name, by the names under which reports show them."""
     written = criteria.inputs
-    files = (
-        ("gold", inputs.gold, written.gold),
-        ("run", inputs.run, written.run),
-        ("baseline", inputs.baseline, written.baseline),
-    )
+    files = [("gold", inputs.gold, written.gold, gold.name), ("run", inputs.run, written.run, run.name)]
+    files += [("baseline", inputs.baseline, written.baseline, baseline.name)] if baseline else []
     options: dict[str, str] = {}
-    for name, named, known in files:
+    for option, named, known, name in files:
         if named and not (named.held or named.is_table or (known and known.path == named.path)):
-            options[name] = named.path
+            options[option] = name.replace("-", "./-", 1) if name.startswith("-") else name
     store = inputs.baseline is not None or criteria.inputs.baseline is not None
     return Call(options=options, retriever=criteria.retriever is not None, store=store)
 

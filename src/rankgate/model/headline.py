@@ -142,7 +142,7 @@ def _of_gate(spoken: _Spoken) -> str:
             must = (
                 must if len(gate.queries) == 1 else f"{spoken.name(gate.queries[0])} and {others} must pass and do not"
             )
-            return f"{where}{must} ({gate.metric}){more_text(report)}."
+            return f"{by}{where}{must} ({gate.metric}){more_text(report)}."
         reason = plain_sentence(gate, report.base) if gate.reasons else f"{gate.metric} gives no reason"
         return f"{where}{reason}{more_text(report)}."
     limit = _floor(found, spoken.name) if found.rule == "floor" else _drop(found, spoken.name)

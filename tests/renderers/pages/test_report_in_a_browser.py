@@ -133,6 +133,7 @@ def test_the_command_is_copied(opened: Browser, pages: Pages) -> None:
 def test_paper_has_what_is_folded_but_for_the_list_and_the_screen_is_as_it_was(opened: Browser, pages: Pages) -> None:
     with Seen(opened, pages["fail"]) as seen:
         page, closed = seen.page, "document.querySelectorAll('details:not([open], .screen)').length"
+        page.evaluate("document.body.insertAdjacentHTML('beforeend', '<details><summary>a</summary>b</details>')")
         before = page.evaluate(closed)
         page.emulate_media(media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
