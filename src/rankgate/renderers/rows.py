@@ -24,7 +24,7 @@ LONGEST_SENTENCE = 600  # characters
 LONGEST_NAME = 24  # in a row
 MAX_METRICS = 4  # of the table by tag
 
-_WITH_PARAMETERS = re.compile(r"[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
+_WITH_PARAMETERS = re.compile(r"(?<![\w-])[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
 _MARK = re.compile("\ue000(\\d+)\ue001")
 _ESCAPED = {ord(char): f"%{ord(char):02X}" for char in " |()<>\\`\n\r"}  # what ends an address in a cell
 _IN_ROWS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
