@@ -80,6 +80,7 @@ CASES = {
         kind="gate_fails",
     ),
     "empty_run": Case(225, RECALL, {}, these(range(225), EMPTY), code=1, kind="empty"),
+    "empty_baseline": Case(100, RECALL, these(range(100), EMPTY), {}, kind="warning"),
     "empty_in_one_language": Case(
         300, "  - {name: recall@5, threshold: 0.2}\n", None, these(rows("th", 23, 300), EMPTY), kind="empty_segment"
     ),

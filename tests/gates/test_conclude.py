@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
 from rankgate.model.conclusion import ConclusionKind, Empties, GivenUp, OtherCode, PartLoss, Strength
-from rankgate.model.report import GateResult, Provenance, Report, Source, exit_code, place_key
+from rankgate.model.report import Call, GateResult, Provenance, Report, Source, exit_code, place_key
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
@@ -72,6 +72,7 @@ PART = PartLoss(
     segment="lang:th", metric="recall@5", unit=Unit.SHARE, direction=Direction.HIGHER, before=0.96, now=0.6, n=25,
     worse=9, p=0.002,
 )  # fmt: skip
+TIMES: dict[str, Any] = {"unit": Unit.MILLISECONDS, "direction": Direction.LOWER}
 GIVEN_UP = GivenUp(
     metric="recall@5", unit=Unit.SHARE, direction=Direction.HIGHER, before=0.9, now=0.837, limit=-0.03, n=300,
     anchor="0123456789ab", since="2026-10-01", steps=3,
@@ -177,6 +178,51 @@ SLOWER = replace(
             "not_judged", Verdict.NOT_JUDGED, "run.jsonl:12: rank 45 is missing; ranks run from 1 without gaps.",
             id="inputs that could not be judged",
         ),
+        pytest.param(
+            report(LOST, empties=Empties(empty=92, total=100)), "empty", FAIL,
+            "Do not merge: the run is nearly empty: 92 of the 100 questions got no result. The index or the retriever "
+            "returned nothing.",
+            id="a run with few results",
+        ),
+        pytest.param(
+            report(LOST, empties=Empties(empty=95, total=100, absent=95)), "empty", FAIL,
+            "Do not merge: the run lacks 95 of the 100 questions: it has no line for them.",
+            id="a run that lacks lines",
+        ),
+        pytest.param(
+            report(gate(ci=(0.0, 0.0), n=100, n_pairs=50, value=0.45)), "pass", PASS,
+            "No list changed in the first 5: recall@5 stays at 90.0% (50 questions). With all 100 it is 45.0%: "
+            "50 questions are new.",
+            id="questions that nothing compares",
+        ),
+        pytest.param(
+            report(gate(name="latency", ci=(0.0, 0.0), unit=Unit.MILLISECONDS, before=90.0, now=90.0)), "pass", PASS,
+            "No value changed: latency stays at 90.00 ms (300 questions).", id="times have no lists",
+        ),
+        pytest.param(
+            report(gate(before=0.6, now=0.8, ci=(0.1, 0.3))), "pass", PASS,
+            "A loss of recall@5 is ruled out (300 questions, 80.0%, +20.0).", id="better",
+        ),
+        pytest.param(
+            report(gate(FAIL, before=0.89, now=0.4, floor=0.9, drop=None)), "gate_fails", FAIL,
+            "Do not merge: recall@5 is 40.0%, below the floor of 90.0%; the baseline missed it too (89.0%, 49.0 points "
+            "better).",
+            id="a floor that the baseline hardly missed",
+        ),
+        pytest.param(
+            report(gate(FAIL, queries=["q-3"], reasons=[Reason(ReasonKind.MUST_PASS, count=1)])), "gate_fails", FAIL,
+            "Do not merge: q-3 must pass and does not (recall@5).", id="a question that must pass",
+        ),
+        pytest.param(
+            report(
+                gate(name="latency", before=90.0, now=122.4, drop=60.0, **TIMES),
+                lost_parts=[replace(PART, metric="latency", before=102.9, now=502.0, **TIMES)],
+            ),
+            "lost_part", WARN,
+            "latency holds overall (+32.4 ms, allowed), but it rose by 399.1 ms in lang:th: 9 of 25 questions got "
+            "worse.",
+            id="a part that got slower",
+        ),
     ],
 )  # fmt: skip
 def test_each_kind_has_its_sentence(found: Report, kind: str, verdict: Verdict, sentence: str) -> None:
@@ -239,6 +285,62 @@ def test_a_pass_is_as_strong_as_the_weakest_of_its_gates(gates: list[GateResult]
 def test_every_warning_counts_where_warnings_fail(found: Report, code: int) -> None:
     assert exit_code(found, "warn") == code
     assert exit_code(found) == 0
+
+
+QUESTION = {place_key(("recall@5", None)): ["q1"]}
+EXPLAINED = ["explain", "q1", "--run", "run.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        pytest.param(report(LOST, losers=QUESTION), EXPLAINED, id="what the criteria name is not said"),
+        pytest.param(
+            report(LOST, losers=QUESTION, call=Call(options={"gold": "g.jsonl", "baseline": "b"})),
+            [*EXPLAINED, "--gold", "g.jsonl", "--baseline", "b"],
+            id="what they do not name is",
+        ),
+        pytest.param(
+            report(LOST, losers={place_key(("recall@5", None)): ["--help"]}),
+            ["explain", "--run", "run.jsonl", "--", "--help"],
+            id="a question that looks like an option",
+        ),
+        pytest.param(
+            report(
+                gate(FAIL, before=0.84, now=0.84, floor=0.85, drop=None), lowest={place_key(("recall@5", None)): "q1"}
+            ),
+            EXPLAINED,
+            id="a floor, where nothing got worse",
+        ),
+        pytest.param(
+            report(LOST, empties=Empties(empty=9, total=9, first="q1"), call=Call(retriever=True)),
+            ["record", "--only", "q1"],
+            id="an empty run of a retriever that the criteria name",
+        ),
+        pytest.param(
+            report(LOST, empties=Empties(empty=9, total=9, first="q1"), call=Call()),
+            EXPLAINED,
+            id="an empty run of another",
+        ),
+        pytest.param(
+            report(gate(WARN, before=None), call=Call(store=True)), ["baseline", "accept"], id="a first run"
+        ),
+        pytest.param(
+            report(gate(WARN, before=None), call=Call()),
+            ["baseline", "accept", "--to", "baseline"],
+            id="a first run, and no place for it",
+        ),
+        pytest.param(report(gate(ci=(-0.01, 0.01))), [], id="nothing after a strong pass"),
+    ],
+)  # fmt: skip
+def test_the_next_command_is_complete(found: Report, words: list[str]) -> None:
+    assert found.conclusion.next == (["rankgate", *words] if words else [])
+
+
+def test_only_gates_that_may_block_say_how_strong_a_pass_is() -> None:
+    floor, warns = gate(drop=None, floor=0.5), gate(name="mrr", severity="warning", ci=(-0.01, 0.01))
+    assert report(floor, warns).conclusion.strength is Strength.FLOORS_ONLY
+    assert report(warns).conclusion.strength is Strength.RULED_OUT
 
 
 def test_a_tag_that_is_no_name_does_not_reach_the_summary() -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import ProblemKind
 from rankgate.gates.lost_parts import parts_of
-from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, Strength
+from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, GivenUp, PartLoss, Strength
 from rankgate.model.headline import sentence
 from rankgate.model.report import Call, GateResult, Report, place_key
 from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Scores, Unit, Verdict, worst
@@ -109,17 +109,21 @@ def _lost_part(report: Report) -> Conclusion | None:
         return None
     first = report.lost_parts[0]
     more = len({each.segment for each in report.lost_parts}) - 1
+    counts = {"pairs": first.n, "worse": first.worse, "segments_fail": more}
+    return replace(_of_loss(report, ConclusionKind.LOST_PART, first), segment=first.segment, counts=counts)
+
+
+def _of_loss(report: Report, kind: ConclusionKind, loss: PartLoss | GivenUp) -> Conclusion:
+    """A conclusion about a loss that no gate decides, under the first gate of its metric."""
     return Conclusion(
-        kind=ConclusionKind.LOST_PART,
-        gate=next((each.name for each in report.gates if each.metric == first.metric and each.segment is None), None),
-        metric=first.metric,
-        unit=first.unit,
-        direction=first.direction,
-        segment=first.segment,
+        kind=kind,
+        gate=next((each.name for each in report.gates if each.metric == loss.metric and each.segment is None), None),
+        metric=loss.metric,
+        unit=loss.unit,
+        direction=loss.direction,
         rule="drop",
-        before=first.before,
-        now=first.now,
-        counts={"pairs": first.n, "worse": first.worse, "segments_fail": more},
+        before=loss.before,
+        now=loss.now,
     )
 
 
@@ -132,18 +136,8 @@ def _given_up(report: Report) -> Conclusion | None:
     if not report.given_up:
         return None
     first = report.given_up[0]
-    return Conclusion(
-        kind=ConclusionKind.GIVEN_UP,
-        gate=next((each.name for each in report.gates if each.metric == first.metric and each.segment is None), None),
-        metric=first.metric,
-        unit=first.unit,
-        direction=first.direction,
-        rule="drop",
-        before=first.before,
-        now=first.now,
-        limit=first.limit,
-        counts={"pairs": first.n, "steps": first.steps},
-    )
+    counts = {"pairs": first.n, "steps": first.steps}
+    return replace(_of_loss(report, ConclusionKind.GIVEN_UP, first), limit=first.limit, counts=counts)
 
 
 def _warning(report: Report) -> Conclusion | None:
@@ -182,8 +176,8 @@ def _pass(report: Report) -> Conclusion:
 _MAKERS = (
     _not_judged,
     _empty,
-    _gate_fails,
     _failure,
+    _gate_fails,
     _other_code,
     _empty_segment,
     _lost_part,
