@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.diagnosis.runs import gold_of, scores_of
 
-from rankgate.diagnosis.details import columns_of, cutoffs_for, knee, sweep_metrics, sweeps_of
+from rankgate.diagnosis.details import Columns, columns_of, cutoffs_for, knee, sweep_metrics, sweeps_of
 from rankgate.model.details import Sweep
 
 
@@ -64,6 +64,15 @@ def swept(
     columns = columns_of(sweep_metrics(cutoffs), gold, scores_of(gold, now), baseline)
     found = sweeps_of(None, range(len(relevant)), cutoffs, columns)
     return {sweep.measure: sweep for sweep in found}
+
+
+def test_without_a_value_at_each_cutoff_on_either_side_there_is_no_curve() -> None:
+    """As where a baseline is stale: what lists of foreign ids miss at one cut-off and not at another says nothing."""
+    metrics = sweep_metrics((1, 5))
+    now = {metric.name: [1.0, 0.5] for metric in metrics}
+    before = {name: [None, None] if name.endswith("@5") else [1.0, 1.0] for name in now}
+    assert sweeps_of(None, range(2), (1, 5), Columns(metrics=metrics, now=now, before=before)) == []
+    assert len(sweeps_of(None, range(2), (1, 5), Columns(metrics=metrics, now=now, before=now))) == 2
 
 
 def slow_recall(relevant: set[str], ranked: list[str], k: int) -> float:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
 from rankgate.gates.conclude import with_conclusion
+from rankgate.model.conclusion import Empties
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.renderers.badge import LONGEST, render_badge
@@ -63,6 +64,13 @@ def badge_of(report: Report) -> dict[str, Any]:
             "yellowgreen",
             False,
             id="a pass that excludes little",
+        ),
+        pytest.param(
+            with_conclusion(replace(REPORT, empties=Empties(empty=92, total=100))),
+            "fail",
+            "red",
+            True,
+            id="a run that is nearly empty has no value",
         ),
         pytest.param(WARNS, "warn · latency 35.0 ms", "yellow", False, id="warn"),
         pytest.param(REPORT, "fail · recall@5 80.0%", "red", True, id="fail"),

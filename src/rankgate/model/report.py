@@ -396,7 +396,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     the most first, whatever the gates ask. `given_up` is what small losses, accepted one by one, add up to, the worst
     first. `other_code` says why the run is not of this code, and `empties` what came back empty.
     `failures` and `warnings` are reasons to fail and to warn that no gate has. `notes` are facts that every reader
-    of the verdict should know, `fine_print` what an expert would ask: what the gold set can see at all. `diagnosis`
+    of the verdict should know, `fine_print` is empty but in reports of earlier releases. `diagnosis`
     is empty unless a gate is violated or ids are stale; its first entry is what to look at first. `gold_changes` is
     None where the gold set is the one that was current when the baseline was accepted, or the baseline does not
     say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
