@@ -255,6 +255,49 @@ def test_changed_passages_are_stale_and_no_loss(work: Path) -> None:
     assert "the gold set is partly stale: run.jsonl shows another text where passages of 1 query ('q7')" in warning
 
 
+def shed(work: Path, lost: int, *, forged: bool) -> None:
+    """A run without the passages of the last questions, and another text in their place where it is forged."""
+    forty(work, keys=(*OFFSETS, *TEXT))
+    lines = lines_of(work / "run.jsonl")
+    for line in lines[len(lines) - lost :]:
+        place = {"start": len(PREFACE), "end": len(PREFACE) + len(PASSAGES[0]), "text": MOVED}
+        line["topk"] = [{**line["topk"][0], **place}] if forged else []
+    (work / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("lost", "forged", "code", "verdict"),
+    [
+        pytest.param(4, False, 1, "fail", id="lost"),
+        pytest.param(4, True, 2, "not_judged", id="another text in the place of what is lost"),
+        pytest.param(20, True, 2, "not_judged", id="for half of the questions"),
+        pytest.param(1, True, 0, "warn", id="for as many as may be missing"),
+    ],
+)
+def test_no_question_is_shed_by_another_text(lost: int, forged: bool, code: int, verdict: str, work: Path) -> None:  # noqa: FBT001
+    shed(work, lost, forged=forged)
+    assert (check()[0], check()[1]["verdict"]) == (code, verdict)
+
+
+def test_more_may_be_missing_and_counts_as_worst(work: Path) -> None:
+    shed(work, 4, forged=True)
+    criteria = work / "ship-criteria.yaml"
+    criteria.write_text(criteria.read_text() + "max_unjudged: 0.1\n")
+    code, report = check()
+    assert (code, report["verdict"]) == (0, "warn")
+    assert [(gate["verdict"], gate["delta"]) for gate in report["gates"]] == [("warn", 0), ("warn", 0)]
+    assert "with the worst value there the change is −10.0" in report["gates"][0]["reasons"][0]["text"]
+
+
+def test_a_baseline_of_which_some_passages_changed_is_compared_on_the_others(work: Path) -> None:
+    shed(work, 4, forged=True)
+    (work / "run.jsonl").replace(work / "other.jsonl")
+    (work / "accepted.jsonl").replace(work / "run.jsonl")
+    (work / "other.jsonl").replace(work / "accepted.jsonl")
+    code, report = check()
+    assert (code, report["verdict"], [gate["n_pairs"] for gate in report["gates"]]) == (0, "warn", [36, 36])
+
+
 def test_a_baseline_that_is_stale_is_not_compared(work: Path) -> None:
     forty(work, changed=("thirty", "forty"), keys=(*OFFSETS, *TEXT))
     (work / "run.jsonl").replace(work / "other.jsonl")

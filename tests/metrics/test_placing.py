@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from tests.metrics import oracle
 from tests.metrics.test_spans import SPAN, matched, value
 
+from rankgate.metrics.comparison import gaps
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.placing import placed, plain
-from rankgate.model.values import Item, Span, Unfit
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scoring import score
+from rankgate.model.values import Details, Gold, Item, Ranking, Sample, Span, Unfit
 
 P = "Refunds for the yearly plan take thirty days, if the card is still valid."
 BEFORE, AFTER = "Our terms, in short. ", " Other questions go to the desk."
@@ -156,6 +159,35 @@ def test_a_doubtful_query_has_no_value() -> None:
     assert {value(query, name) for name in ("recall@5", "mrr", "ndcg@5", "passage_recall@5", "passage_iou@5")} == {None}
     irrelevant = matched([(SPAN_P, 0), (other, 1)], [stale, Item(doc_id="e", start=0, end=10)])
     assert (irrelevant.unfit, value(irrelevant, "recall@5")) == (None, 1)
+
+
+STALE_ITEM = Item(doc_id="d", text=NEW * 9, start=0, end=len(NEW * 9))
+RIGHT_ITEM = Item(doc_id="d", text=DOC, start=0, end=len(DOC))
+
+
+@pytest.mark.parametrize(
+    ("final", "raw", "missing"),
+    [
+        pytest.param(RIGHT_ITEM, RIGHT_ITEM, [], id="known in both lists"),
+        pytest.param(
+            STALE_ITEM,
+            RIGHT_ITEM,
+            ["recall@5", "passage_recall@5", "rerank_gain(recall@5)"],
+            id="in doubt, final",
+        ),
+        pytest.param(
+            RIGHT_ITEM, STALE_ITEM, ["recall(stage=raw)@5", "rerank_gain(recall@5)"], id="in doubt before reranking"
+        ),
+    ],
+)
+def test_what_is_in_doubt_is_missing_and_not_undefined(final: Item, raw: Item, missing: list[str]) -> None:
+    names = ["recall@5", "recall(stage=raw)@5", "passage_recall@5", "rerank_gain(recall@5)", "entity_f1", "latency"]
+    sample = Sample(query_id="q", gains={SPAN_P.id: 1.0}, spans={SPAN_P.id: SPAN_P})
+    details = Details(items=[final], raw=Ranking("q", ["c"], details=Details(items=[raw])), latency_ms={"total": 1.0})
+    plan = Plan(metrics=[parse_metric(name) for name in names], how=Matching(by=By.SPAN))
+    scores = score(Gold(samples={"q": sample}, name="g", format="json"), [Ranking("q", ["c"], details=details)], plan)
+    assert [metric.name for metric in plan.metrics if gaps(metric, scores, None).missing] == missing
+    assert bool(scores.unfit) is bool(missing)
 
 
 def test_by_hand() -> None:

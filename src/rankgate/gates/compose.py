@@ -203,7 +203,7 @@ def _unfit(run: ScoredRun, why: Unfit) -> str:
     if why is Unfit.STALE:
         return (
             f"the gold set is partly stale: {run.run.name} shows another text where passages of {which} should stand; "
-            "these are not counted. Correct their spans: `rankgate gold anchor` lists those that stand elsewhere"
+            "these have no value. Correct their spans: `rankgate gold anchor` lists those that stand elsewhere"
         )
     return (
         f"{which} cannot be judged in {run.run.name}: their spans state no `text` and results no offsets; write `text` "

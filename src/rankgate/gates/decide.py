@@ -177,7 +177,7 @@ def _ruled(
     metric, values, own, pairs, gap = gate.metric, candidate.values[gate.metric.name], seen.own, seen.pairs, seen.gap
     of_judge = Need.VERDICTS in metric.needs
     scored = len({*gap.missing, *(row for row, value in enumerate(values) if value is not None)})
-    lacking = _missing(gate, gap, scored, pairs)
+    lacking = _missing(gate, candidate, gap, scored, pairs)
     ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
     if own is None and seen.finite and baseline is None and Need.BASELINE in metric.needs:
@@ -342,7 +342,7 @@ def _rule(gate: Gate, pairs: Comparison) -> Finding:
     return rule_on_drop(gate.evidence, pairs.delta, pairs.ci, *limit, pairs.exact, gate.confidence)
 
 
-def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> list[Reason]:
+def _missing(gate: Gate, candidate: Scores, gap: Gaps, among: int, pairs: Comparison | None) -> list[Reason]:
     """Why a gate cannot be judged: on a side that it looks at, too many queries lack the value."""
     drops = pairs is not None and gate.regression_max is not None
     sources: dict[Literal["run", "baseline"], Sequence[int]]
@@ -350,7 +350,9 @@ def _missing(gate: Gate, gap: Gaps, among: int, pairs: Comparison | None) -> lis
     unjudged = ((source, rows) for source, rows in sources.items() if too_many(rows, among, gate.max_unjudged))
     lacking = [(source, len(rows)) for source, rows in unjudged]
     kind = ReasonKind.NO_VERDICT if Need.VERDICTS in gate.metric.needs else ReasonKind.MISSING
-    return [Reason(kind, count=count, among=among, source=source) for source, count in lacking]
+    in_doubt = any(candidate.query_ids[row] in candidate.unfit for row in gap.missing)
+    need = Need.OFFSETS if in_doubt else None
+    return [Reason(kind, count=count, among=among, source=source, need=need) for source, count in lacking]
 
 
 def _at_fault(metric: Metric, candidate: Scores, query_id: str) -> bool:

@@ -59,7 +59,7 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
         if now.get(query_id, "") is None or (metric.worst is None and metric.needs and query_id in candidate.missing):
             rows.missing.append(row)
         elif baseline and query_id not in baseline.missing:
-            if before.get(query_id, "") is None:
+            if before.get(query_id, "") is None and query_id not in baseline.unfit:
                 rows.missing_before.append(row)
             elif (new is None) != (old is None):
                 rows.one_sided.append(row)

@@ -17,9 +17,9 @@ from rankgate.model.values import Item, MatchedQuery, Need, Span, Stretch, Unit
 class PassageRecall(BaseMetric, frozen=True, kw_only=True):
     """Share of the characters of the relevant passages that stand in the first k results.
 
-    Passages that overlap count once. Range 0 to 1; undefined where the gold names no relevant passage, and where a
-    result shows another text at a passage's place. Source: Smith & Troynikov (2024), Evaluating Chunking Strategies for
-    Retrieval, recall, which counts tokens where this counts characters.
+    Passages that overlap count once. Range 0 to 1; undefined where the gold names no relevant passage, missing
+    where a result shows another text at a passage's place. Source: Smith & Troynikov (2024), Evaluating Chunking
+    Strategies for Retrieval, recall, which counts tokens where this counts characters.
     """
 
     key: ClassVar[str] = "passage_recall"

@@ -99,6 +99,7 @@ class Tally:
         plan, samples, rows, seen = self.plan, self.gold.samples, self.rows, self.seen
         depth, needs = plan.depth, self.needs
         columns, values = self.columns, Together(plan.metrics).values
+        by_span = plan.how.by is By.SPAN
         asked = [need for need in STATED if need in needs]
         for ranking in rankings:
             query_id = ranking.query_id
@@ -112,12 +113,12 @@ class Tally:
                 self._note_cut(row, sample, ranking, depth)
             before = plan.baseline_ids.get(query_id) if plan.baseline_ids else None
             query = self.match(sample, ranking, baseline_ids=before)
-            if query.unfit:
-                self.unfit[query_id] = query.unfit
             self.again |= bool(seen[row])
             seen[row] = 1
             for column, value in zip(columns, values(query), strict=True):
                 column[row] = value
+            if by_span and (doubt := in_doubt(query)):
+                self._note_doubt(query_id, row, doubt, before)
             if self.with_judge:
                 self._add_judged(row, sample, ranking, before)
             for metric, keys in self.of_lines:
@@ -161,6 +162,14 @@ class Tally:
         if judge or (lacks and defined_by_gold(metric, query)):
             self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
 
+    def _note_doubt(self, query_id: str, row: int, doubt: Unfit, before: Sequence[str] | None) -> None:
+        """That metrics lack a value of the query for what the run shows in place of a passage; it is missing then."""
+        nothing = self.match(self.gold.samples[query_id], Ranking(query_id, []), baseline_ids=before)
+        for metric, column in zip(self.plan.metrics, self.columns, strict=True):
+            if column[row] is None and defined_by_gold(metric, nothing):
+                self.unfit[query_id] = doubt
+                self.givers.setdefault(metric.name, {})[query_id] = None
+
     def _listen(self, ranking: Ranking, asked: Sequence[Need]) -> None:
         for need in asked:
             stated = states(ranking, need)
@@ -175,6 +184,17 @@ def longest(ranking: Ranking) -> int:
     details = ranking.details or Details()
     others = (each for each in (details.raw, *(details.rewrites or ())) if each)
     return max(len(ranking.ids), *(len(each.ids) for each in others), 0)
+
+
+def in_doubt(query: MatchedQuery) -> Unfit | None:
+    """Why nobody can say of a relevant passage how much of it any list of the query has; None where that is known."""
+    gains = query.sample.gains if query.sample else {}
+    for each in (query, query.raw, *query.rewrites):
+        passages = each.placed.unfit if each and each.placed else {}
+        doubts = (doubt for name, doubt in passages.items() if gains.get(name, 0) > 0)
+        if doubt := (each.unfit if each else None) or next(doubts, None):
+            return doubt
+    return None
 
 
 def defined_by_gold(metric: Metric, query: MatchedQuery) -> bool:

@@ -236,7 +236,10 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.OTHER_JUDGE: f"{name} is not comparable with the baseline: for {of} the two runs do not name the "
         "same judge",
         ReasonKind.MISSING: f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; "
-        + ("accept a run that states it" if reason.source == "baseline" else "state it, or allow more: `max_unjudged`"),
+        + ("accept a run that states it" if reason.source == "baseline" else "state it, or allow more: `max_unjudged`")
+        if reason.need is None
+        else f"{name} has no value for {of}, since the {reason.source} shows another text where their passages should "
+        "stand; correct the spans (`rankgate gold anchor` lists them), or allow more: `max_unjudged`",
         ReasonKind.NO_VERDICT: f"no judge's verdicts for {of} in the {reason.source}, which {metric} needs; run "
         "`rankgate judge` before the check",
         ReasonKind.AWAITS_LABEL: f"{name} is waiting for the label `{ACCEPT_RANKINGS}`: {of} have answers that are not "
