@@ -160,7 +160,7 @@ def test_every_problem_of_an_input_is_a_line(project: Path, capsys: Capture) -> 
     (project / "run.jsonl").write_text('{"query_id": "q1"}\n{"topk": []}\n', encoding="utf-8")
     assert main(SCORE) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "error: run.jsonl:1: no list of results; write one of topk, retrieved, actual_output",
+        "error: run.jsonl:1: no list of results (found: 'query_id'); write one of topk, retrieved, actual_output",
         "error: run.jsonl:2: no query id; write it as query_id (or id)",
     ]
 

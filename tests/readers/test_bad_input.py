@@ -926,7 +926,10 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
         pytest.param(
             "run.jsonl",
             LINE + '{"query_id": "q1"}\n{"query_id": "q2", "results": ["a"]}\n{"query_id": "q3", "topk": null}\n',
-            [f"run.jsonl:{n}: no list of results; write one of topk, retrieved, actual_output" for n in (2, 3, 4)],
+            [
+                f"run.jsonl:{n}: no list of results{found}; write one of topk, retrieved, actual_output"
+                for n, found in ((2, " (found: 'query_id')"), (3, " (found: 'query_id', 'results')"), (4, ""))
+            ],
             id="no list",
         ),
         pytest.param(
@@ -981,7 +984,7 @@ LINE = '{"query_id": "q0", "topk": [{"chunk_id": "a"}]}\n'
             [
                 "run.json: [1]: expected a mapping, found text",
                 "run.json: [2]: expected a mapping, found a list",
-                "run.json: [3]: no list of results; write one of topk, retrieved, actual_output",
+                "run.json: [3]: no list of results (found: 'query_id'); write one of topk, retrieved, actual_output",
             ],
             id="a list of other things",
         ),
@@ -1212,7 +1215,7 @@ def test_problems_of_several_kinds_are_reported_at_once() -> None:
         "run.jsonl:3: query 'q1': rank 1 stands twice ('a', 'b')",
         "run.jsonl:4: query 'q0' stands twice (first on line 1); keep one ranking of it",
         "run.jsonl:5: the score of 'a' is NaN; scores must be finite numbers",
-        "run.jsonl:6: no list of results; write one of topk, retrieved, actual_output",
+        "run.jsonl:6: no list of results (found: 'query_id'); write one of topk, retrieved, actual_output",
     ]
 
 

@@ -363,3 +363,56 @@ def test_rows_as_the_tools_that_are_installed_write_them() -> None:
         connection.execute("COPY rows TO 'duckdb.json' (FORMAT json, ARRAY true)")
     for name in ("pandas.jsonl", "pandas.json", "duckdb.jsonl", "duckdb.json"):
         assert run_of(Path(name).read_text(encoding="utf-8")) == AS_WRITTEN, name
+
+
+# Files that two readers could read.
+TWO_RUNS = {"query_id": "q", "topk": ["a"], "user_input": "?", "retrieved_context_ids": ["b"]}
+TWO_GOLDS = {"id": "q", "expected_output": ["a"], "user_input": "?", "reference_context_ids": ["b"]}
+WITH_ROW = {"query_id": "q", "retrieved": ["a"], "doc_id": "b", "score": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "message", "by_name"),
+    [
+        pytest.param(
+            read_run,
+            json_lines([TWO_RUNS]),
+            "'topk' is read as jsonl and 'retrieved_context_ids' as ragas; say which with --run-format jsonl or ragas",
+            ("jsonl", "ragas"),
+            id="a line of the contract and of Ragas",
+        ),
+        pytest.param(
+            read_run,
+            json.dumps([TWO_RUNS]),
+            "'topk' is read as json and 'retrieved_context_ids' as ragas; say which with --run-format json or ragas",
+            ("json", "ragas"),
+            id="in a list",
+        ),
+        pytest.param(
+            read_run,
+            json_lines([WITH_ROW]),
+            "'retrieved' is read as jsonl and 'doc_id' as rows; say which with --run-format jsonl or rows",
+            ("jsonl", "rows"),
+            id="a list and one result",
+        ),
+        pytest.param(
+            read_gold,
+            json_lines([TWO_GOLDS]),
+            "'expected_output' is read as jsonl and 'reference_context_ids' as ragas; say which with --gold-format "
+            "jsonl or ragas",
+            ("jsonl", "ragas"),
+            id="a sample of the contract and of Ragas",
+        ),
+    ],
+)
+def test_a_file_of_two_readers_is_read_by_the_one_that_is_named(
+    read: Any, content: str, message: str, by_name: tuple[str, str]
+) -> None:
+    Path("file").write_text(content, encoding="utf-8")
+    with pytest.raises(RankgateError, match=message):
+        read("file")
+    ids = []
+    for name in by_name:
+        opened = read("file", name)
+        ids.append([*(next(opened.rankings).ids if read is read_run else opened.samples["q"].gains)])
+    assert ids == [["a"], ["b"]]

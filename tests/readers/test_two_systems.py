@@ -43,6 +43,10 @@ def said(line: int, column: str, one: str, other: str) -> str:
     return f"{what}; split the file by it, or write one value there if these rows are one list"
 
 
+def cut(line: int, column: str, one: str, other: str) -> str:
+    return said(line, column, one, other).replace("systems", "cut-offs")
+
+
 @pytest.mark.parametrize(
     ("content", "fields", "message"),
     [
@@ -71,6 +75,14 @@ def said(line: int, column: str, one: str, other: str) -> str:
             said(2, "system", "'s1' (line 1)", "'s2'"),
             id="jsonl, a query a line",
         ),
+        pytest.param(rows("k", "5", "10", "5"), None, cut(3, "k", "'5' (line 2)", "'10'"), id="two cut-offs"),
+        pytest.param(rows("top_k", "1", "1", "3"), None, cut(4, "top_k", "'1' (line 2)", "'3'"), id="top_k"),
+        pytest.param(
+            '{"query_id": "q1", "topk": ["a"], "k": 1}\n{"query_id": "q1", "topk": ["y"], "k": 5}\n',
+            None,
+            cut(2, "k", "'1' (line 1)", "'5'"),
+            id="two cut-offs, a query a line",
+        ),
     ],
 )
 def test_two_systems_in_one_file_are_named(content: str, fields: FieldMap | None, message: str) -> None:
@@ -88,6 +100,8 @@ def test_two_systems_in_one_file_are_named(content: str, fields: FieldMap | None
         pytest.param("qid,docid,rank,system\nq1,a,1,bm25\nq1,b,2,dense\n", None, id="one list by its ranks"),
         pytest.param("qid,docid,score,rank,system\nq1,a,2,1,bm25\nq1,b,1,2,dense\n", None, id="by scores and ranks"),
         pytest.param(rows("category", "shoes", "hats"), None, id="another column"),
+        pytest.param(rows("k", "1", "2", "3"), None, id="k numbers the rows"),
+        pytest.param("qid,docid,score,k\nq1,a,1,5\nq2,a,2,3\n", None, id="a k a query"),
         pytest.param(
             "\n".join(json.dumps({"q": "q1", "s": row, "model": f"m{row}"}) for row in range(3)),
             FieldMap(query_id="q", chunk_id="model", score="s"),

@@ -9,7 +9,7 @@ from rankgate.errors import Problem, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.json_text import explain, line_json, source_json
-from rankgate.readers.recognition import Beginning, GoldFormat, Likeness
+from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised, of_two
 from rankgate.readers.samples import add_sample, plain_sample, to_sample
 from rankgate.readers.source import Source
 
@@ -82,7 +82,9 @@ def _recognise_yaml(start: Beginning) -> Likeness:
     return Likeness.YES if re.match(_YAML, first) and not row else Likeness.MAYBE
 
 
-def _recognise_json(start: Beginning) -> Likeness:
+def _recognise_json(start: Beginning) -> Recognised:
+    if both := of_two(start):
+        return both
     if "samples" in start.keys or (start.json == "[" and "expected_output" in start.keys):
         return Likeness.YES if start.json else Likeness.NO
     return Likeness.MAYBE if start.json and not _like_lines(start) else Likeness.NO

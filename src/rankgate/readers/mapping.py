@@ -69,8 +69,10 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
 TEXT = {"query", "querytext", "question", "searchterm", "searchquery", "userinput"}
 QUERY = ({"queryid", "qid", "topicid", "topic"}, TEXT)  # a query goes by its text where it has no id
 DOC = ({"chunkid"}, {"docno"}, {"docid", "documentid", "corpusid", "passageid", "productid", "pid", "id"})
+CUT = {"k", "topk", "atk", "cutoff", "topn"}  # for which one list of several is
 SYSTEM = (
     {*("system", "systemid", "systemname", "model", "modelid", "modelname", "run", "runid", "runname", "runtag")},
+    CUT,
 )
 RATERS = (
     {"rater", "raterid", "judge", "judgeid", "annotator", "annotatorid", "assessor", "labeler", "labeller", "user"},
@@ -86,9 +88,10 @@ def named(sets: Sets, names: Iterable[str]) -> list[str]:
 
 
 def system_columns(names: Iterable[str], fields: FieldMap, known: Sets = SYSTEM) -> list[str]:
-    """The columns that name, beside what the map reads, the system that a row is of, or its rater."""
+    """The columns that name, beside what the map reads, the system and the k that a row is of, or its rater."""
     mapped = named_in(fields).values()
-    return named(known, [name for name in names if name not in mapped])
+    others = [name for name in names if name not in mapped]
+    return [name for each in known for name in named([each], others)]
 
 
 def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, place: Problem) -> dict[str, str]:

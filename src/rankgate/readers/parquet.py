@@ -175,10 +175,10 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: P
         name for name in system_columns(file.columns, fields) if file.columns[name].partition("(")[0] in ID_TYPES
     ]
     tags = [f"nullif(CAST({quoted(name)} AS VARCHAR), '')" for name in systems]
-    cells += "".join(f", min({tag}), max({tag})" for tag in tags)
+    cells += "".join(f", list_sort(list_distinct(list({tag})))" for tag in tags)
     order = Order.of(scored="score" in columns, ranked="rank" in columns)
     select = f"SELECT {cells} FROM {file.table} GROUP BY 1 ORDER BY 1"  # noqa: S608 -- quoted
-    for query_id, wrong, rows, latency, first_folder, last_folder, *ends in file.rows(select):
+    for query_id, wrong, rows, latency, first_folder, last_folder, *stated in file.rows(select):
         if first_folder != last_folder:  # as of two days or two systems
             places = " and in ".join(map(shown_path, (first_folder, last_folder)))
             what = f"query {shown(query_id)} has rows in {places}, which are two runs; name the folder of one"
@@ -193,8 +193,7 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: P
                 raise ValueError(f"query {shown(query_id)}: {flaw}")
             results = gathered(_ROWS.decode(rows), needs)
             results.times = None if latency is None else {"total": latency}
-            both = [(name, tag) for name, *pair in zip(systems, ends[::2], ends[1::2], strict=True) for tag in pair]
-            results.tags = {pair: None for pair in both if pair[1] is not None}
+            results.tags = {(name, tag): None for name, each in zip(systems, stated, strict=True) for tag in each}
             refuse_systems(query_id, results, file.name)
             yield ranking_of(query_id, results, order, needs)
         except ValueError as error:

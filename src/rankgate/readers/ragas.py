@@ -10,15 +10,23 @@ from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.delimited import RAGAS_CSV, RAGAS_NAMES
 from rankgate.readers.mapped import json_records
-from rankgate.readers.recognition import LISTS, RAGAS_QUESTION, Beginning, GoldFormat, Likeness, Recognised, RunFormat
+from rankgate.readers.recognition import (
+    LISTS,
+    RAGAS_QUESTION,
+    RAGAS_REFERENCE,
+    RAGAS_RETRIEVED,
+    Beginning,
+    GoldFormat,
+    Likeness,
+    Recognised,
+    RunFormat,
+)
 from rankgate.readers.run_lines import rankings_of
 from rankgate.readers.samples import add_sample
 from rankgate.readers.source import Source
 
-REFERENCE = ("reference_context_ids", "reference_contexts")
-RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
-_OF_SAMPLES = {*REFERENCE, *RETRIEVED, RAGAS_QUESTION, "id", "query_id", "judge", "response", "reference", "rubrics"}
-_OF_SAMPLES |= {"multi_responses", "persona_name", "query_style", "query_length", "synthesizer_name"}
+_OF_SAMPLES = {*RAGAS_REFERENCE, *RAGAS_RETRIEVED, RAGAS_QUESTION, "id", "query_id", "judge", "response", "reference"}
+_OF_SAMPLES |= {"rubrics", "multi_responses", "persona_name", "query_style", "query_length", "synthesizer_name"}
 
 Line = dict[str, Any]
 
@@ -41,7 +49,7 @@ def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
 
 def _sample(line: Line, number: int | None) -> Sample:
     query_id, question = _query_id(line), line.get(RAGAS_QUESTION)
-    ids, answer = _listed(line, REFERENCE), line.get("reference")
+    ids, answer = _listed(line, RAGAS_REFERENCE), line.get("reference")
     if answer is not None and not isinstance(answer, str):
         raise ValueError(f"query {shown(query_id)}: the reference is {shown(answer)}, not a text")
     return Sample(
@@ -66,12 +74,12 @@ def _lines(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[
     """
     for number, (place, line) in enumerate(_samples(source, log), start=1):
         try:
-            query_id, ids = _query_id(line), _listed(line, RETRIEVED)
+            query_id, ids = _query_id(line), _listed(line, RAGAS_RETRIEVED)
             answer = _answer(line, ids, needs)
         except ValueError as error:
             log.note(place, error)
             continue
-        texts = line.get(RETRIEVED[1]) if Need.TEXTS in needs else None
+        texts = line.get(RAGAS_RETRIEVED[1]) if Need.TEXTS in needs else None
         items: list[Any] = list(ids)
         if isinstance(texts, list) and len(texts) == len(ids):
             items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
@@ -122,7 +130,7 @@ def _listed(line: Line, keys: tuple[str, str]) -> list[str]:
     name = f"query {shown(_query_id(line))}"
     if key is None:
         raise ValueError(f"{name} has neither {keys[0]} nor {keys[1]}")
-    other = RETRIEVED[0] if keys is REFERENCE else REFERENCE[0]
+    other = RAGAS_RETRIEVED[0] if keys is RAGAS_REFERENCE else RAGAS_REFERENCE[0]
     if key != keys[0] and line.get(other) is not None:
         raise ValueError(f"{name} has {other} and no {keys[0]}: ids and texts never match; write both as ids")
     value = line[key]

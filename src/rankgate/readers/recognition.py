@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from rankgate.errors import option, shown
 from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, whole_number
 from rankgate.readers.mapping import DOC, QUERY, named
@@ -22,6 +23,8 @@ ORDERS = frozenset({"score", "rank"})  # of a result in a row of its own
 LINE_KEYS = LISTS | {"query_id"}
 SAMPLE_KEYS = frozenset({"samples", "expected_output"})
 RAGAS_QUESTION = "user_input"
+RAGAS_RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
+RAGAS_REFERENCE = ("reference_context_ids", "reference_contexts")
 
 SEPARATORS = "\t,;"
 SEP = re.compile(rb'\A\s*"?sep=(.)"?\r?\n')  # how a spreadsheet states it, above the header
@@ -147,6 +150,20 @@ class Beginning:
             return False
         followed = self.head[len(self.line) + 1 :].startswith(b"{")
         return followed or (first.endswith(b"}") and any(f'"{key}"'.encode() in first for key in keys))
+
+
+def of_two(start: Beginning) -> str:
+    """Why a file of objects is read only once its format is named: by its keys it has two; nothing where it has one."""
+    keys = start.keys
+    results = (LISTS, RAGAS_RETRIEVED) if not start.gold else ({"expected_output"}, RAGAS_REFERENCE)
+    own, ragas = (min(keys & {*each}, default="") for each in results)
+    row = next(iter(named(DOC, keys - {"id"}) if keys & ORDERS and not start.gold else ()), "")
+    other, name = (ragas, "ragas") if ragas and RAGAS_QUESTION in keys else (row, "rows")
+    if not own or not other:
+        return ""
+    usual = "jsonl" if start.json == "{" else "json"
+    choice = option("gold-format" if start.gold else "run-format", f"{usual} or {name}")
+    return f"{shown(own)} is read as {usual} and {shown(other)} as {name}; say which with {choice}"
 
 
 class _Format(msgspec.Struct, frozen=True, kw_only=True):

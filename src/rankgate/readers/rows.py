@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import pairwise
@@ -14,6 +15,7 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.json_text import spoken
+from rankgate.readers.mapping import CUT, named
 from rankgate.readers.run_shapes import loose_shape, refuse_gaps, to_ranking
 
 RENUMBER = "renumber them, or order the rows by a score"
@@ -91,15 +93,18 @@ class Rows:
 def refuse_systems(query_id: str, gathered: Gathered, name: str) -> None:
     """Refuse rows of two systems, whose scores would make one list of two; once, for the whole file is like that.
 
-    A tag may differ from query to query. Within one it may where ranks tell one list: where no rank stands twice.
+    A tag may differ from query to query. Within one it may where ranks tell one list: where no rank stands twice; and
+    so may a k that numbers the rows.
     """
     ranks = {row.rank for row in gathered.rows}
     if len(gathered.tags) < 2 or len(ranks) == len(gathered.rows):  # noqa: PLR2004 -- two systems
         return
+    values = Counter(column for column, _ in gathered.tags)
     first: dict[str, tuple[str, int | None]] = {}
     for (column, tag), line in gathered.tags.items():
         other, before = first.setdefault(column, (tag, line))
-        if other != tag:
+        numbers = values[column] == len(gathered.rows) and named([CUT], [column])
+        if other != tag and not numbers:
             raise bad_input(two_systems(query_id, (other, tag), column, before), file=name, line=line)
 
 
@@ -107,7 +112,8 @@ def two_systems(query_id: str, tags: tuple[str, str], column: str, before: int |
     """That one file holds two runs, and what to do."""
     one, other = map(shown, tags)
     where = f" (line {before})" if before else ""
-    what = f"query {shown(query_id)} has rows of two systems by {shown(column)}, {one}{where} and {other}"
+    kind = "cut-offs" if named([CUT], [column]) else "systems"
+    what = f"query {shown(query_id)} has rows of two {kind} by {shown(column)}, {one}{where} and {other}"
     return f"{what}; split the file by it, or write one value there if these rows are one list"
 
 

@@ -23,10 +23,21 @@ from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json
 from rankgate.readers.mapping import DOC, SYSTEM, named
-from rankgate.readers.recognition import LINE_KEYS, LISTS, RAGAS_QUESTION, SAMPLE_KEYS, Beginning, Likeness, RunFormat
+from rankgate.readers.recognition import (
+    LINE_KEYS,
+    LISTS,
+    RAGAS_QUESTION,
+    SAMPLE_KEYS,
+    Beginning,
+    Likeness,
+    Recognised,
+    RunFormat,
+    of_two,
+)
 from rankgate.readers.rows import two_systems
 from rankgate.readers.run_shapes import (
     ANSWER_KEYS,
+    ONE_LIST,
     LooseLine,
     loose_shape,
     strict_ranking,
@@ -47,6 +58,7 @@ _FEW = 3  # values by which a run may be a mixture; of a query's own key a file 
 _ONE_IN = 32  # lines of a large file are looked through for keys that stand twice: all would take a sixth more time
 _BEGIN = 64  # bytes of a line, by which they are chosen
 _NESTED = ("retrieved", "topk")  # where an object holds the list
+_NAMED = 20  # keys of a line
 _DEEPEST = 4  # texts in texts
 _REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
 
@@ -85,7 +97,8 @@ def _two_systems(head: bytes, first: int, line: bytes) -> tuple[tuple[str, str],
     lines = head.split(b"\n", first) if first else []
     one = _stated(lines[first - 1] if len(lines) > first else b"")
     other = _stated(line) if one else {}
-    differing = (key for key in named(SYSTEM, one) if key in other and one[key] != other[key])
+    keys = [key for each in SYSTEM for key in named([each], one)]
+    differing = (key for key in keys if key in other and one[key] != other[key])
     return next((((one[key][1], other[key][1]), key, first) for key in differing), None)
 
 
@@ -180,6 +193,8 @@ def loose_line(value: object, shape: type[LooseLine]) -> LooseLine:
     if isinstance(value, dict):
         nested = {key: value[key] for key in LISTS & value.keys() if isinstance(value[key], str | dict)}
         value = value | {key: opened_list(written, key) for key, written in nested.items()} if nested else value
+        if value.keys() & {"query_id", "id"} and value.keys().isdisjoint(LISTS):
+            raise ValueError(f"no list of results (found: {', '.join(map(shown, islice(value, _NAMED)))}); {ONE_LIST}")
     return msgspec.convert(value, shape)
 
 
@@ -275,7 +290,9 @@ def _checked(
         return None
 
 
-def _recognise(start: Beginning) -> Likeness:
+def _recognise(start: Beginning) -> Recognised:
+    if both := of_two(start):
+        return both
     lines = start.is_jsonl(LINE_KEYS)
     if start.json != "{" or (start.keys & SAMPLE_KEYS and not start.keys & LINE_KEYS):
         return Likeness.NO
@@ -299,7 +316,7 @@ JSONL = RunFormat(
     by_line=True,
 )
 JSON = RunFormat(
-    recognise=lambda start: Likeness.MAYBE if start.json else Likeness.NO,
+    recognise=lambda start: of_two(start) or (Likeness.MAYBE if start.json else Likeness.NO),
     read=_read_document,
     shape='a list of such objects, or `{"q-1": ["doc-3", "doc-9"]}`',
     order="the same",

@@ -17,7 +17,7 @@ from rankgate.readers.dates import iso_day
 
 Id = str | int
 CAMEL = {"camel": "actualOutput"}
-TWO_LISTS = "more than one list of results; write one of topk, retrieved, actual_output"
+ONE_LIST = "write one of topk, retrieved, actual_output"
 
 LONGEST = 1e12  # milliseconds: thirty years
 MIN_SCORES = 5  # of a list, before they are said to rise
@@ -108,7 +108,7 @@ class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
         """The one list of results; a ValueError where there is none, or two compete."""
         lists = [value for value in (self.topk, self.retrieved, self.actual_output, self.camel) if value is not None]
         if len(lists) != 1:
-            raise ValueError(TWO_LISTS if lists else TWO_LISTS.replace("more than one list", "no list"))
+            raise ValueError(f"{'more than one' if lists else 'no'} list of results; {ONE_LIST}")
         return as_items(lists[0] if isinstance(lists[0], list) else lists[0].retrieved)
 
 
