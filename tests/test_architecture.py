@@ -178,7 +178,7 @@ PURE_MODULES = {
     "rankgate.metrics.comparison",
     *(f"rankgate.labelling.{name}" for name in ("pool", "labels")),
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
-    *(f"rankgate.base_ref.{name}" for name in ("changes", "stricter")),
+    *(f"rankgate.base_ref.{name}" for name in ("changes", "worst")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
     *(f"rankgate.judge.{name}" for name in ("model", "quotes", "plan", "sample")),
     *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),

@@ -31,11 +31,9 @@ def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
     if inputs.base is not None:
         from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
-        report = check_with_base(inputs, inputs.base, judge)
-        criteria = inputs.asked or load_criteria(inputs.criteria or find_criteria())
-    else:
-        require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
-        report = waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
+        return with_other_code(check_with_base(inputs, inputs.base, judge))
+    require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
+    report = waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
     return with_other_code(with_code(report, inputs, criteria))
 
 

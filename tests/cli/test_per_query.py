@@ -553,6 +553,8 @@ def test_the_base_decides_what_was_accepted(accepted: str, change: str, capsys: 
 
 @pytest.mark.usefixtures("pull_request")
 def test_a_folder_that_nobody_changed_is_compared_with(capsys: Capture) -> None:
+    Path("notes.txt").write_text("a change")
+    commit()
     write({**VALUES, "recall@5": WORSE})
     found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "folder", "--base", "main", code=1)
     assert (found["gates"][0]["delta"], found["base"]["baseline_changed"]) == (pytest.approx(-5 / 6), None)
@@ -561,6 +563,8 @@ def test_a_folder_that_nobody_changed_is_compared_with(capsys: Capture) -> None:
 @pytest.mark.usefixtures("pull_request")
 @pytest.mark.parametrize("option", ["--baseline-per-query", "--baseline"])
 def test_a_pattern_says_not_which_files_the_base_has(option: str, capsys: Capture) -> None:
+    Path("notes.txt").write_text("a change")
+    commit()
     write(VALUES)
     found = report(capsys, "--per-query", "now.parquet", option, "folder/*.parquet", "--base", "main", code=2)
     assert "a pattern does not say which files the base has; name their folder" in str(found["problems"])
@@ -569,6 +573,8 @@ def test_a_pattern_says_not_which_files_the_base_has(option: str, capsys: Captur
 @pytest.mark.usefixtures("pull_request")
 @pytest.mark.parametrize("brought", ["now.parquet", "now", "now/*.parquet", "by the job"])
 def test_a_table_that_the_pull_request_commits_is_warned_of(brought: str, capsys: Capture) -> None:
+    Path("notes.txt").write_text("a change")
+    commit()
     Path("now").mkdir()
     for name in ("now.parquet", "now/0.parquet"):
         write(VALUES, name)
@@ -576,7 +582,7 @@ def test_a_table_that_the_pull_request_commits_is_warned_of(brought: str, capsys
         commit()
     path = "now.parquet" if brought == "by the job" else brought
     found = report(capsys, "--per-query", path, "--baseline-per-query", "accepted.parquet", "--base", "main", code=0)
-    assert [found["verdict"], found["base"]["scores_brought"]] == (
+    assert [found["verdict"], found["base"]["values_brought"]] == (
         ["pass", False] if brought == "by the job" else ["warn", True]
     )
 

@@ -10,7 +10,6 @@ Capture = pytest.CaptureFixture[str]
 GOLD = '{"id": "q1", "expected_output": ["a"]}\n{"id": "q2", "expected_output": ["b"]}\n'
 RUN = '{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q2", "retrieved": ["b"]}\n'
 CRITERIA = """\
-gold_changes: warn
 gates:
   - {name: recall@1, threshold: 0.5}
 inputs: {gold: gold.jsonl, run: run.jsonl}
@@ -33,16 +32,6 @@ def validated(capsys: Capture, *words: str) -> tuple[int, list[str]]:
 
 def test_sound_inputs_have_nothing_to_mend(capsys: Capture) -> None:
     assert validated(capsys) == (0, ["0 problems, 0 things to look at in criteria, gold, run"])
-
-
-def test_a_default_that_has_changed_is_said(capsys: Capture) -> None:
-    """Only where the criteria leave it to the default."""
-    write(**{"ship-criteria.yaml": CRITERIA.replace("gold_changes: warn\n", "")})
-    code, lines = validated(capsys)
-    assert (code, lines[0]) == (0, "0 problems, 0 things to look at in criteria, gold, run")
-    assert lines[1:] == [
-        "note: without `gold_changes` a run fails that fails by the base's gold set; earlier versions warned"
-    ]
 
 
 def test_a_baseline_is_read_too(capsys: Capture) -> None:

@@ -627,7 +627,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "max_unjudged, match, gold_changes, fork_runs, waiver_label, judge, retriever)"
+                    "max_unjudged, match, fork_runs, judge, retriever)"
                 )
             ],
             id="a key a level too high",
@@ -880,7 +880,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "max_unjudged, match, gold_changes, fork_runs, waiver_label, judge, retriever)"
+                    "max_unjudged, match, fork_runs, judge, retriever)"
                 ),
             ],
             id="line and name",
@@ -897,7 +897,7 @@ def test_refused(text: str, expected: list[str]) -> None:
         "gates: [{name: mrr, threshold: 0.5, evidence: , confidence: null, segments: ~, regression_max: }]\n",
         f"{ONE}inputs: {{waivers: , gold: }}\n",
         f"{ONE}baseline: {{max_age: }}\n",
-        f"{ONE}gold_changes:\nwaiver_label: null\n",
+        f"{ONE}retriever:\njudge: null\n",
     ],
 )
 def test_a_key_without_a_value_is_as_one_that_is_absent(empty: str) -> None:

@@ -40,7 +40,7 @@ def test_a_branch_a_tag_and_a_sha_name_a_commit(repository: Path) -> None:
     sha = git("rev-parse", "HEAD")
     git("tag", "--annotate", "v1", "--message", "v1")
     found = repository_around(".")
-    assert [found.commit(ref) for ref in ("main", "v1", sha, sha[:10], "HEAD")] == [sha] * 5
+    assert [found.commit(ref) for ref in ("main", "refs/tags/v1", sha, sha[:10], "HEAD")] == [sha] * 5
 
 
 @pytest.mark.parametrize("ref", ["--output=x", "-h", "", " ", "main\n--x", "a\x00b"])

@@ -23,7 +23,7 @@ from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import LOADER, MAX_BYTES, BaseCheckout
 from rankgate.forges.context import Pull
 from rankgate.model.report import Report
-from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel
+from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel
 
 
 @pytest.fixture
@@ -191,9 +191,8 @@ def test_nor_does_a_gold_set_of_the_base_show_what_lies_on_this_machine(clone: N
 
 # With an App: a writer's pull request is judged by both sides, of which nothing is checked out.
 
-PLAIN = 'gates: [{name: recall@1, threshold: 0.8}]\ninputs: {gold: gold.yaml}\nwaiver_label: "waive it"\n'
-GOLD_LABEL = SetLabel(name=ACCEPT_GOLD, by="alice", standing="counts")
-WAIVER = SetLabel(name="waive it", by="alice", standing="counts")
+PLAIN = "gates: [{name: recall@1, threshold: 0.8}]\ninputs: {gold: gold.yaml}\n"
+LABEL = SetLabel(name=ACCEPT_CHANGE, by="alice", standing="counts")
 
 
 def gold_of(*numbers: int) -> str:
@@ -244,30 +243,24 @@ def first_criteria() -> None:
     Path("config/ship-criteria.yaml").write_text(PLAIN.replace("0.8", "0.1").replace("gold.yaml", "../gold.yaml"))
 
 
-def no_waiver_label() -> None:
-    Path("ship-criteria.yaml").write_text(PLAIN.partition("waiver_label")[0])
-
-
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("change", "right", "labels", "verdict"),
     [
         pytest.param(None, 9, [], "pass", id="nothing"),
         pytest.param(None, 5, [], "fail", id="a worse run"),
-        pytest.param(None, 5, [WAIVER], "warn", id="a worse run, waived by the base's label"),
-        pytest.param(no_waiver_label, 5, [WAIVER], "warn", id="the same, whatever the pull request says of that"),
-        pytest.param(None, 5, [GOLD_LABEL], "fail", id="a worse run, and a label that accepts the gold set"),
+        pytest.param(None, 5, [LABEL], "fail", id="a worse run, by its own files too"),
         pytest.param(easier_gate, 5, [], "fail", id="an easier gate"),
-        pytest.param(easier_gate, 5, [GOLD_LABEL], "fail", id="an easier gate, and that label"),
+        pytest.param(easier_gate, 5, [LABEL], "warn", id="that is accepted"),
         pytest.param(first_criteria, 5, [], "fail", id="criteria in an earlier place"),
         pytest.param(fewer_questions, 6, [], "fail", id="lost questions are removed"),
-        pytest.param(fewer_questions, 6, [GOLD_LABEL], "warn", id="that is accepted"),
+        pytest.param(fewer_questions, 6, [LABEL], "warn", id="that is accepted"),
         pytest.param(
-            fewer_questions, 6, [replace(GOLD_LABEL, standing="outsider")], "fail", id="… by one who may not write"
+            fewer_questions, 6, [replace(LABEL, standing="outsider")], "fail", id="… by one who may not write"
         ),
         pytest.param(fewer_questions, 9, [], "warn", id="questions are removed by which the verdict stands"),
         pytest.param(other_labels, 6, [], "fail", id="today's results become the right ones"),
-        pytest.param(other_labels, 6, [GOLD_LABEL], "warn", id="that is accepted, too"),
+        pytest.param(other_labels, 6, [LABEL], "warn", id="that is accepted, too"),
     ],
 )
 def test_a_writers_pull_request_is_judged_by_both_sides(
@@ -354,7 +347,7 @@ def test_nothing_but_small_regular_files_of_a_pull_request_is_read(
 ) -> None:
     change()
     with pytest.raises(RankgateError, match=re.escape(why)):
-        report_on(judging, 10, GOLD_LABEL)
+        report_on(judging, 10, LABEL)
 
 
 def test_nothing_else_of_a_pull_request_is_written_and_nothing_of_it_is_run(
@@ -397,19 +390,19 @@ def linked_within() -> None:
 )
 def test_what_stands_in_a_gold_sets_place(judging: Path, change: Callable[[], None], verdict: str) -> None:
     change()
-    assert report_on(judging, 10, GOLD_LABEL).verdict.value == verdict
+    assert report_on(judging, 10, LABEL).verdict.value == verdict
 
 
 @pytest.mark.parametrize(
-    ("committed", "made", "verdict", "state"),
+    ("committed", "made", "verdict", "supplied"),
     [
-        pytest.param(None, gold_of(*range(10)), "pass", "supplied", id="neither commit has one"),
-        pytest.param(None, None, "not_judged", None, id="there is none at all"),
-        pytest.param(gold_of(*range(10)), gold_of(0), "fail", None, id="the commit has one, which counts"),
+        pytest.param(None, gold_of(*range(10)), "pass", True, id="neither commit has one"),
+        pytest.param(None, None, "not_judged", False, id="there is none at all"),
+        pytest.param(gold_of(*range(10)), gold_of(0), "fail", False, id="the commit has one, which counts"),
     ],
 )
 def test_a_gold_set_that_the_job_made_counts_where_no_commit_has_one(
-    judging: Path, committed: str | None, made: str | None, verdict: str, state: str | None
+    judging: Path, committed: str | None, made: str | None, verdict: str, *, supplied: bool
 ) -> None:
     repositories.git("switch", "--quiet", "main")
     if committed is None:
@@ -419,12 +412,15 @@ def test_a_gold_set_that_the_job_made_counts_where_no_commit_has_one(
     repositories.git("switch", "--quiet", "--force-create", "change")
     report = report_on(judging, 9 if committed is None else 5, gold=made.encode() if made else None)
     assert report.verdict.value == verdict
-    assert (report.base and report.base.gold) == state
+    assert report.base is not None
+    assert report.base.gold_supplied is supplied
 
 
 def test_a_gold_set_of_the_base_that_the_pull_request_takes_out_of_git_decides_all_the_same(judging: Path) -> None:
     Path("gold.yaml").unlink()
-    assert report_on(judging, 5, GOLD_LABEL, gold=gold_of(*range(5)).encode()).verdict.value == "fail"
+    made = gold_of(*range(5)).encode()
+    assert report_on(judging, 5, gold=made).verdict.value == "fail"
+    assert report_on(judging, 5, LABEL, gold=made).verdict.value == "not_judged"
 
 
 def test_a_gold_set_of_the_job_below_a_file_of_the_commit_is_no_verdict(judging: Path) -> None:

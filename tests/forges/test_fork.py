@@ -32,7 +32,7 @@ from rankgate.gates.compose import not_judged
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel, Standing
+from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel, Standing
 
 RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'
 
@@ -118,9 +118,9 @@ class ReportingJob:
         accepts(self.github, self.proxy, pull, *events, by=by, may=may)
 
     def sets(self, pull: PullRequest, at: str = LATE) -> None:
-        """alice accepts the gold set of a pull request."""
-        self.github.label(pull.number, ACCEPT_GOLD)
-        timeline = [happened(5, "labeled", at, label=ACCEPT_GOLD)]
+        """alice accepts what a pull request changes."""
+        self.github.label(pull.number, ACCEPT_CHANGE)
+        timeline = [happened(5, "labeled", at, label=ACCEPT_CHANGE)]
         self.proxy.play("GET", f"/issues/{pull.number}/timeline", json=timeline)
 
     def context(self, event: str, pull: PullRequest, queue: str | None = None, **about: Any) -> Context:
@@ -862,7 +862,7 @@ def test_with_an_app_the_merge_queue_is_judged_onto_what_its_branch_names(
 
 
 def counts(standing: Standing = "counts") -> list[SetLabel]:
-    return [SetLabel(name=ACCEPT_GOLD, by="alice", standing=standing)]
+    return [SetLabel(name=ACCEPT_CHANGE, by="alice", standing=standing)]
 
 
 def test_with_an_app_labels_count_on_a_writers_pull_request_once_its_head_was_reported(job: ReportingJob) -> None:
@@ -872,9 +872,9 @@ def test_with_an_app_labels_count_on_a_writers_pull_request_once_its_head_was_re
     _, _, first = job.app_judges(pull)
     assert (first.labels, first.gold) == ([], b"made")
     job.sets(pull)
-    _, _, second = job.app_judges(pull, "pull_request_target", label=ACCEPT_GOLD, run=8)
+    _, _, second = job.app_judges(pull, "pull_request_target", label=ACCEPT_CHANGE, run=8)
     assert second.labels == counts()
-    job.github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_GOLD)}")
+    job.github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_CHANGE)}")
     _, _, third = job.app_judges(pull, "pull_request_target", action="unlabeled", run=9)
     assert third.labels == []
 
@@ -898,7 +898,7 @@ def test_with_an_app_nothing_of_a_stranger_judges_whatever_its_labels(job: Repor
     job.artifact(zipped(RUN, gold=b"made"))
     job.app_judges(pull)
     job.sets(pull)
-    _, _, verdicts = job.app_judges(pull, "pull_request_target", label=ACCEPT_GOLD, run=8)
+    _, _, verdicts = job.app_judges(pull, "pull_request_target", label=ACCEPT_CHANGE, run=8)
     assert (verdicts.labels, verdicts.gold) == (None, None)
     assert job.concluded(pull) == ["action_required"]
 

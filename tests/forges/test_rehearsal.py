@@ -29,10 +29,14 @@ from tests.scenario_calls import report_of
 from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.fork import ACCEPT_LABEL
 from rankgate.model.report_text import decode_report
-from rankgate.model.waiver_use import ACCEPT_GOLD
+from rankgate.model.waiver_use import ACCEPT_CHANGE
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"
+WAIVER = """\
+waivers:
+  - {gate: retrieval_recall_at_5, up_to: 1, expires: 2099-12-31, issue: "https://e.example/1", reason: x, by: bob}
+"""
 GIT = ["git", "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false"]
 
 
@@ -520,17 +524,15 @@ def test_without_an_app_a_label_judges_the_recorded_run_of_the_commit_again_and_
 ) -> None:
     """Whatever the retriever would find by now; before any report, for another base or where it is gone: anew."""
     github = team.github
-    criteria = team.clone / "ship-criteria.yaml"
-    criteria.write_text(f'{criteria.read_text()}waiver_label: "waive it"\n')
     github.unprotect()
-    team.push("main", "A label may waive")
     team.git("checkout", "-qb", "change")
+    (team.clone / "ship-waivers.yaml").write_text(WAIVER)
     team.push("change", "Another chunker")
     github.branch("release")
     pull = github.open_pull("change")
 
     def fetched(pull: PullRequest) -> int:
-        told = environment(team.events, proxy, "pull_request", pull=pull, label="waive it", run=999)
+        told = environment(team.events, proxy, "pull_request", pull=pull, label=ACCEPT_CHANGE, run=999)
         told |= {"RUN": str(team.clone / "run.jsonl"), "PATH": os.environ["PATH"]}
         command = [sys.executable, "-I", "-m", "rankgate.cli.action", "recorded"]
         return subprocess.run(command, cwd=team.clone, env=told, check=False, timeout=300).returncode
@@ -548,9 +550,9 @@ def test_without_an_app_a_label_judges_the_recorded_run_of_the_commit_again_and_
     assert fetched(pull) == 0
     assert (team.clone / "run.jsonl").read_bytes() == recorded
 
-    accepts(github, proxy, pull, happened(1, "labeled", label="waive it"))
-    github.label(pull.number, "waive it")
-    waived = team.job("pull_request", pull, label="waive it")
+    accepts(github, proxy, pull, happened(1, "labeled", label=ACCEPT_CHANGE))
+    github.label(pull.number, ACCEPT_CHANGE)
+    waived = team.job("pull_request", pull, label=ACCEPT_CHANGE)
     assert (waived.code, waived.outputs["verdict"]) == (0, "warn"), waived.log
     assert fetched(github.retarget(pull.number, "release")) == 2, "it was of another base"
 
@@ -751,12 +753,12 @@ def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_bl
 
     assert judged("workflow_run") == ["failure"]
     assert not github.allows(pull.number, "newest", app="acme-gate")
-    github.label(pull.number, ACCEPT_GOLD)
-    accepted = {"name": ACCEPT_GOLD, "color": "ededed"}
+    github.label(pull.number, ACCEPT_CHANGE)
+    accepted = {"name": ACCEPT_CHANGE, "color": "ededed"}
     event = {"id": 1, "event": "labeled", "actor": {"login": "alice"}, "created_at": LATE, "label": accepted}
     proxy.play("GET", f"/issues/{pull.number}/timeline", json=[event])
-    assert judged("pull_request_target", label=ACCEPT_GOLD) == ["success"]
-    assert "A maintainer's label has accepted the gold set of this commit." in github.comments(pull.number)[0].body
+    assert judged("pull_request_target", label=ACCEPT_CHANGE) == ["success"]
+    assert "lets it judge alone, without the base's files" in github.comments(pull.number)[0].body
     assert (team.clone / "gold.yaml").read_text() == gold, "nothing of the head is checked out"
 
     team.git("checkout", "-q", "change")

@@ -1,4 +1,4 @@
-"""Labels by which a maintainer waives one commit's violations, or accepts its gold set, through the action's steps."""
+"""The label by which a pull request's own files judge alone, for one commit, through the action's steps."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ from rankgate.forges.context import context_of
 from rankgate.forges.publish import Settings
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.standing import Record, base_key
-from rankgate.model.waiver_use import ACCEPT_GOLD, SetLabel
+from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel
 
-LABEL = "rankgate: waive"
+LABEL = ACCEPT_CHANGE
+WAIVER = """\
+waivers:
+  - {gate: retrieval_recall_at_5, up_to: 1, expires: 2099-12-31, issue: "https://e.example/1", reason: x, by: bob}
+"""
 NOON = "2026-01-31T12:00:00Z"
 LATE = "2099-01-31T12:00:00Z"  # after all that happens in a test
 
@@ -46,13 +50,9 @@ def plays_push(proxy: Proxy, head: str, at: str) -> None:
 
 @pytest.fixture
 def pull(team: Team) -> PullRequest:
-    """A pull request that loses questions, in a repository whose criteria allow the label."""
-    criteria = Path(team.clone / "ship-criteria.yaml")
-    criteria.write_text(f'{criteria.read_text()}waiver_label: "{LABEL}"\n')
-    team.github.ask("DELETE", f"/repos/{team.github.repository}/branches/main/protection").raise_for_status()
-    team.push("main", "A label may waive")
-    team.github.protect(CHECK)
+    """A pull request that loses questions, and waives that itself."""
     team.git("checkout", "-qb", "change")
+    Path(team.clone / "ship-waivers.yaml").write_text(WAIVER)
     team.push("change", "Another chunker")
     team.retrieve("fail")
     return team.github.open_pull("change")
@@ -71,7 +71,7 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert refused.code == 1
     assert team.conclusions(pull.head_sha)[-1] == "failure"
     [comment] = github.comments(pull.number)
-    assert "The label that waives violations changes nothing: it was set by somebody who may not write" in comment.body
+    assert "judge alone changes nothing: it was set by somebody who may not write" in comment.body
     assert github.merge(pull.number) == 422
 
     plays_events(proxy, pull, labeled("mallory"), labeled("mallory", event="unlabeled"), labeled("alice"))
@@ -81,8 +81,7 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert team.conclusions(pull.head_sha)[-1] == "success"
     [same] = github.comments(pull.number)
     assert same.id == comment.id
-    assert "waived by a maintainer's label for this commit: recall@5 lost" in same.body
-    assert "(`alice`)" in same.body
+    assert "`alice` lets it judge alone" in same.body
     assert "⚠️&nbsp;waived" in same.body
 
     plays_push(proxy, pull.head_sha, "2000-01-31T11:00:00Z")
@@ -147,12 +146,12 @@ def test_a_label_accepts_the_gold_set_of_one_commit(team: Team, proxy: Proxy) ->
     red = team.job("pull_request", pull)
     assert (red.code, red.outputs["verdict"]) == (1, "fail"), red.log
 
-    github.label(pull.number, ACCEPT_GOLD)
-    plays_events(proxy, pull, labeled("alice", ACCEPT_GOLD))
+    github.label(pull.number, ACCEPT_CHANGE)
+    plays_events(proxy, pull, labeled("alice", ACCEPT_CHANGE))
     plays_permission(proxy, "alice", "write")
-    accepted = team.job("pull_request", pull, label=ACCEPT_GOLD, sender="alice")
+    accepted = team.job("pull_request", pull, label=ACCEPT_CHANGE, sender="alice")
     assert (accepted.code, accepted.outputs["verdict"]) == (0, "warn"), accepted.log
-    assert "A maintainer's label has accepted the gold set of this commit." in accepted.summary
+    assert "lets it judge alone, without the base's files" in accepted.summary
     assert team.conclusions(pull.head_sha)[-1] == "success"
 
     team.push("change", "And another")
@@ -160,7 +159,7 @@ def test_a_label_accepts_the_gold_set_of_one_commit(team: Team, proxy: Proxy) ->
     plays_push(proxy, moved.head_sha, "2099-01-31T13:00:00Z")
     pushed = team.job("pull_request", moved)
     assert (pushed.code, team.conclusions(moved.head_sha)[-1]) == (1, "failure")
-    assert "The label that accepts the gold set changes nothing: it was set before the newest run" in pushed.summary
+    assert "judge alone changes nothing: it was set before the newest run" in pushed.summary
 
 
 # What a label that stands is worth, from what GitHub says now.

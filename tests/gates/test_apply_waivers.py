@@ -9,11 +9,11 @@ from msgspec.structs import asdict, replace
 from tests.renderers.reports import RECALL, REPORT, texts
 
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
-from rankgate.gates.apply_waivers import waive, waive_by_label
+from rankgate.gates.apply_waivers import waive
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report, exit_code
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
-from rankgate.model.waiver_use import SetLabel, Waived
+from rankgate.model.waiver_use import Waived
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 TODAY = "2026-01-31"
@@ -69,7 +69,7 @@ def test_a_covered_violation_warns_and_says_so() -> None:
     found = waived(VIOLATED)
     [gate] = found.gates
     assert (found.verdict, gate.verdict) == (WARN, WARN)
-    assert sentences(gate, None) == [
+    assert sentences(gate) == [
         "waived until 2026-12-31: 2 must-pass questions fail: recall@5 is at its worst there",
         "3 questions were lost in recall@5; at most 1 allowed",
     ]
@@ -172,13 +172,6 @@ def test_a_segment_has_a_waiver_of_its_own() -> None:
     assert found.verdict is FAIL
 
 
-def test_what_both_sides_judge_is_covered_if_the_larger_violation_is() -> None:
-    by_base = replace(VIOLATED, judged_by="base", violation=0.06)
-    found = waived(VIOLATED, by_base)
-    assert ([use.state for use in found.waivers], found.waivers[0].violation) == (["too_small"], 0.06)
-    assert (found.verdict, found.gates) == (FAIL, [VIOLATED, by_base]), "no row says waived where the gate decides"
-
-
 def test_failures_that_no_gate_has_stay() -> None:
     whole = report(VIOLATED, failures=["the pull request removes 1 query of the gold set"])
     assert waive(whole, Waivers(name="w", entries=(WAIVER,)), TODAY).verdict is FAIL
@@ -189,62 +182,20 @@ def test_without_waivers_nothing_changes() -> None:
     assert waive(whole, Waivers(name="w"), TODAY) is whole
 
 
-LABEL = SetLabel(name="rankgate: waive", by="alice", standing="counts")
-
-
-def test_a_label_lets_every_violation_of_this_commit_pass_but_no_hard_check() -> None:
-    hard = replace(VIOLATED, name="hard", hard_check_failed=True)
-    part = replace(VIOLATED, segment="lang:pt")
-    found = waive_by_label(report(VIOLATED, part, HOLDS, hard), LABEL, "rankgate: waive")
-    assert [gate.waived for gate in found.gates] == [Waived(by="alice"), Waived(by="alice"), None, None]
-    how = "waived by a maintainer's label for this commit: 2 must-pass questions fail"
-    assert sentences(found.gates[0], None)[0].startswith(how)
-    assert found.verdict is FAIL
-    assert waive_by_label(report(VIOLATED, HOLDS), LABEL, "rankgate: waive").verdict is WARN
-
-
-@pytest.mark.parametrize("allowed", [None, "another label"])
-def test_a_label_that_the_criteria_do_not_name_means_nothing(allowed: str | None) -> None:
-    whole = report(VIOLATED)
-    assert waive_by_label(whole, LABEL, allowed) is whole
-
-
-@pytest.mark.parametrize(
-    ("standing", "says"),
-    [
-        ("outsider", "set by somebody who may not write"),
-        ("head moved", "pushed to, reopened or pointed at another base"),
-        ("unreported", "before the newest run of this commit was reported"),
-        ("unknown", "GitHub did not say"),
-    ],
-)
-def test_a_label_that_does_not_count_is_named_and_changes_nothing(standing: str, says: str) -> None:
-    whole = report(VIOLATED)
-    refused = SetLabel(name=LABEL.name, by="alice", standing=standing)  # type: ignore[arg-type]
-    found = waive_by_label(whole, refused, LABEL.name)
-    assert found == replace(whole, notes=found.notes)
-    [note] = found.notes
-    assert note.startswith("The label that waives violations changes nothing: ")
-    assert says in note
-    assert "alice" not in note, "notes hold no text from the inputs"
-
-
 GATES = st.builds(
-    lambda name, segment, verdict, violation, hard, judged_by: replace(
+    lambda name, segment, verdict, violation, hard: replace(
         VIOLATED,
         name=name,
         segment=segment,
         verdict=verdict,
         violation=violation if verdict in (WARN, FAIL) else None,
         hard_check_failed=hard,
-        judged_by=judged_by,
     ),
     st.sampled_from(["found", "other"]),
     st.sampled_from([None, "lang:pt"]),
     st.sampled_from([PASS, WARN, FAIL, NOT_JUDGED]),
     st.none() | st.floats(0, 1),
     st.booleans(),
-    st.sampled_from([None, "base"]),
 )
 # A report has the row of a whole gate wherever it has one of a segment.
 REPORTED = st.lists(GATES, max_size=6).map(lambda gates: [HOLDS, replace(HOLDS, name="other"), *gates])
@@ -258,8 +209,7 @@ def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
 ) -> None:
     before = report(*gates)
     found = waive(before, Waivers(name="w", entries=(altered(up_to=up_to, segment=segment),)), date)
-    labelled = waive_by_label(found, LABEL, LABEL.name)
-    for after in (found, labelled):
+    for after in (found,):
         for old, new in zip(gates, after.gates, strict=True):
             assert (new.verdict is PASS) is (old.verdict is PASS)
             assert SEVERITY_ORDER.index(new.verdict) <= SEVERITY_ORDER.index(old.verdict)

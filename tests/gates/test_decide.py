@@ -63,7 +63,7 @@ def said(reason: str) -> EvidenceState:
 
 
 def judged(result: GateResult) -> tuple[Verdict, list[str]]:
-    return result.verdict, sentences(result, None)
+    return result.verdict, sentences(result)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def judged(result: GateResult) -> tuple[Verdict, list[str]]:
 def test_a_floor(metric: str, values: list[float | None], limit: float, verdict: Verdict, reason: str) -> None:
     result = decide(gate(metric, floor=limit), scores(values, metric), None)
     assert judged(result) == (verdict, [reason])
-    assert result.evidence_state is said(sentences(result, None)[0])
+    assert result.evidence_state is said(sentences(result)[0])
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_floor(metric: str, values: list[float | None], limit: float, verdict:
 def test_a_drop(metric: str, before: Column, now: Column, allowed: float, verdict: Verdict, reason: str) -> None:
     result = decide(gate(metric, drop=allowed), scores(now, metric), scores(before, metric))
     assert judged(result) == (verdict, [reason])
-    assert result.evidence_state is said(sentences(result, None)[0])
+    assert result.evidence_state is said(sentences(result)[0])
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_metric_that_is_undefined_everywhere_is_not_judged(
 ) -> None:
     result = decide(gate(floor=floor, drop=drop), scores([None, None, None]), baseline)
     assert result.verdict is NOT_JUDGED
-    assert sentences(result, None)[0] == "recall@5 is defined for none of the 3 queries"
+    assert sentences(result)[0] == "recall@5 is defined for none of the 3 queries"
     assert (result.value, result.ci, result.n) == (None, None, 0)
 
 
@@ -350,7 +350,7 @@ def test_a_metric_that_is_undefined_everywhere_is_not_judged(
 def test_a_baseline_without_a_common_query_is_not_judged(before: Column, missing: set[int]) -> None:
     result = decide(gate(floor=0.95, drop=0.03), scores([1.0, 0.8, None]), scores(before, missing=missing))
     assert result.verdict is NOT_JUDGED
-    assert sentences(result, None)[:2] == [
+    assert sentences(result)[:2] == [
         "the baseline has recall@5 for none of the queries that are scored now",
         "recall@5 is 90.0%, below the floor of 95.0%" + NOISE.format("7.1 to 100.0%"),
     ]
@@ -378,7 +378,7 @@ def test_nan_never_passes(now: Column, before: Column | None, floor: float | Non
     judge = gate(floor=floor, drop=drop, severity="warning")
     result = decide(judge, scores(now), scores(before) if before else None)
     assert result.verdict is NOT_JUDGED
-    assert "recall@5" in sentences(result, None)[0]
+    assert "recall@5" in sentences(result)[0]
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_queries_that_are_new_since_the_baseline_are_not_compared() -> None:
 
 def test_one_common_query_is_named_as_one() -> None:
     result = decide(gate(drop=0.03), scores([0.5, 1.0]), scores([1.0, 0.0], missing={1}))
-    assert sentences(result, None) == [
+    assert sentences(result) == [
         "recall@5 dropped from 100.0% to 50.0% on the 1 query of both runs (−50.0 pp; allowed drop: 3.0 pp)" + TOO_FEW
     ]
 
@@ -481,7 +481,7 @@ def test_queries_on_one_side_only_are_a_reason_to_look_twice(
     result = decide(gate("latency", floor=50.0, drop=5.0), candidate, baseline)
     assert result.verdict is verdict
     if reasons is not None:
-        assert sentences(result, None) == reasons
+        assert sentences(result) == reasons
 
 
 def test_a_doubt_stands_behind_a_violation() -> None:

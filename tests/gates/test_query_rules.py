@@ -83,7 +83,7 @@ def test_must_pass(must: tuple[str, ...], now: list[float | None], failed: list[
     assert (result.verdict, result.queries) == (FAIL if failed else PASS, failed)
     if failed:
         count = "1 must-pass question fails" if len(failed) == 1 else f"{len(failed)} must-pass questions fail"
-        assert sentences(result, None) == [f"{count}: recall@5 is at its worst there"]
+        assert sentences(result) == [f"{count}: recall@5 is at its worst there"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_max_lost_queries(
     count = "1 question was" if len(lost) == 1 else f"{len(lost)} questions were"
     said = f"{count} lost in recall@5; at most {most} allowed"
     assert result.verdict is (FAIL if lost else PASS)
-    assert (sentences(result, None) == [said]) is bool(lost)
+    assert (sentences(result) == [said]) is bool(lost)
     assert result.queries == []
     assert result.hard_check_failed is bool(lost)
 
@@ -139,7 +139,7 @@ def test_a_question_without_a_value_is_no_better_than_a_wrong_answer(
     result = with_hard_checks(decide(rules, now, then), rules, gold, now, then)
     must, lost = f"1 must-pass question fails: {metric} has no value there", f"1 question was lost in {metric}"
     expected = [*([must] if counts else []), *([lost] if counts and before is not None else [])]
-    assert [each.partition(";")[0] for each in sentences(result, None)] == expected
+    assert [each.partition(";")[0] for each in sentences(result)] == expected
     assert (result.verdict, result.queries) == ((FAIL, ["q0"]) if counts else (PASS, []))
 
 
@@ -160,7 +160,7 @@ def test_what_could_not_be_judged_stays_so() -> None:
 def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> None:
     result = judged([0.0, 0.0, 1.0, 1.0], [1.0] * 4, must=("q0",), most=1, floor=0.9, severity="warning")
     assert result.verdict is WARN
-    assert [reason.partition(",")[0] for reason in sentences(result, None)] == [
+    assert [reason.partition(",")[0] for reason in sentences(result)] == [
         "1 must-pass question fails: recall@5 is at its worst there",
         "2 questions were lost in recall@5; at most 1 allowed",
         "recall@5 is 50.0%",

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
 from rankgate.model.answers import Lack
-from rankgate.model.base_ref import BaseSide, GateChange
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
 from rankgate.model.values import (
@@ -32,7 +31,6 @@ from rankgate.model.waiver_use import Waived
 NUMBER = re.compile(r"\d+\.\d+|\d+")
 CLEAR, NOISE, FEW = EvidenceState.CLEAR, EvidenceState.INCONCLUSIVE, EvidenceState.NO_INTERVAL
 SAFE = {"evidence": Evidence.PROVEN_SAFE}
-BASE = BaseSide(ref="main", sha="1a2b3c4", head_verdict=Verdict.PASS, gates=[GateChange(name="a", change="weakened")])
 
 SHARE = replace(RECALL, value=0.812, paired_value=0.812, baseline=0.87, delta=-0.058, threshold=0.85, delta_ci=None)
 SCORE = replace(SHARE, metric="mrr", unit=Unit.SCORE, value=0.612, threshold=0.62)
@@ -150,7 +148,7 @@ def test_a_limit(case: tuple[Any, ...]) -> None:
     for change in changes:
         gate = replace(gate, **change)
     gate = replace(gate, reasons=[reason])
-    assert sentences(gate, None) == [technical]
+    assert sentences(gate) == [technical]
 
 
 OTHERS = {
@@ -200,8 +198,8 @@ def test_the_page_on_formats_names_every_kind_and_every_number() -> None:
 def test_any_other_kind(kind: ReasonKind) -> None:
     reason = Reason(kind, count=3, among=1200, limit=2, source="run", need=Need.LATENCY, text="as an old report has it")
     gate = replace(SHARE, reasons=[reason], unjudged=ENDS, standing=without_labels(Lack.FILE))
-    assert sentences(gate, None) == [OTHERS[kind]]
-    begins = plain_sentence(gate, None).startswith(f"recall@5 ({gate.meaning}) is ")
+    assert sentences(gate) == [OTHERS[kind]]
+    begins = plain_sentence(gate).startswith(f"recall@5 ({gate.meaning}) is ")
     assert begins is OTHERS[kind].startswith("recall@5 is "), (
         "the meaning stands where the sentence begins with the name"
     )
@@ -209,37 +207,30 @@ def test_any_other_kind(kind: ReasonKind) -> None:
 
 def test_a_metric_that_compares_with_the_baseline_itself() -> None:
     gate = replace(SHARE, metric="rbo", value=None, reasons=[Reason(ReasonKind.NO_BASELINE)])
-    assert sentences(gate, None) == ["no baseline: rbo compares with it"]
+    assert sentences(gate) == ["no baseline: rbo compares with it"]
 
 
 @pytest.mark.parametrize(
     ("changes", "before"),
     [
-        pytest.param({"judged_by": "base"}, "by the criteria of the base, ", id="the base"),
         pytest.param({"waived": Waived(by="a", expires="2026-12-31")}, "waived until 2026-12-31: ", id="a waiver"),
-        pytest.param({"waived": Waived(by="a")}, "waived by a maintainer's label for this commit: ", id="a label"),
-        pytest.param(
-            {"judged_by": "base", "waived": Waived(by="a", expires="2026-12-31")},
-            "waived until 2026-12-31: by the criteria of the base, ",
-            id="all of them",
-        ),
     ],
 )
 def test_what_the_gate_is_about_comes_first_and_a_waiver_once(changes: dict[str, Any], before: str) -> None:
     gate = replace(SHARE, reasons=[drop(), floor()], **changes)
-    first, second = sentences(gate, BASE)
+    first, second = sentences(gate)
     assert first.startswith(f"{before}recall@5 dropped from")
     assert second == f"{before.rpartition(': ')[2]}recall@5 is 81.2%, below the floor of 85.0%"
     old = replace(gate, reasons=[Reason(ReasonKind.TEXT, text="waived until 2026-12-31: fell")])
-    assert sentences(old, BASE) == ["waived until 2026-12-31: fell"], "shown as it is"
+    assert sentences(old) == ["waived until 2026-12-31: fell"], "shown as it is"
 
 
 def test_a_correction_comes_last() -> None:
     gate = replace(SHARE, segment="lang:es", delta_ci=(-0.1, 0.01), reasons=[drop(state=NOISE, corrected_for=30)])
-    assert sentences(gate, None)[0].endswith("within noise (95%: −10.0 to +1.0 pp), corrected for 30 segments")
+    assert sentences(gate)[0].endswith("within noise (95%: −10.0 to +1.0 pp), corrected for 30 segments")
 
 
 def test_what_could_not_be_judged_of_a_segment_names_it() -> None:
     unjudged = replace(SHARE, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, count=39, among=112)])
-    found = problems_of([unjudged, replace(unjudged, segment="lang:de")], "c.yaml", None)
+    found = problems_of([unjudged, replace(unjudged, segment="lang:de")], "c.yaml")
     assert [each.key for each in found] == [f"gate {SHARE.name}", f"gate {SHARE.name} in lang:de"]

@@ -82,7 +82,7 @@ def test_each_segment_is_judged_for_itself() -> None:
         ("lang:en", PASS, 0.95),
         ("lang:es", FAIL, 0.8),
     ]
-    assert sentences(found["lang:es"], None) == [
+    assert sentences(found["lang:es"]) == [
         "recall@5 is 80.0%, below the floor of 90.0%, within noise (95%: 64.4 to 90.9%)"
     ]
     assert found["lang:es"].n == 40
@@ -119,7 +119,7 @@ def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdi
     assert (found.verdict, found.too_small, found.value) == (verdict, small, 0.0)
     assert found.violation == (None if small else 0.9)
     if small:
-        assert sentences(found, None) == ["40 queries, fewer than the 41 that a segment needs to be judged"]
+        assert sentences(found) == ["40 queries, fewer than the 41 that a segment needs to be judged"]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_proof_of_harm_is_corrected_for_the_number_of_segments() -> None:
     found = first_of(30)
     assert found.verdict is PASS
     assert found.evidence_state is EvidenceState.INCONCLUSIVE
-    assert sentences(found, None)[0].endswith("corrected for 30 segments")
+    assert sentences(found)[0].endswith("corrected for 30 segments")
     assert found.confidence > 0.99
 
 

@@ -158,7 +158,7 @@ def test_what_counts_as_wrong_is_said() -> None:
     found = decide(judged, with_gaps([1.0] * COUNT, "faithfulness", [7]), None)
     assert found.verdict is Verdict.FAIL
     assert found.violation == pytest.approx(0.99 - 59 / 60)
-    (text,) = sentences(found, None)
+    (text,) = sentences(found)
     assert text == (
         "faithfulness is 100.0%, above the floor of 99.0%; "
         "1 answer could not be judged, which counts as wrong: so it is 98.3%"

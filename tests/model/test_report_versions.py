@@ -49,6 +49,8 @@ def test_what_a_stored_report_says_is_kept_when_it_is_written_again(path: Path) 
     if before.pop("schema_version") == 1:  # whose reasons were sentences and nothing else
         for gate in before["gates"]:
             gate["reasons"] = [{"kind": "text", "text": sentence} for sentence in gate["reasons"]]
+    for gate in before["gates"]:
+        gate.pop("judged_by", None)  # a report is by one side as a whole, which `base.decides` names
     assert after.pop("schema_version") == SCHEMA_VERSION
     assert within(before, after)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rankgate.base_ref.changes import query_changes
+from rankgate.criteria.model import parse_criteria
 from rankgate.errors import Problem, RankgateError
 from rankgate.labelling.gold_documents import written
 from rankgate.model.answers import GoldClaim
@@ -171,6 +172,7 @@ def test_any_claims_read_back_as_they_were_read(claims: list[tuple[str, bool]]) 
 
 # Claims are judgments.
 
+CRITERIA = parse_criteria({"gates": [{"name": "recall@5", "threshold": 0.5}]})
 Q1 = Sample(query_id="q1", gains={"a": 1.0, "b": 0.5}, claims=(GoldClaim("30 days"), GoldClaim("free", vital=False)))
 Q2 = Sample(query_id="q2", gains={"b": 2.0})
 Q3 = Sample(query_id="q3", gains={})
@@ -208,8 +210,8 @@ def test_other_claims_are_other_labels(claims: tuple[GoldClaim, ...]) -> None:
     found = gold_changes(after, fingerprint_of(after), mark_of(before, fingerprint_of(before)))
     assert found is not None
     assert (found.added, found.removed, found.relabelled, found.relabelled_ids) == (0, 0, 1, ["q1"])
-    by_claims = query_changes(before, after)
-    by_ids = query_changes(before, gold(replace(Q1, gains={"a": 1.0}), Q2))
+    by_claims = query_changes(before, after, CRITERIA, CRITERIA)
+    by_ids = query_changes(before, gold(replace(Q1, gains={"a": 1.0}), Q2), CRITERIA, CRITERIA)
     assert by_claims is not None
     assert by_claims == by_ids, "as an edit of the expected ids"
     assert by_claims.relabelled_ids == ["q1"]
@@ -220,6 +222,6 @@ def test_their_order_is_no_label() -> None:
     before, after = gold(Q1), gold(replace(Q1, claims=Q1.claims[::-1]))
     assert fingerprint_of(before) == fingerprint_of(after)
     assert judged(before) == judged(after)
-    found = query_changes(before, after)
+    found = query_changes(before, after, CRITERIA, CRITERIA)
     assert found is not None
     assert (found.relabelled, found.edited_ids) == (0, ["q1"])

@@ -100,7 +100,6 @@ def test_a_badge_says_the_verdict_and_the_metric_that_speaks_for_it(
     "report",
     [
         pytest.param(replace(REPORT, gates=[HOLDS, SEGMENT]), id="a segment: its tag is not ours to show"),
-        pytest.param(replace(REPORT, gates=[replace(RECALL, judged_by="base")]), id="by the base's criteria"),
         pytest.param(replace(REPORT, gates=[replace(RECALL, hard_check_failed=True)]), id="for single questions"),
         pytest.param(replace(REPORT, gates=[HOLDS], failures=["the baseline is old"]), id="for what no gate has"),
         pytest.param(replace(REPORT, gates=[replace(RECALL, metric="score(x)" + "x" * LONGEST)]), id="no room"),

@@ -293,7 +293,6 @@ def gates_with(draw: st.DrawFn) -> GateResult:
         queries=draw(st.lists(TEXT, max_size=2)),
         verdict=draw(VERDICTS),
         too_small=draw(st.booleans()),
-        judged_by=draw(st.sampled_from(["base", None])),
     )
 
 

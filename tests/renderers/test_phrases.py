@@ -220,7 +220,6 @@ SMALL = replace(PART, too_small=True)
             "Segments: 1 fails.",
             id="one that several gates look at counts once, as the hardest of them has it",
         ),
-        pytest.param([replace(PART, judged_by="base")], "", id="what the base judges is counted with the head's"),
     ],
 )
 def test_how_many_segments_hold(gates: list[GateResult], line: str) -> None:
@@ -281,7 +280,6 @@ WORSE = "-28.0 pp in recall@5 (25 queries, fewer than the 30 that it takes)".rep
         ),
         pytest.param([replace(fallen(1), verdict=Verdict.FAIL)], "", id="what fails has a row of its own"),
         pytest.param([replace(fallen(1), fell=False)], "", id="what may be noise"),
-        pytest.param([replace(fallen(1), judged_by="base")], "", id="what the base judges"),
     ],
 )
 def test_segments_that_fell_and_do_not_block_are_listed(gates: list[GateResult], said: str) -> None:

@@ -45,13 +45,6 @@ def test_the_terminal_says_the_same() -> None:
     assert "recall@5 waived until 2026-12-31 by alice, the parser, https://example.org/1" in text.splitlines()
 
 
-def test_by_a_label_there_is_only_who_to_name() -> None:
-    text = render_markdown(report(Waived(by="alice")))
-    assert "waived by a maintainer's label for this commit: 3 questions were lost" in text
-    assert "allowed (`alice`).\n" in text
-    assert "waived by a maintainer's label for this commit by alice\n" in render_terminal(report(Waived(by="alice")))
-
-
 def test_the_check_succeeds_and_the_log_warns() -> None:
     assert conclusion_of(report(WAIVED)) == "success"
     assert "::warning " in render_github(report(WAIVED))

@@ -1,1 +1,1 @@
-"""A check against a base: what the base has, what the pull request changed of it, and the stricter verdict."""
+"""A check against a base: judged by its files and by the pull request's own; the worse counts."""

@@ -11,16 +11,19 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.errors import Problem, RankgateError, bad_input, option
+from rankgate.errors import Problem, RankgateError, bad_input, option, shown
 from rankgate.files.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Repository, repository_around, run_git, said
 from rankgate.model.base_ref import Commit
 from rankgate.readers.source import STDIN, open_source, shown_path
 
 MAX_LINKS = 20  # that one path may follow
+DOCUMENTS = (".yaml", ".yml", ".json")  # how files that may be criteria end
+AT_ONCE = 64  # files in memory
 LONGEST_POINTER = 1024  # bytes of a pointer of Git LFS, by its specification
 PATIENCE = 900.0  # seconds to fetch one file of Git LFS
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.+\n)*?oid sha256:([0-9a-f]{64})\nsize \d+\n")
@@ -50,6 +53,12 @@ class FilesAtBase:
         self._left = most
         self._copies: dict[str, _Copy] = {}
 
+    def refuse_head(self) -> None:
+        """Refuse a base that is the commit that is judged: nothing could be changed of it."""
+        if self._head is not None and self._head.sha == self.commit.sha:
+            what = "is the commit that is judged; name what it is to be merged into"
+            raise GitError(f"{option('base')} {shown(self.commit.ref)} {what}")
+
     def find(self, path: str) -> str | None:
         """Where to read what a path of the working tree held at the base.
 
@@ -71,10 +80,23 @@ class FilesAtBase:
         inside = self._inside(path)
         return None if inside is None or self._head is None else self._copied(path, inside, self._head)
 
-    def matching(self, pattern: str) -> list[str]:
-        """The base's YAML and JSON files that have a regular expression on a line, from the current directory."""
+    def documents(self, most: int) -> Iterator[tuple[str, bytes]]:
+        """The base's YAML and JSON files of at most so many bytes, links left out, from the current directory."""
         here, root = os.path.realpath("."), self._repository.root
-        return [os.path.relpath(f"{root}/{path}", here) for path in self._repository.matching(self.commit.sha, pattern)]
+        blobs = list(self._repository.files(self.commit.sha, DOCUMENTS, most).items())
+        for first in range(0, len(blobs), AT_ONCE):
+            some = blobs[first : first + AT_ONCE]
+            contents = self._repository.contents(blob for _, blob in some)
+            for (path, _), text in zip(some, contents, strict=True):
+                yield os.path.relpath(f"{root}/{path}", here), text
+
+    def same(self, path: str) -> bool:
+        """Whether both commits have the same file at a path, and no folder, whose links may lead elsewhere."""
+        inside = self._inside(path)
+        if inside is None or self._head is None:
+            return False
+        there = self._there(inside, self.commit.sha)
+        return there is not None and there.kind != FOLDER and there == self._there(inside, self._head.sha)
 
     def refuse_moved_link(self, names: Iterable[str]) -> None:
         """Refuse a current directory that a link leads to which HEAD has changed, or put in a folder's place.
@@ -112,13 +134,16 @@ class FilesAtBase:
         if path != STDIN and not whole.is_fifo() and any(map(Path.is_symlink, [whole, *within])):
             raise bad_input("is a symbolic link, or lies behind one; name the file itself", file=shown_path(path))
 
-    def brought(self, path: str) -> bool:
+    def brought(self, path: str) -> Literal["added", "edited"] | None:
         """Whether a file is one that HEAD has, and the base has not or has otherwise."""
         inside = self._inside(path)
         if inside is None or self._head is None or not self._in_head(inside):
-            return False
+            return None
         there = self._there(inside, self._head.sha)  # nothing of a submodule's
-        return there is None or there != self._there(inside, self.commit.sha)
+        before = self._there(inside, self.commit.sha)
+        if there is None or before is None:
+            return "added"
+        return "edited" if there != before else None
 
     def kept(self, path: str) -> str:
         """The path, or a copy of what comes through a pipe and can be read only once."""
@@ -174,7 +199,7 @@ class FilesAtBase:
             self._write(entry, copy, shown_path(path), commit)
             return copy
         Path(copy).mkdir(parents=True, exist_ok=True)
-        self._copies[copy] = _Copy(shown_path(path), f"{shown_path(path)} at {commit.shown}")
+        self._copies[copy] = self._copy_of(shown_path(path), commit)
         for each in self._repository.entries(commit.sha, entry.path and f"{entry.path}/"):
             name = posixpath.basename(each.path)
             blob = self._followed(each.path, commit.sha)
@@ -213,8 +238,11 @@ class FilesAtBase:
                 return entry is not None
         return True
 
+    def _copy_of(self, path: str, commit: Commit) -> _Copy:
+        return _Copy(path, f"{path} at {commit.shown}" if commit is self.commit else path)
+
     def _write(self, blob: Entry, copy: str, path: str, commit: Commit) -> None:
-        self._copies[copy] = _Copy(path, f"{path} at {commit.shown}")
+        self._copies[copy] = self._copy_of(path, commit)
         if self._left is not None:
             self._left -= self._repository.size(blob.sha) + 1024
             if self._left < 0:

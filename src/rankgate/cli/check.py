@@ -75,8 +75,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
     options.add_argument("--awaits", choices=["label"], help=argparse.SUPPRESS)  # likewise
     base = (
-        "the commit that a pull request is to be merged into: its criteria and gold set judge as well and the "
-        "stricter verdict counts; its baseline and the run that it names decide"
+        "the commit that a pull request is to be merged into: its files judge the run, and so do the pull "
+        "request's own; the worse verdict counts, and its baseline and the run that it names decide"
     )
     options.add_argument("--base", metavar="REF", help=base)
     untrusted = "the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so"

@@ -354,19 +354,10 @@ class Criteria(Part):
         "chunk",
         validate_default=True,
     )
-    gold_changes: Literal["warn", "fail"] | None = optional(
-        "With --base: what it means that a pull request removes or relabels queries of the gold set. "
-        "Absent: it fails where the run fails by the base's gold set, and else warns. warn: a warning that names "
-        "them. fail: it is not merged."
-    )
     fork_runs: Literal["untrusted", "trusted"] = optional(
         "What a pass is worth on rankings that a fork's pull request supplies and may have invented. "
         "untrusted: a maintainer accepts them before it counts. trusted: it counts.",
         "untrusted",
-    )
-    waiver_label: Text | None = optional(
-        "A label of pull requests, such as 'rankgate: waive', by which somebody who may write waives "
-        "the violations of one commit. Absent: no label does."
     )
     judge: JudgeBlock | None = Field(
         default=None, description="The model that judges answers, for metrics such as faithfulness."

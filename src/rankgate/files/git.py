@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,7 +37,6 @@ _OURS = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",  # a replaced object is not what was merged
 }
-_WILDCARDS = {"GIT_LITERAL_PATHSPECS": "0", "GIT_ICASE_PATHSPECS": "1"}
 
 
 class GitError(RankgateError):
@@ -68,10 +67,12 @@ class Repository(msgspec.Struct, frozen=True):
         commit = self._commit(ref)
         if commit is None:
             raise GitError(f"{option('base')} {shown(ref)}: {self._why_unknown(ref)}")
-        meant = {self._commit(f"refs/{kind}/{ref}") for kind in ("tags", "heads", "remotes")} - {None}
-        if len(meant) > 1:  # git would take the tag, which may be anybody's
+        name = re.split(r"[\^~:@]", ref, maxsplit=1)[0]
+        whole = name in ("HEAD", commit) or name.startswith("refs/")
+        if not whole and self._commit(f"refs/tags/{name}"):  # git would take the tag, which may be anybody's
             raise GitError(
-                f"{option('base')} {shown(ref)} is both a tag and a branch; write the whole ref, as refs/heads/main"
+                f"{option('base')} {shown(ref)} is the name of a tag; write the whole ref, as refs/heads/main, or the "
+                "whole sha"
             )
         return commit
 
@@ -96,12 +97,34 @@ class Repository(msgspec.Struct, frozen=True):
         parts = ((about.split(" "), name) for about, _, name in (line.partition("\t") for line in lines))
         return [Entry(mode, kind, sha, name) for (mode, kind, sha), name in parts]
 
-    def matching(self, commit: str, pattern: str) -> list[str]:
-        """The YAML and JSON files of a commit with a line that has an extended regular expression, links left out."""
-        how = ("-l", "-z", "-a", "-E", "--no-color", "--no-recurse-submodules", "-e", pattern)
-        arguments = ("grep", *how, commit, "--", "*.y*ml", "*.json")
-        names = self._names(arguments, f"search {commit}", fails_from=2, environment=_WILDCARDS)  # 1: there is none
-        return [name.partition(":")[2] for name in names]
+    def files(self, commit: str, endings: tuple[str, ...], most: int) -> dict[str, str]:
+        """The blobs of a commit's files, links left out, that end so and have at most so many bytes, by their paths."""
+        lines = self._names(("ls-tree", "-r", "-l", "-z", "--full-tree", commit), f"list {commit}")
+        blobs: dict[str, str] = {}
+        for about, _, path in (line.partition("\t") for line in lines):
+            mode, kind, sha, size = about.split()
+            if kind == "blob" and mode != LINK and path.lower().endswith(endings) and int(size) <= most:
+                blobs[path] = sha
+        return blobs
+
+    def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
+        """The bytes of blobs, in their order, by one process."""
+        asked = "".join(f"{blob}\n" for blob in blobs).encode()
+        answer = run_git(self.root, "cat-file", "--batch", given=asked) if asked else None
+        if answer is None:
+            return
+        if answer.returncode:
+            raise GitError(f"git cannot read objects: {said(answer)}")
+        rest = memoryview(answer.stdout)
+        while rest:
+            end = bytes(rest[:200]).index(b"\n")
+            about = bytes(rest[:end]).split()
+            if len(about) != 3:  # noqa: PLR2004 -- sha, kind and size; else it is missing
+                raise GitError(f"git cannot read an object: {about}")
+            start = end + 1
+            size = int(about[2])
+            yield bytes(rest[start : start + size])
+            rest = rest[start + size + 1 :]
 
     def new_links(self, before: str, after: str) -> list[str]:
         """The paths that are links at one commit, and were none or others at another."""
@@ -109,12 +132,10 @@ class Repository(msgspec.Struct, frozen=True):
         parts = self._names(arguments, f"compare {before} and {after}")
         return [path for about, path in zip(parts[::2], parts[1::2], strict=True) if about.split(" ")[1] == LINK]
 
-    def _names(
-        self, arguments: Sequence[str], task: str, *, fails_from: int = 1, environment: Mapping[str, str] = {}
-    ) -> list[str]:
+    def _names(self, arguments: Sequence[str], task: str) -> list[str]:
         """What a command lists, separated by NUL; a GitError where its exit code says that it could not."""
-        answer = run_git(self.root, *arguments, environment=environment)
-        if answer.returncode >= fails_from:
+        answer = run_git(self.root, *arguments)
+        if answer.returncode:
             raise GitError(f"git cannot {task}: {said(answer)}")
         return answer.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
 

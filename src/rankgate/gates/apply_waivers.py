@@ -24,7 +24,6 @@ REFUSED = {
     "head moved": "the pull request was pushed to, reopened or pointed at another base since",
     "unreported": "it was set before the newest run of this commit was reported; set it again when that is",
     "unknown": "GitHub did not say whether whoever set it may write to this repository",
-    "not the head's": "the gold set that was judged by is not the one of this commit",
 }
 
 
@@ -40,20 +39,6 @@ def waive(report: Report, waivers: Waivers, date: str) -> Report:
     notes = [f"{sentence[0].upper()}{sentence[1:]}." for _, sentence in odd if sentence not in wrong]
     warnings, notes = [*report.warnings, *wrong], [*report.notes, *notes]
     return concluded(replace(report, gates=gates, waivers=uses, warnings=warnings, notes=notes))
-
-
-def waive_by_label(report: Report, label: SetLabel, allowed: str | None) -> Report:
-    """Let every violation of this commit pass, as a warning, if the label is the one that the criteria allow."""
-    if label.name != allowed:
-        return report
-    if note := refusal(label, "waives violations"):
-        return replace(report, notes=[*report.notes, note])
-    waived = Waived(by=label.by)
-    gates = [
-        replace(gate, verdict=Verdict.WARN, waived=waived) if waivable(gate) and gate.waived is None else gate
-        for gate in report.gates
-    ]
-    return report if gates == report.gates else concluded(replace(report, gates=gates))
 
 
 def refusal(label: SetLabel | None, does: str) -> str | None:

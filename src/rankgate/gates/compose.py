@@ -134,7 +134,7 @@ def compose(
         losers=worse_questions,
         lowest=lowest_questions,
         call=_call(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
-        problems=problems_of(results, criteria.name, None),
+        problems=problems_of(results, criteria.name),
         failures=failures,
         warnings=warnings,
         notes=[

@@ -153,7 +153,7 @@ def _no_baseline(report: Report) -> Conclusion | None:
 
 def _pass(report: Report) -> Conclusion:
     """By the weakest of the blocking gates that limit a drop and have pairs."""
-    main = [gate for gate in report.gates if gate.segment is None and gate.judged_by is None]
+    main = [gate for gate in report.gates if gate.segment is None]
     limited = [gate for gate in main if gate.regression_max is not None and gate.n_pairs]
     may_block = [gate for gate in main if gate.severity == "error"]
     blocking = [gate for gate in limited if gate in may_block] if may_block else limited

@@ -38,9 +38,8 @@ MAX_PROBLEMS = 1000
 class Findings(msgspec.Struct, frozen=True):
     """Problems, which keep `check` from judging; facts, which are worth a look; and the inputs that could be read.
 
-    `entries` are waivers to copy, one for each violation that none covers. `without_gold_changes` says that the
-    criteria leave out a key whose default has changed. `notes` say what judging the run's answers costs and can
-    show, and what other numbers of questions would.
+    `entries` are waivers to copy, one for each violation that none covers. `notes` say what judging
+    the run's answers costs and can show, and what other numbers of questions would.
     """
 
     problems: list[Problem]
@@ -48,7 +47,6 @@ class Findings(msgspec.Struct, frozen=True):
     read: list[str]
     entries: list[str] = []
     notes: list[str] = []
-    without_gold_changes: bool = False
 
 
 def validate(inputs: Inputs) -> Findings:
@@ -93,7 +91,7 @@ def validate(inputs: Inputs) -> Findings:
     if gold and rankings is not None and run_file:
         plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (mark, inputs.date)
         results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan, by) or []
-        problems += problems_of(whole(results), criteria.name, None) if criteria else []
+        problems += problems_of(whole(results), criteria.name) if criteria else []
         problems += _alone(criteria, results) if criteria else []
     if criteria and gold:
         noted += [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)]
@@ -103,7 +101,7 @@ def validate(inputs: Inputs) -> Findings:
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
     notes += facts.size_facts(criteria, gold) if criteria and gold else []
     names = [name for name, value in read.items() if value is not None]
-    return Findings(problems, noted, names, entries, notes, criteria is not None and criteria.gold_changes is None)
+    return Findings(problems, noted, names, entries, notes)
 
 
 def _judging(

@@ -6,18 +6,13 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from rankgate.errors import Problem
-from rankgate.model.values import Unit, Verdict
+from rankgate.model.values import Unit, Verdict, blocks
 
 SHORT_SHA = 7  # hexadecimal digits that people read
 
 # A commit as a store or a report names it, at least as long as git takes it. Sentences show its digits as they are.
 SHA = r"^[0-9a-f]{4,64}$(?!\n)"  # also what JavaScript takes, for schemas
 CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
-
-# The gold set that the base names is not there; by it nothing can be judged; a question that must pass is gone. Each
-# fails until a label has accepted the pull request's own. Or the job supplied the only one there is.
-GoldState = Literal["absent", "ids", "must_pass", "accepted", "supplied"]
 
 # Of the base's log of acceptances, which only grows, records are gone or others; or small losses add up from another.
 LogChange = Literal["log", "anchor"]
@@ -42,8 +37,8 @@ class KeyChange(msgspec.Struct, frozen=True, kw_only=True):
     """A key of the criteria with another value: `before` at the base, `after` in the pull request; None for none.
 
     `key` is its path within the gate, or within the file, as `threshold` or `segments.lang.min_queries`; it may hold
-    text from the inputs, as values may. `weakens` is True also where nobody can tell which value asks for more. Numbers
-    are in `unit` where it is there.
+    text from the inputs, as values may. `weakens` is False of a limit that is surely stricter, and True of any other
+    change. Numbers are in `unit` where it is there.
     """
 
     key: str
@@ -54,26 +49,37 @@ class KeyChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GateChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate that the pull request added, removed, renamed or gave other values.
+    """A gate that the pull request added, removed or gave other values.
 
-    `name` is the gate's at the base, or the new one's; `new_name` that of a renamed gate. `line` is where it stands in
-    the pull request's criteria.
+    `line` is where it stands in the pull request's criteria.
     """
 
     name: str
-    change: Literal["removed", "weakened", "strengthened", "renamed", "added"]
+    change: Literal["removed", "changed", "added"]
     keys: list[KeyChange] = []
-    new_name: str | None = None
     line: int | None = None
+
+    @property
+    def weakens(self) -> bool:
+        """Whether it warns."""
+        return self.change == "removed" or any(key.weakens for key in self.keys)
+
+
+class WaiverChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A waiver, by its gate and segment, that the pull request adds, edits or removes."""
+
+    gate: str
+    segment: str | None
+    change: Literal["added", "edited", "removed"]
 
 
 class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
     """How the pull request's gold set differs from the base's, which has `queries`; the ids are the first of each.
 
-    `relabelled` have other judgments, also other texts of spans; `edited` have the same and something else that counts:
-    another question, fewer tags, another k. `verdict_with_removed` is what the removed queries would have made of the
-    verdict, None where there are none or nobody can tell, and `judged_with_removed` the first reason where it is worse;
-    `removed_unanswered` says how many of them the run lacks. Private queries are counted, their ids left out.
+    `relabelled` have other judgments, also other texts of spans; `edited` have the same and something else that counts
+    and that the base has too: another question, another tag, another k. Of the relabelled `toward` find more in this
+    run than by the base's labels, None where nobody can tell. `repeated` of the added ones have a text that the gold
+    set has already. `diluted` says that there are so many more questions that a gate allows half as many more losses.
     """
 
     queries: int
@@ -85,9 +91,9 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
     removed_ids: list[str]
     relabelled_ids: list[str]
     edited_ids: list[str]
-    verdict_with_removed: Verdict | None = None
-    judged_with_removed: str | None = None
-    removed_unanswered: int = 0
+    toward: int | None = None
+    repeated: int = 0
+    diluted: bool = False
 
     @property
     def done(self) -> dict[str, int]:
@@ -99,40 +105,35 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
 class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     """The base, what the pull request changed of it, and both verdicts.
 
-    `head_verdict` is by the pull request's own criteria and gold set, `base_verdict` by the base's; None where these
-    are the same, where the base has no criteria, or where they could not judge. `introduced` says that the base has no
-    criteria, `elsewhere` where it has some and none for this gate. `keys` are changed keys that
-    concern all gates. `baseline_is_this_run` says whether the pull request's own copy of the baseline holds the
-    rankings that were judged, None where it brings none or nobody can tell. `problems` say why something of the base
-    could not be used.
-
-    `gold` says what a maintainer has to accept, or has, or that the job supplied the gold set (see `GoldState`).
-    `run_moved` says that the run that the base names is absent, and what became of the pull request's own;
-    `run_copied` that the run's rankings are those of the baseline: of the job, or of a file that the pull request
-    changed; `acceptances_changed` what it did to the base's log of acceptances, whose anchor was accepted on the day
-    `anchor`; `scores_brought` that it changed the file of another tool's scores, which a gate reads.
+    `head_verdict` is by the pull request's own criteria, gold set and waivers, `base_verdict` by the base's; None where
+    these are the same, or where the base has no criteria, as `introduced` says. `decides` says whose report this is,
+    `base_summary` what the base's said. `accepted_by` is who has set the label by which the pull request's own alone
+    counts. `keys` are changed keys that concern all gates. `baseline_changed` says what became of the baseline, and
+    `baseline_verdict` how the base judges the run that the pull request brings as one; `acceptances_changed` what it
+    did to the base's log of acceptances, whose anchor was accepted on the day `anchor`. `gold_supplied` says that the
+    gold set is no file of the base, `values_brought` that the pull request changes files of values that judge it, and
+    `run_brought` that it changes the file of the run.
     """
 
     ref: str
     sha: str
     head_verdict: Verdict
     base_verdict: Verdict | None = None
+    decides: Literal["base", "head"] = "head"
+    base_summary: str = ""
+    accepted_by: str | None = None
     introduced: bool = False
-    elsewhere: list[str] = []
     gates: list[GateChange] = []
     keys: list[KeyChange] = []
+    waivers: list[WaiverChange] = []
     queries: QueryChanges | None = None
-    gold_changes: Literal["warn", "fail"] = "warn"
     baseline_changed: Literal["added", "deleted", "replaced"] | None = None
-    baseline_is_this_run: bool | None = None
+    baseline_verdict: Verdict | None = None
     acceptances_changed: LogChange | None = None
     anchor: str | None = None
-    waivers_changed: Literal["added", "deleted", "edited"] | None = None
-    gold: GoldState | None = None
-    run_moved: Literal["refused", "accepted"] | None = None
-    run_copied: Literal["job", "commit"] | None = None
-    scores_brought: bool = False
-    problems: list[Problem] = []
+    gold_supplied: bool = False
+    values_brought: bool = False
+    run_brought: bool = False
 
     @property
     def commit(self) -> Commit:
@@ -140,12 +141,19 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
         return Commit(ref=self.ref, sha=self.sha)
 
     @property
+    def by(self) -> str:
+        """By what the conclusion is, where the pull request's own files give a milder one; else empty."""
+        judged = self.decides == "base" and self.base_verdict is not None
+        if not judged or blocks(self.head_verdict) == blocks(self.base_verdict or self.head_verdict):
+            return ""
+        return f"by {self.judges}"
+
+    @property
     def judges(self) -> str:
         """What of the base judges otherwise than the pull request's own, in words."""
-        gates = any(gate.change != "renamed" for gate in self.gates)
-        criteria = gates or any(not key.key.startswith("inputs.") for key in self.keys)
+        criteria = bool(self.gates) or any(not key.key.startswith("inputs.") for key in self.keys)
         if self.queries is None or not (self.queries.done or self.queries.added):
-            return "the criteria of the base"
+            return "the criteria of the base" if criteria else "the files of the base"
         done = " and ".join(f"{what} {count:,}" for what, count in self.queries.done.items())
         whole = "the criteria and the questions of the base" if criteria else "the questions of the base"
         return whole + (f", of which this pull request {done}" if done else "")

@@ -132,7 +132,7 @@ def _no_baseline(spoken: _Spoken) -> str:
 def _of_gate(spoken: _Spoken) -> str:
     report, found = spoken.report, spoken.found
     gate = headline_gate(report)
-    by = f"by {report.base.judges}, " if gate and gate.judged_by and report.base else ""
+    by = f"{report.base.by}, " if report.base and report.base.by else ""
     waived = f"{waived_text(gate.waived)}: " if gate and gate.waived else ""
     if found.rule == "other" and gate is not None:
         where = "" if found.segment is None else f"for {spoken.part}, "
@@ -143,7 +143,7 @@ def _of_gate(spoken: _Spoken) -> str:
                 must if len(gate.queries) == 1 else f"{spoken.name(gate.queries[0])} and {others} must pass and do not"
             )
             return f"{by}{where}{must} ({gate.metric}){more_text(report)}."
-        reason = plain_sentence(gate, report.base) if gate.reasons else f"{gate.metric} gives no reason"
+        reason = plain_sentence(gate) if gate.reasons else f"{gate.metric} gives no reason"
         return f"{where}{reason}{more_text(report)}."
     limit = _floor(found, spoken.name) if found.rule == "floor" else _drop(found, spoken.name)
     return f"{waived}{by}{limit}{_missing_text(found)}{more_text(report)}.{_rest(found)}"
@@ -440,10 +440,11 @@ def _paradox(report: Report) -> str:
 
 def paradox_of(results: Sequence[GateResult]) -> str:
     """Simpson's paradox, named: the whole does not show what a part surely lost, corrected for how many there are."""
-    own = [result for result in results if result.judged_by is None]
-    lower = {each.name for each in own if not each.segment and each.direction.sign * (each.delta or 0.0) < -TOLERANCE}
-    whole = {each.name for each in own if not each.segment} - lower
-    metrics = " and ".join(dict.fromkeys(each.metric for each in own if each.surely_fell and each.name in whole))
+    lower = {
+        each.name for each in results if not each.segment and each.direction.sign * (each.delta or 0.0) < -TOLERANCE
+    }
+    whole = {each.name for each in results if not each.segment} - lower
+    metrics = " and ".join(dict.fromkeys(each.metric for each in results if each.surely_fell and each.name in whole))
     return f" {metrics} fell for one part of the questions and not over all (Simpson's paradox)." if metrics else ""
 
 

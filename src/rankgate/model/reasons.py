@@ -8,7 +8,6 @@ from typing import Any
 from rankgate.errors import Problem
 from rankgate.model.answer_losses import Stage
 from rankgate.model.answers import LABELLED, MIN_ANSWERS, MIN_RARER, SEES_LITTLE, JudgeState, Lack, Standing
-from rankgate.model.base_ref import BaseSide
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
     BEYOND,
@@ -39,27 +38,27 @@ from rankgate.model.wording import (
 )
 
 
-def sentences(gate: GateResult, base: BaseSide | None) -> list[str]:
-    """The gate's reasons in their order, as sentences without a full stop; `base` is the report's."""
-    return [_sentence(gate, position, base) for position in range(len(gate.reasons))]
+def sentences(gate: GateResult) -> list[str]:
+    """The gate's reasons in their order, as sentences without a full stop."""
+    return [_sentence(gate, position) for position in range(len(gate.reasons))]
 
 
-def plain_sentence(gate: GateResult, base: BaseSide | None) -> str:
+def plain_sentence(gate: GateResult) -> str:
     """The first reason with what the metric means, where that is no limit: of limits the conclusion speaks."""
-    return _sentence(gate, 0, base, plain=True)
+    return _sentence(gate, 0, plain=True)
 
 
-def problems_of(results: Sequence[GateResult], criteria: str | None, base: BaseSide | None) -> list[Problem]:
+def problems_of(results: Sequence[GateResult], criteria: str | None) -> list[Problem]:
     """Why gates of the criteria of this name could not be judged."""
     unjudged = [result for result in results if result.verdict is Verdict.NOT_JUDGED]
-    texts = ((result, sentence) for result in unjudged for sentence in sentences(result, base))
+    texts = ((result, sentence) for result in unjudged for sentence in sentences(result))
     place = "gate {0.name} in {0.segment}".format, "gate {0.name}".format
     return [Problem(text, criteria, each.line, place[each.segment is None](each)) for each, text in texts]
 
 
 def waived_text(waived: Waived) -> str:
-    """How long a violation is let pass, or for which commit."""
-    return f"waived until {waived.expires}" if waived.expires else "waived by a maintainer's label for this commit"
+    """How long a violation is let pass."""
+    return f"waived until {waived.expires}"
 
 
 def stage_finding(stage: Stage, numbers: Mapping[str, Any]) -> str:
@@ -130,12 +129,11 @@ def unjudged_text(gate: GateResult) -> str:
     return f"{gate.metric} rests on judgments of {shares}: {change}; rankgate gold pool lists what to label"
 
 
-def _sentence(gate: GateResult, position: int, base: BaseSide | None, *, plain: bool = False) -> str:
+def _sentence(gate: GateResult, position: int, *, plain: bool = False) -> str:
     reason = gate.reasons[position]
     if reason.kind is ReasonKind.TEXT:
         return reason.text
     before = f"{waived_text(gate.waived)}: " if gate.waived and not position else ""
-    before += f"by {base.judges}, " if gate.judged_by and base else ""
     limit = {ReasonKind.THRESHOLD: _threshold, ReasonKind.REGRESSION: _regression}.get(reason.kind)
     name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
     body = limit(reason, gate) if limit else _other(reason, gate, name)

@@ -79,8 +79,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     those that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
     both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
     `doubts` is how many of the last `reasons` would only warn by themselves; `waived` who lets the violation pass.
-    `judged_by` marks a result by the base's criteria or gold set
-    where that is the stricter one. `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
+    `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
     is there where it failed at answers of the run. `standing` says how far people have checked that judge. Where value
     or change are in their units `value_raw` and `delta_raw` are as it saw them, and `assumption` says that
     they rest on its erring alike on both runs.
@@ -129,7 +128,6 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     reasons: list[Reason]
     doubts: int = 0
     queries: list[str] = []
-    judged_by: Literal["base"] | None = None
     n: int
     n_pairs: int
     line: int | None
@@ -156,8 +154,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_main(self) -> bool:
-        """Whether it is the gate's own row: over all queries, by the pull request's criteria."""
-        return not (self.segment or self.judged_by)
+        """Whether it is the gate's own row: over all queries."""
+        return not self.segment
 
     @property
     def corrects(self) -> bool:

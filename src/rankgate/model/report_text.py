@@ -30,7 +30,7 @@ def with_texts(report: Report) -> Report:
     """The report with a sentence beside each reason, for those who read JSON; nothing of ours reads it."""
 
     def spelled(gate: GateResult) -> GateResult:
-        texts = zip(gate.reasons, sentences(gate, report.base), strict=True)
+        texts = zip(gate.reasons, sentences(gate), strict=True)
         return replace(gate, reasons=[replace(reason, text=text) for reason, text in texts])
 
     return replace(report, gates=[spelled(gate) for gate in report.gates])

@@ -102,6 +102,11 @@ def worst(verdicts: list[Verdict]) -> Verdict:
     return max(verdicts, key=SEVERITY_ORDER.index, default=Verdict.PASS)
 
 
+def blocks(verdict: Verdict) -> bool:
+    """Whether it keeps a change from being merged; of two that do neither is milder."""
+    return verdict in (Verdict.FAIL, Verdict.NOT_JUDGED)
+
+
 class Need(Enum):
     """What is read beyond ids and gains. Readers decode, and matching fills in, nothing that no metric needs."""
 

@@ -7,15 +7,15 @@ from typing import Literal
 import msgspec
 
 # Labels of pull requests.
-ACCEPT_GOLD, ACCEPT_RUN = "rankgate: accept gold", "rankgate: accept run path"
+ACCEPT_CHANGE = "rankgate: accept change"
 ACCEPT_RANKINGS = "rankgate: accept rankings"
 
-Standing = Literal["counts", "outsider", "head moved", "unreported", "unknown", "not the head's"]
+Standing = Literal["counts", "outsider", "head moved", "unreported", "unknown"]
 WaiverState = Literal["in_force", "expiring", "too_small", "expired", "unused", "unknown", "hard_check", "not_judged"]
 
 
 class Waived(msgspec.Struct, frozen=True, kw_only=True):
-    """Who lets a violation pass. By a label there is neither reason, issue, day nor ceiling: it is for one commit."""
+    """Who lets a violation pass, why, until which day and up to how far beyond the limit."""
 
     by: str
     reason: str | None = None
@@ -54,7 +54,7 @@ class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
     """A label that stands on the pull request, and what it is worth.
 
     It counts if whoever set it may write to the repository, and for the commit that it was set on alone, which had been
-    reported on by then. Of `not the head's` it is about a gold set that the job made, and not the commit's.
+    reported on by then.
     """
 
     name: str

@@ -59,7 +59,7 @@ def _leading(report: Report) -> str:
     if report.conclusion.kind in (ConclusionKind.EMPTY, ConclusionKind.NOT_JUDGED):
         return ""
     for gate in report.gates:
-        elsewhere = gate.segment is not None or gate.judged_by is not None
+        elsewhere = gate.segment is not None
         if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):
             return f"{visible(gate.metric)} {phrases.gate_now(gate)}"
     return ""

@@ -31,29 +31,30 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
-def changes(report: Report, spell: Spell, say: Spell = str) -> list[Change]:
-    """A sentence a change, those that weaken the gate first; nothing without a base.
-
-    `spell` shows text of the inputs, `say` a sentence of ours that names metrics.
-    """
-    changed = _changes(report.base, spell, say) if report.base else ()
+def changes(report: Report, spell: Spell) -> list[Change]:
+    """A sentence a change, those that warn first; nothing without a base. `spell` shows text of the inputs."""
+    changed = _changes(report.base, spell) if report.base else ()
     return sorted(changed, key=lambda change: not change.weakens)
 
 
-def _changes(base: BaseSide, spell: Spell, say: Spell) -> Iterator[Change]:
+def _changes(base: BaseSide, spell: Spell) -> Iterator[Change]:
+    if base.accepted_by is not None:
+        said = f" These said: {spell(base.base_summary)}" if base.base_summary else ""
+        yield Change(
+            text=f"{spell(base.accepted_by)} lets it judge alone, without the base's files.{said}", weakens=True
+        )
     for gate in base.gates:
         for text, weakens in _gate(gate, spell):
             yield Change(text=f"{_WHO} {text}.", weakens=weakens, line=gate.line)
     for key in base.keys:
         yield Change(text=f"{_WHO} {_key(key, '', spell)}.", weakens=key.weakens)
+    for waiver in base.waivers:
+        where = f"gate {spell(waiver.gate)}" + (f" in {spell(waiver.segment)}" if waiver.segment else "")
+        verb = {"added": "adds", "edited": "edits", "removed": "removes"}[waiver.change]
+        yield Change(text=f"{_WHO} {verb} a waiver of {where}.", weakens=waiver.change != "removed")
     if base.queries is not None:
-        for text, weakens in _queries(base.queries, spell, say):
+        for text, weakens in _queries(base.queries, spell):
             yield Change(text=f"{_WHO} {text}.", weakens=weakens)
-    if base.elsewhere:
-        text = f"The base's criteria in {listed(base.elsewhere, MAX_LISTED, spell)} do not judge this check"
-        yield Change(text=f"{text}; keep to their place, or merge new ones before a check reads them.", weakens=True)
-    for problem in base.problems:
-        yield Change(text=f"Could not be used as the base has it: {spell(str(problem))}.", weakens=True)
 
 
 def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool]]:
@@ -63,9 +64,7 @@ def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool]]:
             yield f"removes {name}", True
         case "added":
             yield f"adds {name}", False
-        case "renamed":
-            yield f"renames {name} to {spell(gate.new_name or '')}", False
-        case "weakened" | "strengthened":
+        case "changed":
             for key in gate.keys:
                 yield _key(key, name, spell), key.weakens
 
@@ -87,8 +86,6 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
         return f"removes {what} {before}{of.replace(' of ', ' from ', 1)}"
     if isinstance(key.before, int | float) and isinstance(key.after, int | float):
         verb = "lowers" if key.after < key.before else "raises"
-    elif key.before in _ORDERED and key.after in _ORDERED:
-        verb = "loosens" if key.weakens else "tightens"
     else:
         verb = "changes"
     return f"{verb} {what}{of} from {before} to {after}"
@@ -107,27 +104,19 @@ def _value(key: KeyChange, value: Value, spell: Spell) -> str:
     return text(value, key.unit, exact_decimals(value, key.unit))
 
 
-def _queries(queries: QueryChanges, spell: Spell, say: Spell) -> Iterator[tuple[str, bool]]:
+def _queries(queries: QueryChanges, spell: Spell) -> Iterator[tuple[str, bool]]:
     if queries.removed:
-        removed = _ids(queries.removed, queries.removed_ids, spell)
-        yield f"removes {removed} from the gold set{_with_removed(queries, say)}", True
+        yield f"removes {_ids(queries.removed, queries.removed_ids, spell)} from the gold set", True
     if queries.relabelled:
-        yield f"relabels {_ids(queries.relabelled, queries.relabelled_ids, spell)}", True
+        toward = "" if queries.toward is None else f", {queries.toward:,} toward this run"
+        yield f"relabels {_ids(queries.relabelled, queries.relabelled_ids, spell)}{toward}", True
     if queries.edited:
         edited = _ids(queries.edited, queries.edited_ids, spell)
         yield f"edits {edited} of the gold set beside the labels, as the question or the tags", True
     if queries.added:
-        yield f"adds {_ids(queries.added, queries.added_ids, spell)} to the gold set", False
-
-
-def _with_removed(queries: QueryChanges, say: Spell) -> str:
-    if queries.removed_unanswered == queries.removed:
-        return "; the run does not answer them, so that nobody can tell what they would change"
-    if queries.verdict_with_removed is None:
-        return ""
-    gone = f" ({queries.removed_unanswered:,} are not in the run)" if queries.removed_unanswered else ""
-    worse = queries.judged_with_removed
-    return f"; judged with them{gone}, {say(worse) if worse else 'no gate is worse'}"
+        repeated = f", {queries.repeated:,} with a text that is there already" if queries.repeated else ""
+        added = _ids(queries.added, queries.added_ids, spell)
+        yield f"adds {added} to the gold set{repeated}", bool(queries.repeated or queries.diluted)
 
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:

@@ -8,7 +8,6 @@ from typing import Literal
 
 import msgspec
 
-from rankgate.model.base_ref import BaseSide
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Verdict
@@ -41,7 +40,7 @@ def findings_of(report: Report) -> list[Finding]:
     findings = [
         Finding(
             level="error" if rows[0].verdict is Verdict.FAIL else "warning",
-            message=_message(rows, report.base),
+            message=_message(rows),
             file=report.provenance.criteria,
             line=rows[0].line,
             of_gate=True,
@@ -70,19 +69,19 @@ def _severity(gate: GateResult) -> tuple[bool, float, bool]:
     return gate.verdict is not Verdict.FAIL, -beyond_limits(gate), gate.segment is not None
 
 
-def _message(rows: Sequence[GateResult], base: BaseSide | None) -> str:
+def _message(rows: Sequence[GateResult]) -> str:
     """Why a gate fails or warns over all questions, and in which segments, the worst of them first."""
     whole = [
         reason
         for row in rows
         if row.segment is None
-        for position, reason in enumerate(sentences(row, base))
+        for position, reason in enumerate(sentences(row))
         if row.verdict_of(position) is rows[0].verdict
     ]
     parts = [row for row in rows if row.segment is not None]
     if not whole and parts:
         first, *parts = parts
-        whole = [f"in {first.segment}, {reason}" for reason in sentences(first, base)]
+        whole = [f"in {first.segment}, {reason}" for reason in sentences(first)]
     also = listed([f"{row.segment} ({gate_change(row)})" for row in parts], MAX_SEGMENTS)
     return f"{'; '.join(whole)}{f'; also in {also}' if parts else ''}."
 

@@ -92,7 +92,7 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _gate(gate: GateResult, report: Report) -> ET.Element:
-    reasons = [f"{reason}." for reason in sentences(gate, report.base)] or [f"{phrases.gate_status(gate)}."]
+    reasons = [f"{reason}." for reason in sentences(gate)] or [f"{phrases.gate_status(gate)}."]
     lines: list[Block] = [visible(reason) for reason in reasons]
     outcome: Outcome = "skipped" if gate.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
     if outcome == "passed":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.headline import headline_gate
@@ -13,6 +14,7 @@ from rankgate.model.report import Diagnosis, GateResult, Oddities, Provenance, R
 from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict, worst
 from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import (
+    VERDICT_WORDS,
     beyond_text,
     confidence_text,
     count_text,
@@ -76,7 +78,7 @@ def row_name(gate: GateResult, *, own_name: bool = False) -> str:
     about = f" ({one_line(gate.name, LONGEST)})" if own_name else ""
     if gate.segment is not None:
         about = f" in {one_line(gate.segment, LONGEST)}"
-    return f"{gate.metric}{about}{', by the base' if gate.judged_by else ''}"
+    return f"{gate.metric}{about}"
 
 
 def gate_baseline(gate: GateResult) -> str:
@@ -213,15 +215,26 @@ def others_line(report: Report, *, every: bool = False) -> str:
     return ", ".join(f"{count_text(count, 'gate')} {verbs[count > 1]}" for count, verbs in found)
 
 
+def both_verdicts(base: BaseSide) -> str:
+    """What the base's files and the pull request's own say, and which counts."""
+    head = f"the pull request's own {VERDICT_WORDS[base.head_verdict]}"
+    if base.accepted_by is not None:
+        return f"{head}, which a label lets stand alone"
+    if base.introduced:
+        return f"{head}, alone: the base has no criteria yet"
+    if base.base_verdict is None:
+        return "judged once: both have the same criteria, gold set and waivers"
+    return f"the base's files say {VERDICT_WORDS[base.base_verdict]}, {head}; the worse counts"
+
+
 def decided(report: Report) -> list[list[GateResult]]:
     """The gates whose worst result has the report's verdict, each with its segments; none where all is well.
 
-    That of the headline comes first, then what lies furthest beyond its limits. What the base judges more strictly is a
-    gate of its own.
+    That of the headline comes first, then what lies furthest beyond its limits.
     """
-    groups: dict[tuple[str, str | None], list[GateResult]] = {}
+    groups: dict[str, list[GateResult]] = {}
     for gate in report.gates:
-        groups.setdefault((gate.name, gate.judged_by), []).append(gate)
+        groups.setdefault(gate.name, []).append(gate)
     ends = ((worst([gate.verdict for gate in group]), group) for group in groups.values())
     found, first = [group for end, group in ends if end is report.verdict is not Verdict.PASS], headline_gate(report)
     return sorted(found, key=lambda group: (all(each is not first for each in group), -max(map(beyond_limits, group))))
@@ -247,7 +260,7 @@ def segments_line(report: Report, spell: Callable[[str], str]) -> str:
 
     Then the rules that judge none, and the segments that fell and do not block; `spell` makes their tags safe to show.
     """
-    parts = [gate for gate in report.gates if gate.segment is not None and gate.judged_by is None]
+    parts = [gate for gate in report.gates if gate.segment is not None]
     if not parts:
         return ""
     states: dict[str | None, int] = {}
@@ -274,7 +287,7 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
     small = [each for each in rules.values() if all(part.too_small for part in each)]
     for rule in small[:MAX_FALLEN]:
         none = f"judges none of its {len(rule)} segments" if len(rule) > 1 else "does not judge its only segment"
-        yield f"{rule[0].metric} {none}: at most {'; '.join(sentences(max(rule, key=lambda part: part.n), None))}."
+        yield f"{rule[0].metric} {none}: at most {'; '.join(sentences(max(rule, key=lambda part: part.n)))}."
     if len(small) > MAX_FALLEN:
         yield f"So it is with {len(small) - MAX_FALLEN} more."
 
@@ -283,7 +296,7 @@ def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterato
     """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
     fallen = [part for part in parts if part.fell and part.verdict is Verdict.PASS]
     shown = [
-        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(sentences(part, None))})"
+        f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(sentences(part))})"
         for part in sorted(fallen, key=lambda part: -abs(part.delta or 0.0))[:MAX_FALLEN]
     ]
     more = f" and {len(fallen) - MAX_FALLEN} more" if len(fallen) > MAX_FALLEN else ""

@@ -81,7 +81,6 @@ def _row(gate: GateResult, parts: Sequence[GateResult], report: Report, *, share
     of = [f"{_short_cell(gate.segment)}, {count_text(gate.n, 'question')}"] if gate.segment is not None else []
     of += [about] if about else []
     of += [cell(gate.name, 40)] if shared and gate.segment is None else []
-    of += [f"by {report.base.judges}"] if gate.judged_by and report.base else []
     limit = shown = unbroken(phrases.gate_limit(gate))
     if limit and gate.line is not None and report.links and report.links.criteria:
         shown = f"[{limit}](<{report.links.criteria.translate(_ESCAPED)}#L{gate.line}>)"
@@ -145,7 +144,7 @@ def reasons_to_say(
     for gate in gates:
         if gate.verdict not in (Verdict.FAIL, Verdict.WARN):
             continue
-        headed = gate is first and not (gate.segment or gate.queries or gate.waived or gate.judged_by)
+        headed = gate is first and not (gate.segment or gate.queries or gate.waived)
         for position, reason in enumerate(gate.reasons):
             in_row = beyond_rows and reason.kind in _IN_ROWS and reason.at_worst is None and gate.counted is None
             if not (headed and not position) and not (in_row and (position or not gate.waived)):
@@ -155,7 +154,7 @@ def reasons_to_say(
 def _reason(gate: GateResult, position: int, report: Report, *, in_row: bool, shared: bool) -> str:
     where = f"{code(gate.name, 40)}: " if shared else ""
     where += f"in {code(gate.segment, 40)}, " if gate.segment else ""
-    said = _sentence(sentences(gate, report.base)[position], report)
+    said = _sentence(sentences(gate)[position], report)
     if in_row and gate.waived:
         said = f"{named(gate.metric, report)} is {waived_text(gate.waived)}"
     end = "" if position else _queries_and_waiver(gate)
@@ -196,14 +195,12 @@ def base_head(report: Report) -> str:
     """What the section on the base is about; nothing without one."""
     if report.base is None:
         return ""
-    twice = report.base.base_verdict is not None
-    what = f"judged also by {report.base.judges}, the stricter verdict counts" if twice else "judged once"
-    return f"Changed since {code(report.base.commit.shown, 120)}; {what}:"
+    return f"Changed since {code(report.base.commit.shown, 120)}; {phrases.both_verdicts(report.base)}:"
 
 
 def base_items(report: Report) -> list[str]:
     """What the pull request changed of the gate, an item each, what weakens it first."""
-    changed = changes(report, partial(code, limit=80), partial(_sentence, report=report))
+    changed = changes(report, partial(code, limit=80))
     return [f"- {phrases.ICONS[Verdict.WARN] + ' ' if change.weakens else ''}{change.text}" for change in changed]
 
 

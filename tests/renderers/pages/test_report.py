@@ -204,7 +204,7 @@ def test_a_ceiling_reads_as_it_was_given_on_report_and_dashboard(up_to: float, u
 
 def test_what_the_pull_request_weakened_is_said_in_words() -> None:
     change = GateChange(
-        name="recall", change="weakened", keys=[KeyChange(key="threshold", before=0.9, after=0.8, weakens=True)]
+        name="recall", change="changed", keys=[KeyChange(key="threshold", before=0.9, after=0.8, weakens=True)]
     )
     base = BaseSide(ref="main", sha="a" * 40, head_verdict=Verdict.PASS, gates=[change])
     read = Read(render_report(replace(REPORT, base=base)))

@@ -98,7 +98,6 @@ def render_report(report: Report, *, judged: bool = True) -> str:
 
 def about_of(gate: GateResult, report: Report) -> list[tuple[str, str]]:
     """What a row is about beside its metric, as pairs of our word and the input's."""
-    by = [(f"by {report.base.judges}", "")] if gate.judged_by and report.base else []
     if gate.segment is not None:
-        return [("only", one_line(gate.segment, 80)), *by]
-    return [*([("gate", one_line(gate.name, 80))] if gate.metric in phrases.shared_metrics(report) else []), *by]
+        return [("only", one_line(gate.segment, 80))]
+    return [("gate", one_line(gate.name, 80))] if gate.metric in phrases.shared_metrics(report) else []

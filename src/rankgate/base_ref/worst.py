@@ -1,0 +1,54 @@
+"""Two reports of one run, and what the pull request changed: the worst of them is the verdict. Pure."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rankgate.gates.conclude import with_conclusion
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.base_words import failures_of, notes_of, warnings_of
+from rankgate.model.report import Report
+from rankgate.model.values import SEVERITY_ORDER, Verdict, blocks, worst
+
+
+def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report:
+    """The worse of the base's report and the head's, on a tie the base's, at least as bad as what was changed.
+
+    `by_base` is None where it would be the head's, or where the base has no criteria; where a label lets the head stand
+    alone, it is named and decides nothing.
+    """
+    decides: Report = by_head
+    if by_base is not None:
+        about = replace(about, base_verdict=by_base.verdict, base_summary=by_base.summary)
+        if about.accepted_by is None and _rank(by_base.verdict) >= _rank(by_head.verdict):
+            decides = by_base
+    about = replace(about, decides="base" if decides is by_base else "head")
+    failures = failures_of(about)
+    warnings = warnings_of(about)
+    changed = [Verdict.FAIL] * bool(failures) + [Verdict.WARN] * bool(warnings)
+    verdict = decides.verdict if blocks(decides.verdict) else worst([decides.verdict, *changed])
+    if decides is not by_head:
+        decides = _placed(decides, by_head)
+    return with_conclusion(
+        replace(
+            decides,
+            verdict=verdict,
+            failures=[*decides.failures, *failures],
+            warnings=[*warnings, *decides.warnings],
+            notes=[*notes_of(about), *decides.notes],
+            base=about,
+        )
+    )
+
+
+def _rank(verdict: Verdict) -> int:
+    return SEVERITY_ORDER.index(Verdict.FAIL if blocks(verdict) else verdict)
+
+
+def _placed(by_base: Report, by_head: Report) -> Report:
+    """The base's report with the lines that its gates have in the file that the pull request shows, if any."""
+    lines = {gate.name: gate.line for gate in by_head.gates}
+    gates = [replace(gate, line=lines.get(gate.name)) for gate in by_base.gates]
+    old, head = by_base.provenance, by_head.provenance
+    provenance = replace(old, criteria=head.criteria or old.criteria, command=head.command or old.command)
+    return replace(by_base, gates=gates, provenance=provenance)

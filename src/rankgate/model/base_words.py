@@ -1,0 +1,93 @@
+"""What a pull request changed of the gate, counted in sentences that hold no text from the inputs."""
+
+from __future__ import annotations
+
+from rankgate.model.base_ref import BaseSide
+from rankgate.model.values import blocks
+from rankgate.model.waiver_use import ACCEPT_CHANGE
+from rankgate.model.wording import count_text
+
+_BY_LABEL = f"if it is meant, a person who may write can accept that with the label `{ACCEPT_CHANGE}`"
+_BASELINES = {
+    "added": "The base has no baseline yet: the pull request's own counts once it is merged.",
+    "replaced": "The pull request replaces the baseline: the base's decides, its own counts once it is merged.",
+}
+
+
+def failures_of(base: BaseSide) -> list[str]:
+    """What the pull request does to the gate and fails, whatever the run is; nothing where a label accepts it."""
+    if base.accepted_by is not None:
+        return []
+    failures: list[str] = []
+    if base.baseline_changed == "deleted":
+        failures.append(f"the pull request deletes the baseline; {_BY_LABEL}")
+    if base.acceptances_changed == "log":
+        what = "the pull request changes or removes acceptances that the base has, whose log only grows"
+        failures.append(f"{what}; {_BY_LABEL}")
+    if base.baseline_verdict is not None and blocks(base.baseline_verdict):
+        failures.append(f"the baseline that the pull request brings does not hold by the base's files; {_BY_LABEL}")
+    return failures
+
+
+def warnings_of(base: BaseSide) -> list[str]:
+    """What it changes that a reviewer has to see."""
+    if base.introduced:
+        return []
+    warnings = [f"the pull request {_listed(done)}"] if (done := _criteria(base) + _gold(base)) else []
+    if base.run_brought:
+        warnings.append("the pull request changes the file of the run; let the job record it")
+    if base.values_brought:
+        what = "the pull request changes values that judge it (`inputs.scores`, --per-query)"
+        warnings.append(f"{what}; let the job write them")
+    if base.acceptances_changed == "anchor":
+        which = f"the run accepted on {base.anchor}, " if base.anchor else ""
+        warnings.append(f"the pull request moves the anchor: small losses add up from {which}and would no longer")
+    if base.accepted_by is not None:
+        warnings.append(f"by the label `{ACCEPT_CHANGE}` the pull request's own files alone judge it")
+    return warnings
+
+
+def notes_of(base: BaseSide) -> list[str]:
+    """What is worth a line and changes nothing."""
+    notes = [_BASELINES[base.baseline_changed]] if base.baseline_changed in _BASELINES else []
+    if base.introduced:
+        notes.append("The base has no ship criteria yet: the pull request's own decide alone.")
+    if base.gold_supplied:
+        notes.append("The gold set is no file of the base: the job supplied it.")
+    blocked = base.base_verdict is not None and blocks(base.base_verdict) and not blocks(base.head_verdict)
+    if blocked and base.accepted_by is None:
+        notes.append(f"{_BY_LABEL[0].upper()}{_BY_LABEL[1:]}.")
+    if base.accepted_by is not None and base.base_verdict is not None:
+        lets = "lets through what blocks" if blocks(base.base_verdict) else "was not needed: nothing blocks"
+        notes.append(f"The label `{ACCEPT_CHANGE}` {lets} by the base's files.")
+    return notes
+
+
+def _criteria(base: BaseSide) -> list[str]:
+    removed = sum(gate.change == "removed" for gate in base.gates)
+    changed = sum(gate.change == "changed" and gate.weakens for gate in base.gates)
+    waivers = sum(waiver.change != "removed" for waiver in base.waivers)
+    done = [f"removes {count_text(removed, 'gate')}"] if removed else []
+    done += [f"changes {count_text(changed, 'gate')}"] if changed else []
+    done += [f"changes `{key.key}`" for key in base.keys if key.weakens]
+    return done + ([f"adds or edits {count_text(waivers, 'waiver')}"] if waivers else [])
+
+
+def _gold(base: BaseSide) -> list[str]:
+    queries = base.queries
+    if queries is None:
+        return []
+    done = [f"{what} {count_text(count, 'question')}" for what, count in queries.done.items()]
+    if queries.relabelled and queries.toward is not None:
+        toward = f" ({queries.toward:,} toward this run)"
+        done = [each + toward if each.startswith("relabels") else each for each in done]
+    done += [f"repeats {count_text(queries.repeated, 'question')} of the gold set"] if queries.repeated else []
+    after = queries.queries + queries.added - queries.removed
+    grows = (
+        f"brings the gold set from {queries.queries:,} to {after:,} questions, so that half as many more may be lost"
+    )
+    return done + ([grows] if queries.diluted else [])
+
+
+def _listed(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
