@@ -126,7 +126,7 @@ def test_another_label_is_not_spoken_of(team: Team, pull: PullRequest, proxy: Pr
     plays_permission(proxy, "alice", "write")
     other = team.job("pull_request", pull, label="bug", sender="alice")
     assert other.code == 1
-    assert "label" not in other.summary
+    assert "The label" not in other.summary
 
 
 def test_a_label_accepts_the_gold_set_of_one_commit(team: Team, proxy: Proxy) -> None:
