@@ -127,7 +127,7 @@ def refused(capsys: Capture, *words: str) -> str:
 def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     out, _ = printed(capsys, "calibrate", "sample.jsonl", "sample.labels.jsonl", "ben.jsonl")
     for words in (
-        "203 of 203 answers labelled by ana, ben, who agree with kappa 0.",
+        "200 of 200 answers labelled by ana, ben, who agree with kappa 0.",
         "faithfulness: floors and drops may block\n",
         "faithfulness in lang:pt-BR  ",
         "written: calibration.json\n",
@@ -150,7 +150,7 @@ def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     assert of.value.value == pytest.approx(sum(people) / len(people), abs=0.04)
     assert len(of.values) == 285
     assert found.metrics["answered_rate"].value is not None
-    assert found.metrics["answered_rate"].value.value == pytest.approx(0.95)
+    assert found.metrics["answered_rate"].value.value == pytest.approx(0.95, abs=0.005)
     assert "abstained_rate" not in found.metrics
     write_lines("run.jsonl", [line(n, drop=0.2) for n in range(COUNT)])
     assert main(["judge"]) == 0
@@ -193,7 +193,7 @@ def test_another_judge_is_asked_about_the_labelled_claims(server: HashJudge, cap
             capsys
         )
         out, _ = printed(capsys, "--sample", "sample.jsonl")
-        assert "for the labelled claims\n203 answers: 15 judged already, 188 to judge: 188 calls" in out
+        assert "for the labelled claims\n200 answers: 12 judged already, 188 to judge: 188 calls" in out
         assert "verdicts: sample.verdicts.jsonl\n" in out
     finally:
         server.judge = original  # type: ignore[method-assign]
@@ -226,8 +226,12 @@ def test_unfinished_labels_do_not_count(server: HashJudge, capsys: Capture) -> N
     add_labels("sample.labels.jsonl", [label_of(asserting, 0, "asserts", "ana")])
     assert "nobody has labelled all of an answer yet" in refused(capsys)
     label("sample.jsonl", "sample.labels.jsonl", "ana", of=lambda item: item.answer == REFUSAL)
-    assert "with a claim that the judge finds unsupported has labels yet" in refused(capsys)
-    label("sample.jsonl", "sample.labels.jsonl", "ana", of=lambda item: int(item.query_id[1:]) % 2 == 0)
+    first = items[0].query_id
+    assert f"sample.jsonl: the answer to '{first}' has no whole label, and one that comes after it has" in refused(
+        capsys
+    )
+    Path("sample.labels.jsonl").unlink()
+    label("sample.jsonl", "sample.labels.jsonl", "ana", of=items[:90].__contains__)
     out, _ = printed(capsys, "calibrate", "sample.jsonl")
     assert re.search(
         r"faithfulness: warns at most; people have labelled \d+ answers, of which \d+ have .*; 100 and 30 are needed",
@@ -297,8 +301,8 @@ def test_what_does_not_belong_together(capsys: Capture) -> None:
     design = json.loads(Path("sample.design.json").read_text("utf-8"))
     for change, told in (
         ({"sample": "0" * 64}, "sample.design.json: sample: is of another sample; take both files"),
-        ({"strata": [{**design["strata"][0], "sampled": 999}]}, "strata.sampled: is not from 0 to the number of units"),
-        ({"strata": 3}, "sample.design.json: "),
+        ({"sampled": 999}, "sampled: is not from 0 to the number of units"),
+        ({"units": 3}, "sample.design.json: "),
         ({"more": 3}, "sample.design.json: "),
     ):
         Path("sample.design.json").write_text(json.dumps(design | change), "utf-8")

@@ -81,14 +81,13 @@ def words_of(capsys: Capture, *words: str, code: int = 0) -> str:
 @pytest.mark.usefixtures("judged")
 def test_a_sample_and_its_design(capsys: Capture) -> None:
     assert words_of(capsys, "sample", "--n", "45") == (
-        "sample.jsonl: 45 answers of 60\nsample.design.json: how they were drawn; not for those who label\n"
+        "sample.jsonl: 45 answers of 60 to label\nsample.design.json: how they were drawn\n"
     )
     assert len(lines("sample.jsonl")) == 45
     for word in ("unsupported", "supported", "absent", "kind", "stratum", "design"):
         assert word not in Path("sample.jsonl").read_text("utf-8")
     design = lines("sample.design.json")[0]
-    counts = [(each["kind"], each["sampled"], len(each["units"])) for each in design["strata"]]
-    assert counts == [("unsupported", 20, 20), ("supported", 25, 40)]
+    assert (design["sampled"], len(design["units"]), design["unjudged"]) == (45, 60, 0)
     before = Path("sample.jsonl").read_bytes()
     words_of(capsys, "sample", "--n", "45")
     assert Path("sample.jsonl").read_bytes() == before
@@ -97,34 +96,16 @@ def test_a_sample_and_its_design(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("judged")
-def test_segments_are_those_of_the_judged_gates(capsys: Capture) -> None:
-    gold = lines("gold.jsonl")
-    for number, sample in enumerate(gold):
-        sample["metadata"] = {"tags": ["lang:de" if number < 45 else "lang:ja", f"topic:{number}"]}
-    write_lines("gold.jsonl", gold)
-    criteria = Path("ship-criteria.yaml").read_text("utf-8")
-    segments = "threshold: 0.9, segments: [{by: lang, threshold: 0.1}]}, "
-    segments += "{name: mrr, threshold: 0.1, segments: [{by: topic, threshold: 0.1}]"
-    Path("ship-criteria.yaml").write_text(criteria.replace("threshold: 0.9", segments))
-    words_of(capsys, "sample", "--n", "60")
-    strata = lines("sample.design.json")[0]["strata"]
-    assert [(each["kind"], each["segment"], len(each["units"])) for each in strata] == [
-        ("unsupported", None, 5),
-        ("unsupported", "lang:de", 15),
-        ("supported", "lang:de", 30),
-        ("supported", "lang:ja", 10),
-    ]
-
-
-@pytest.mark.usefixtures("judged")
 def test_what_cannot_be_sampled(capsys: Capture) -> None:
     assert "--n: '39' is not a number from 40" in words_of(capsys, "sample", "--n", "39", code=2)
     assert "makes a sheet of it" in words_of(capsys, "sample", "-o", "s.csv", code=2)
     Path("run.verdicts.jsonl").unlink()
     told = words_of(capsys, "sample", code=2)
-    assert told == ("error: run.jsonl: has no answer to label (60 unjudged); `rankgate judge` asks for verdicts\n")
+    assert told == (
+        "error: run.jsonl: has no answer to label (60 answers without a verdict); `rankgate judge` asks for verdicts\n"
+    )
     write_lines("other.jsonl", [{"id": "q0", "input": "What of 0?", "expected_output": ["d0"]}])
-    assert "(1 unjudged)" in words_of(capsys, "--gold", "other.jsonl", "sample", code=2)
+    assert "(1 answer without a verdict)" in words_of(capsys, "--gold", "other.jsonl", "sample", code=2)
 
 
 # Labels

@@ -122,7 +122,7 @@ def test_a_floor_of_the_labelled_run_needs_no_judge(
 ) -> None:
     """Also by an uninformative judge it blocks, by PPI++; a drop blocks by a calibrated one alone."""
     own, before = [0.0] * 50 + [1.0] * 150, scores([1.0] * COUNT, METRIC)
-    powered = Powered(value=0.8, error=0.02, tuning=0.5, cumulant=0.0, unseen=0.0, n=COUNT, df=COUNT - 2)
+    powered = Powered(value=0.8, error=0.02, tuning=0.5, cumulant=0.0, unseen=0.0, n=COUNT)
     found = metric_found(
         dict(zip(LABELLED, own, strict=True)), j={"uninformative": 0.05, "weak": 0.3}.get(state, 0.9), value=powered
     )

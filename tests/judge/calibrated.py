@@ -23,7 +23,7 @@ def metric_found(values: Mapping[str, float], *, j: float = 1.0, reach: float = 
     labels = other.pop("labels", max(n, 200))
     rate, right = Rate(j, j - reach, j + reach, labels), Rate(1.0, 1.0, 1.0, labels)
     known = {"sensitivity": right, "specificity": right, "kappa": 1.0}
-    value = Powered(value=mean, error=0.0, tuning=1.0, cumulant=0.0, unseen=0.0, n=labels, df=labels - 1)
+    value = Powered(value=mean, error=0.0, tuning=1.0, cumulant=0.0, unseen=0.0, n=labels)
     return MetricCalibration(
         **{**known, "labels": labels, "rarer": labels // 3, "slope": rate, "value": value, "values": values, **other}
     )

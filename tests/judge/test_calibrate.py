@@ -18,10 +18,9 @@ from rankgate.judge.calibrate import (
     words_of_people,
 )
 from rankgate.judge.label_files import Label, Labels, Place, label_of
-from rankgate.judge.sample import Design, Item, Kind, Stratum, Unit
+from rankgate.judge.sample import AnswerKey, Item
 from rankgate.model.answers import LABELLED, AnswerState, AnswerVerdicts, Entailment, Support, Supports
-from rankgate.statistics.calibration import quality
-from rankgate.statistics.prediction_powered import Labelled
+from rankgate.model.calibration import MetricCalibration
 
 FAITHFULNESS, UNFAITHFUL, ANSWERED, ABSTAINED = METRICS
 WORD = st.sampled_from(["supported", "contradicted", "absent"])
@@ -59,13 +58,15 @@ def checked(n: int, judge: tuple[str, ...], **people: tuple[str, ...]) -> Checke
     return Checked(each, {by: said(f"q{n}", *w) for by, w in people.items()}, (said(f"q{n}", *judge),), support(*judge))
 
 
-def design(*strata: tuple[Kind, str | None, int, int]) -> Design:
-    """Strata of (kind, segment, first query, beyond the last)."""
-    units = [
-        Stratum(kind, segment, 1, tuple(Unit(f"q{n}", str(n)) for n in range(start, end)))
-        for kind, segment, start, end in strata
-    ]
-    return Design("", "judge", "model", "run.jsonl", tuple(units), {})
+def units(number: int, *empty: int) -> list[AnswerKey]:
+    return [AnswerKey(f"q{n}", "" if n in empty else str(n)) for n in range(number)]
+
+
+def of_run(run: list[AnswerKey], known: dict[str, Checked], drawn: int, **more: dict[str, str]) -> MetricCalibration:
+    """Faithfulness, where the first so many answers were drawn."""
+    found = metric_calibration(FAITHFULNESS, run, run[:drawn], values_of(known), known, **more)
+    assert found is not None
+    return found
 
 
 def values_of(answers: dict[str, Checked]) -> dict[str, float]:
@@ -129,7 +130,7 @@ def test_an_answer_counts_as_much_by_one_person_as_by_three(
         f"q{n}": checked(n, (one, other), **{f"p{k}": each for k, each in enumerate(people)})
         for n, (people, one, other) in enumerate(answers)
     }
-    found = quality_of(FAITHFULNESS, dict.fromkeys(known, 1.0), known, values_of(known))
+    found = quality_of(FAITHFULNESS, known, values_of(known))
     assert found is not None
     hits, among = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}
     for people, *own in answers:
@@ -142,55 +143,53 @@ def test_an_answer_counts_as_much_by_one_person_as_by_three(
         assert (share.value if share else None) == (pytest.approx(hits[kind] / among[kind]) if among[kind] else None)
 
 
-def test_weights_make_up_for_strata() -> None:
-    """A stratum that was labelled to a tenth weighs as all of it; one without a label goes to its kind."""
-    drawn = design(
-        (Kind.UNSUPPORTED, "lang:de", 0, 4), (Kind.SUPPORTED, "lang:de", 4, 44), (Kind.SUPPORTED, None, 44, 54)
-    )
-    known = {
-        f"q{n}": checked(n, ("absent",), ana=(w,)) for n, w in enumerate(["absent", "absent", "supported", "absent"])
+def judge_and_people(count: int) -> dict[str, Checked]:
+    """The judge finds the first third of the answers unsupported, people every third."""
+    return {
+        f"q{n}": checked(
+            n, ("absent",) if n < count // 3 else ("supported",), ana=("supported" if n % 3 else "absent",)
+        )
+        for n in range(count)
     }
-    known |= {
-        f"q{n}": checked(n, ("supported",), ana=(w,)) for n, w in ((4, "supported"), (5, "supported"), (6, "absent"))
-    }
-    weights = [1.0] * 4 + [50 / 3] * 3
-    values = [Labelled(float(y), float(f), w) for (y, f), w in zip(
-        [(0, 0), (0, 0), (1, 0), (0, 0), (1, 1), (1, 1), (0, 1)], weights, strict=True
-    )]  # fmt: skip
-    expected = quality(values, [[(bool(y), bool(f))] for y, f, _ in values])
-    found = metric_calibration(FAITHFULNESS, drawn, values_of(known), set(), known)
-    assert found is not None
-    assert expected.slope is not None
-    assert expected.sensitivity is not None
-    assert found.slope is not None
-    assert found.sensitivity is not None
-    assert found.slope.value == pytest.approx(expected.slope.value)
-    assert found.sensitivity.value == pytest.approx(expected.sensitivity.value)
 
 
 def test_a_fully_labelled_run_has_peoples_value_whatever_the_judge_says() -> None:
-    drawn = design((Kind.UNSUPPORTED, None, 0, 20), (Kind.SUPPORTED, None, 20, 60))
-    known = {
-        f"q{n}": checked(n, ("absent",) if n < 20 else ("supported",), ana=("supported" if n % 3 else "absent",))
-        for n in range(60)
-    }
-    found = metric_calibration(FAITHFULNESS, drawn, values_of(known), set(), known)
-    assert found is not None
+    found = of_run(units(60), judge_and_people(60), 60)
     assert found.value is not None
     assert found.value.value == pytest.approx(40 / 60)
     assert (found.labels, found.rarer) == (60, 20)
 
 
+def test_only_what_was_drawn_counts() -> None:
+    """Labels beyond it may be of answers that somebody chose."""
+    known = judge_and_people(60)
+    found = of_run(units(60), known, 30)
+    assert found.labels == 30
+    first = {query: each for query, each in known.items() if int(query[1:]) < 30}
+    assert found.slope == of_run(units(30), first, 30).slope
+
+
+def test_answers_of_a_cluster_are_counted_once() -> None:
+    known = judge_and_people(60)
+    clusters = {query: str(int(query[1:]) // 3) for query in known}
+    found, alone = of_run(units(60), known, 30, clusters=clusters), of_run(units(60), known, 30)
+    assert found.value is not None
+    assert alone.value is not None
+    assert (found.value.n, alone.value.n) == (10, 30)
+    assert found.value.value == alone.value.value
+    assert found.few_clusters
+    assert not alone.few_clusters
+
+
 def test_empty_answers_need_nobody() -> None:
-    drawn = design((Kind.SUPPORTED, None, 0, 30))
     known = {f"q{n}": checked(n, ("supported",), ana=("supported",)) for n in range(30)}
-    values = dict.fromkeys(known, 1.0) | {f"q{n}": 0.0 for n in range(30, 60)}
-    found = metric_calibration(ANSWERED, drawn, values, {f"q{n}" for n in range(30, 60)}, known)
+    run, empty = units(60, *range(30, 60)), {f"q{n}": 0.0 for n in range(30, 60)}
+    found = metric_calibration(ANSWERED, run, run, dict.fromkeys(known, 1.0) | empty, known)
     assert found is not None
     assert found.value is not None
     assert found.value.value == pytest.approx(0.5)
     assert found.labels == 30
-    assert metric_calibration(ABSTAINED, drawn, {}, set(), known) is None
+    assert metric_calibration(ABSTAINED, run, run, {}, known) is None
 
 
 def test_gates_know_of_what_labels_are() -> None:

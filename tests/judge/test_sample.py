@@ -1,9 +1,9 @@
-"""Samples for people: exact chances, a place for the rarer verdict, and nothing in them that tells a verdict."""
+"""Samples for people: a simple draw by content, and nothing in them that tells a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
+from enum import Enum
 from itertools import pairwise
 from typing import Any
 
@@ -14,8 +14,17 @@ from tests.judge.cases import some_judge
 
 from rankgate.judge.label_files import sample_text
 from rankgate.judge.model import Answer, Inputs, Passage, Record, Slot, Split, Task
-from rankgate.judge.sample import LEAST, Design, Item, Kind, draw, shared_out
+from rankgate.judge.sample import LEAST, AnswerKey, Design, Item, draw
 from rankgate.model.answers import Entailment, Support, Unjudged, UnjudgedKind
+
+
+class Kind(Enum):
+    """What the judge says of an answer."""
+
+    UNSUPPORTED = "a claim at least is not supported"
+    SUPPORTED = "all claims are"
+    ABSTAINED = "it asserts nothing"
+
 
 JUDGE = some_judge()
 PASSAGE = Passage("p", "A passage.")
@@ -61,62 +70,58 @@ KINDS = st.lists(st.sampled_from([U, S, A]), min_size=1, max_size=120)
 
 
 @settings(max_examples=25, deadline=None)
-@given(KINDS, st.integers(LEAST, 130), st.lists(st.sampled_from(["", "a", "b", "c"]), min_size=120, max_size=120))
-def test_each_stratum_stands_for_its_population_exactly(kinds: list[Kind], number: int, tags: list[str]) -> None:
-    segments = {f"q{n}": tag for n, tag in enumerate(tags) if tag}
-    items, design = drawn(kinds, number, segments=segments)
-    placed = [(unit.query_id, stratum.kind) for stratum in design.strata for unit in stratum.units]
-    assert sorted(placed) == sorted((f"q{n}", kind) for n, kind in enumerate(kinds)), "each in one stratum"
-    for stratum in design.strata:
-        assert stratum.sampled >= 1, "a stratum without a chance would bias every estimate"
-        weight = Fraction(len(stratum.units), stratum.sampled)
-        assert sum(weight for _ in stratum.units[: stratum.sampled]) == len(stratum.units)
-        of_segment = {segments.get(unit.query_id) for unit in stratum.units}
-        assert stratum.segment is None or of_segment == {stratum.segment}
-    chosen = {unit.key for stratum in design.strata for unit in stratum.units[: stratum.sampled]}
-    assert {item.key for item in items} == chosen
-    assert min(number, len(kinds)) <= len(items) <= min(number + len(design.strata), len(kinds))
+@given(KINDS, st.integers(LEAST, 130))
+def test_the_first_of_all_answers_are_drawn(kinds: list[Kind], number: int) -> None:
+    items, design = drawn(kinds, number)
+    assert sorted(unit.query_id for unit in design.units) == sorted(f"q{n}" for n in range(len(kinds)))
+    assert design.sampled == len(items) == min(number, len(kinds))
+    assert [item.key for item in items] == [unit.key for unit in design.units[: design.sampled]]
 
 
-def test_the_chance_is_the_share_drawn_whatever_the_judge_says() -> None:
-    """Over many contents every unit of a stratum is drawn as often as the design says: 15 of 20 three times in four."""
-    drawn_first = 0
+def test_each_answer_is_as_likely_whatever_the_judge_says() -> None:
+    """Over many contents 15 of 20 are drawn, each three times in four."""
+    drawn_first = {U: 0, S: 0}
+    kinds = [U] * 2 + [S] * 18
     for round_ in range(100):
-        answers, known = project([S] * 20, f"Wording {round_}")
+        answers, known = project(kinds, f"Wording {round_}")
         _, design = draw(answers, JUDGE, known, number=15, run="run.jsonl")
-        (stratum,) = design.strata
-        assert (stratum.sampled, len(stratum.units)) == (15, 20)
-        drawn_first += "q0" in {unit.query_id for unit in stratum.units[:15]}
-    assert 62 <= drawn_first <= 88  # 75 expected, SD 4.3: three of them
-
-
-@pytest.mark.parametrize(
-    ("sizes", "number", "expected"),
-    [
-        pytest.param({U: 500, S: 500, A: 500}, 200, {U: 80, S: 80, A: 40}, id="enough of each"),
-        pytest.param({U: 5, S: 900, A: 95}, 200, {U: 5, S: 130, A: 65}, id="all of what is rare"),
-        pytest.param({U: 60, S: 900}, 200, {U: 60, S: 140}, id="no abstention"),
-        pytest.param({U: 1, S: 2, A: 3}, 200, {U: 1, S: 2, A: 3}, id="fewer than asked"),
-        pytest.param({Kind.UNJUDGED: 9}, 40, {}, id="nothing judged"),
-    ],
-)
-def test_the_rarer_verdict_has_its_place(sizes: dict[Kind, int], number: int, expected: dict[Kind, int]) -> None:
-    assert shared_out(sizes, number) == expected
+        chosen = {unit.query_id for unit in design.units[:15]}
+        drawn_first[U] += "q0" in chosen
+        drawn_first[S] += "q9" in chosen
+    assert all(62 <= count <= 88 for count in drawn_first.values())  # 75 expected, SD 4.3: three of them
 
 
 def test_a_larger_sample_keeps_the_smaller() -> None:
     kinds = [U] * 30 + [S] * 150 + [A] * 20
-    samples = [{item.key for item in drawn(kinds, number)[0]} for number in (40, 55, 100, 160, 200)]
-    assert all(small < large for small, large in pairwise(samples))
+    samples = [[item.key for item in drawn(kinds, number)[0]] for number in (40, 55, 100, 160, 200)]
+    assert all(small == large[: len(small)] for small, large in pairwise(samples))
 
 
-def test_segments_that_are_too_small_share_a_stratum() -> None:
-    segments = {f"q{n}": "large" if n < 80 else f"small {n % 7}" for n in range(98)}
-    _, design = drawn([S] * 100, 50, segments=segments)
-    assert [(each.segment, each.sampled, len(each.units)) for each in design.strata] == [
-        (None, 10, 20),
-        ("large", 40, 80),
-    ]
+# What counts of the labels
+
+UNITS = tuple(AnswerKey(f"q{n}", "" if n in {2, 5} else f"k{n}") for n in range(8))  # two of them empty
+
+
+@pytest.mark.parametrize(
+    ("labelled", "skipped", "count"),
+    [
+        pytest.param("", None, 0, id="none"),
+        pytest.param("0", None, 1, id="the first"),
+        pytest.param("01", None, 3, id="an empty one needs no label"),
+        pytest.param("0134", None, 6, id="two empty ones"),
+        pytest.param("013467", None, 8, id="all"),
+        pytest.param("1", "q0", 0, id="the first is skipped"),
+        pytest.param("013 7", "q4", 4, id="a hole"),
+        pytest.param("7", "q0", 0, id="the last alone"),
+    ],
+)
+def test_labels_count_in_the_order_of_the_draw(labelled: str, skipped: str | None, count: int) -> None:
+    """Else who labels could pick answers that are easy, and a judge would look better than it is."""
+    design = Design("", JUDGE.id, "model", "run.jsonl", len(UNITS), UNITS, 0)
+    keys = {f"k{n}" for n in labelled}
+    hole = design.skipped(keys)
+    assert (hole.query_id if hole else None) == skipped
+    assert len(design.drawn(keys)) == count
 
 
 # Blindness
@@ -136,21 +141,11 @@ def test_the_order_of_two_answers_does_not_depend_on_verdicts(one: list[Kind], o
     assert [key for key in first if key in second] == [key for key in second if key in first]
 
 
-def test_the_place_of_an_answer_says_nothing_of_its_stratum() -> None:
-    """In the order of the draw all that is late would be of the stratum of which more is taken."""
-    kinds = [U] * 60 + [S] * 940
-    items, _ = drawn(kinds, 120)
-    late = items[60:]
-    unsupported = {f"q{n}" for n in range(60)}
-    assert sum(item.query_id in unsupported for item in items) == 60
-    assert 18 <= sum(item.query_id in unsupported for item in late) <= 42  # 30 expected, SD 2.8
-
-
 def test_the_sample_holds_the_content_and_nothing_else() -> None:
     (item,), design = drawn([U], 40)
     assert item == Item("q0", "What of 0?", "An answer 0.", ("A passage.",), ("An answer 0. 0", "An answer 0. 1"))
     assert sample_text([item]).startswith(b'{"answer":')
-    assert design.strata[0].units[0].key == item.key
+    assert design.units[0].key == item.key
 
 
 # What is drawn again
@@ -159,16 +154,19 @@ def test_the_sample_holds_the_content_and_nothing_else() -> None:
 def test_an_answer_has_the_same_luck_in_every_run_and_with_every_judge() -> None:
     kinds = [S] * 100
     answers, known = project(kinds)
-    every = draw(answers, JUDGE, known, number=50, run="a")[1].strata[0].units
-    fewer = draw(answers[::-2], JUDGE, known, number=40, run="b")[1].strata[0].units
+    every = draw(answers, JUDGE, known, number=50, run="a")[1].units
+    fewer = draw(answers[::-2], JUDGE, known, number=40, run="b")[1].units
     assert [unit for unit in every if unit in fewer] == list(fewer)
     merged = {s: r for each in answers for s, r in judged(each, S, claims=1).items()}
-    again = draw(answers, JUDGE, merged, number=50, run="a")[1].strata[0].units
+    again = draw(answers, JUDGE, merged, number=50, run="a")[1].units
     assert [unit.query_id for unit in again] == [unit.query_id for unit in every]
 
 
-def test_what_cannot_be_drawn_is_counted() -> None:
+def test_empty_and_lacking_answers_are_drawn_and_need_no_label() -> None:
+    """They are a part of the run's value; who labels has nothing to say of them."""
     answers, known = project([S, S])
     answers += [answer(7), Answer(query_id="q8", question="?", answer=" \n"), Answer(query_id="q9", question="?")]
-    items, design = draw(answers, JUDGE, known, number=40, run="run.jsonl")
-    assert (len(items), design.left) == (2, {Kind.UNJUDGED: 1, Kind.EMPTY: 2})
+    items, design = draw(answers, JUDGE, known, number=40, run="run.jsonl", lacking=["q10", "q11"])
+    assert {item.query_id for item in items} == {"q0", "q1"}
+    assert {unit.query_id for unit in design.units if not unit.key} == {"q8", "q9", "q10", "q11"}
+    assert (design.sampled, design.unjudged) == (6, 1)

@@ -28,21 +28,21 @@ from rankgate.statistics.prediction_powered import Labelled
 from rankgate.statistics.quantiles import square_and_add, t_quantile
 
 PAIR = st.tuples(st.booleans(), st.booleans())
-WEIGHT = st.sampled_from([0.5, 1.0, 3.2])
-ANSWERS = st.lists(st.tuples(st.lists(PAIR, min_size=1, max_size=5), WEIGHT), min_size=3, max_size=30)
+Claims = list[tuple[bool, bool]]  # of one answer, by people and by the judge
+ANSWERS = st.lists(st.lists(PAIR, min_size=1, max_size=5), min_size=3, max_size=30)
 
 
-def judged(answers: list[tuple[list[tuple[bool, bool]], float]]) -> Quality:
-    def share(claims: list[tuple[bool, bool]], side: int) -> float:
-        return sum(pair[side] for pair in claims) / len(claims)
+def value_of(claims: Claims) -> Labelled:
+    return Labelled(*(sum(column) / len(claims) for column in zip(*claims, strict=True)))
 
-    values = [Labelled(share(claims, 0), share(claims, 1), weight) for claims, weight in answers]
-    return quality(values, [claims for claims, _ in answers])
+
+def judged(answers: list[Claims], clusters: tuple[int, ...] = ()) -> Quality:
+    return quality(list(map(value_of, answers)), answers, clusters)
 
 
 def one_claim_each(both: int, missed: int, invented: int, neither: int) -> Quality:
     kinds = [(True, True)] * both + [(True, False)] * missed + [(False, True)] * invented + [(False, False)] * neither
-    return judged([([kind], 1.0) for kind in kinds])
+    return judged([[kind] for kind in kinds])
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 9, 98, 99, 1000, 2001])
@@ -83,66 +83,68 @@ def test_the_slope_of_yes_and_no_is_sensitivity_plus_specificity_minus_one(count
 
 
 @given(ANSWERS)
-def test_shares_beside_a_slow_implementation(answers: list[tuple[list[tuple[bool, bool]], float]]) -> None:
+def test_shares_beside_a_slow_implementation(answers: list[Claims]) -> None:
     found = judged(answers)
     for kind, share in ((True, found.sensitivity), (False, found.specificity)):
-        claims = [(weight, said == kind) for pairs, weight in answers for people, said in pairs if people is kind]
+        claims = [said == kind for pairs in answers for people, said in pairs if people is kind]
         if not claims:
             assert share is None
             continue
         assert share is not None
-        assert share.value == pytest.approx(sum(w for w, hit in claims if hit) / sum(w for w, _ in claims))
+        assert share.value == pytest.approx(sum(claims) / len(claims))
         assert 0 <= share.low <= share.value <= share.high <= 1
         assert share.high - share.low > 0.01
 
 
-@given(ANSWERS)
-def test_the_slope_is_weighted_least_squares_with_hc3(answers: list[tuple[list[tuple[bool, bool]], float]]) -> None:
-    values = [Labelled(sum(y for y, _ in c) / len(c), sum(f for _, f in c) / len(c), w) for c, w in answers]
-    y, f, w = (np.array([each[i] for each in values]) for i in range(3))
-    found = slope(values)
-    if np.ptp(y) == 0:
+@given(ANSWERS, st.sampled_from([0, 3, 5]))
+def test_the_slope_is_least_squares_with_hc3(answers: list[Claims], number: int) -> None:
+    """Also by cluster: the terms of its answers are summed before they are squared."""
+    values = list(map(value_of, answers))
+    y, f = (np.array([each[i] for each in values]) for i in range(2))
+    clusters = tuple(n % number for n in range(len(values))) if number else ()
+    units = len({*clusters}) or len(values)
+    found = slope(values, clusters)
+    if np.ptp(y) == 0 or units <= 2:
         assert found is None
         return
     x = np.stack([np.ones(len(y)), y], axis=1)
-    bread = np.linalg.inv(x.T @ (w[:, None] * x))
-    coefficients = bread @ x.T @ (w * f)
-    leverage = np.einsum("ij,jk,ik->i", x, bread, x) * w
+    bread = np.linalg.inv(x.T @ x)
+    coefficients = bread @ x.T @ f
+    leverage = np.einsum("ij,jk,ik->i", x, bread, x)
     assume(leverage.max() < 1 - 1e-3)
-    meat = x * (w * (f - x @ coefficients) / (1 - leverage))[:, None]
+    terms = x * ((f - x @ coefficients) / (1 - leverage))[:, None]
+    meat = np.array([terms[np.array(clusters) == each].sum(axis=0) for each in range(units)]) if number else terms
     error = math.sqrt((bread @ meat.T @ meat @ bread)[1, 1])
     assert found is not None
     assert found.value == pytest.approx(coefficients[1], abs=1e-9)
-    off = y - np.average(y, weights=w)
-    unseen = 1.4 * np.max(w * abs(off)) / np.sum(w * off**2)
-    reach = math.hypot(error * stats.t.ppf(0.975, len(y) - 2), unseen)
+    off = y - y.mean()
+    unseen = 1.4 * np.max(abs(off)) / np.sum(off**2)
+    reach = math.hypot(error * stats.t.ppf(0.975, units - 2), unseen)
     assert found.high - found.value == pytest.approx(reach, rel=1e-6, abs=1e-6)
 
 
-@given(ANSWERS, st.floats(0.1, 10))
-def test_only_the_proportion_of_weights_counts(
-    answers: list[tuple[list[tuple[bool, bool]], float]], scale: float
-) -> None:
-    def numbers(found: Quality) -> list[float]:
-        measured = [each for each in (found.sensitivity, found.specificity, found.slope) if each]
-        return [x for each in measured for x in (each.value, each.low, each.high)] + [found.kappa or 0.0]
-
-    before = numbers(judged(answers))
-    assert numbers(judged([(claims, weight * scale) for claims, weight in answers])) == pytest.approx(before, abs=1e-6)
+def test_copies_in_a_cluster_say_no_more_than_one() -> None:
+    once = one_claim_each(both=40, missed=9, invented=8, neither=23)
+    kinds = [(True, True)] * 40 + [(True, False)] * 9 + [(False, True)] * 8 + [(False, False)] * 23
+    copies = judged([[kind] for kind in kinds for _ in range(6)], tuple(n for n in range(80) for _ in range(6)))
+    for one, many in ((once.slope, copies.slope), (once.sensitivity, copies.sensitivity)):
+        assert one is not None
+        assert many is not None
+        assert (many.value, many.low, many.high) == pytest.approx((one.value, one.low, one.high), abs=0.02)
 
 
 @pytest.mark.parametrize(
     ("pairs", "expected"),
     [
         ([], None),
-        ([("yes", "yes", 1.0)] * 3, None),
-        ([("yes", "yes", 1.0), ("no", "no", 1.0)], 1.0),
-        ([("yes", "no", 1.0), ("no", "yes", 1.0)], -1.0),
-        ([("yes", "yes", 20.0), ("yes", "no", 5.0), ("no", "yes", 10.0), ("no", "no", 15.0)], 0.4),
-        ([("a", "a", 1.0), ("b", "b", 1.0), ("c", "b", 1.0)], 0.5),
+        ([("yes", "yes")] * 3, None),
+        ([("yes", "yes"), ("no", "no")], 1.0),
+        ([("yes", "no"), ("no", "yes")], -1.0),
+        ([("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15, 0.4),
+        ([("a", "a"), ("b", "b"), ("c", "b")], 0.5),
     ],
 )
-def test_kappa(pairs: list[tuple[str, str, float]], expected: float | None) -> None:
+def test_kappa(pairs: list[tuple[str, str]], expected: float | None) -> None:
     assert kappa(pairs) == (None if expected is None else pytest.approx(expected))
 
 

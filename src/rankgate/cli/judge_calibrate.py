@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,8 @@ from rankgate.judge.calibrate import (
 from rankgate.judge.label_files import Label, Labels, Place
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
-from rankgate.judge.sample import WANTS, Design, Item, Kind, answers_key, item_of
+from rankgate.judge.sample import WANTS, AnswerKey, Design, Item, answers_key, item_of
+from rankgate.metrics.scoring import clusters_of
 from rankgate.model.answers import NO_VERDICT, JudgeMark, Standing
 from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.reasons import labels_text
@@ -63,19 +64,14 @@ _LEGEND = Pairs(
         ("kappa", "agreement beyond chance: 1 is full, 0 is none"),
     ]
 )
-_FOUND = {
-    Kind.UNSUPPORTED: "with a claim that the judge finds unsupported",
-    Kind.SUPPORTED: "of which the judge finds all claims supported",
-    Kind.ABSTAINED: "of which the judge finds no claim",
-}
 
 
 class _Side(NamedTuple):
-    """A run: its answers' keys, the judge's values by metric, queries without an answer, and what people checked."""
+    """A run: its answers' keys, the judge's values by metric, what was drawn of it, and what people checked."""
 
     keys: Mapping[str, str]
     values: Mapping[str, Mapping[str, float]]
-    empty: Collection[str]
+    drawn: Sequence[AnswerKey]
     checked: dict[str, Checked]
 
 
@@ -156,14 +152,19 @@ def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[s
     """What is known of the run.
 
     Raises:
-        RankgateError: it is another run than was labelled, no label is of some kind, or the judge was not asked.
+        RankgateError: it is another run than was labelled, an answer was skipped, or the judge was not asked.
     """
     judge, block, samples = found.judge, found.criteria.judge, found.gold.samples
-    answers, of_key = {each.query_id: each for each in found.run.answers}, {each.key: each for each in items}
-    drawn = [(unit.query_id, unit.key) for each in design.strata for unit in each.units]
-    for query, key in drawn:
+    answers = {each.query_id: each for each in found.run.answers}
+    of_key = {each.key: each for each in items}
+    if unit := design.skipped(words):
+        text = f"the answer to {shown(unit.query_id)} has no whole label, and one that comes after it has"
+        raise bad_input(f"{text}; labels count in the order of the sample, so label this one too", file=path)
+    units = [(unit.query_id, unit.key) for unit in design.units]
+    for query, key in units:
         item = of_key.get(key)
-        if query not in answers or (item and item_of(answers[query]) != replace(item, claims=())):
+        gone = key != "" and query not in answers
+        if gone or (item and item_of(answers[query]) != replace(item, claims=())):
             text = f"has another answer to {shown(query)} than was labelled; name the run that was: "
             raise bad_input(text + shown(design.run), file=found.run.run, key="answer")
     repeats = range(block.repeats if block else 1)
@@ -171,40 +172,37 @@ def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[s
         query: tuple(judged(answer, judge, WANTS, found.known, repeat) for repeat in repeats)
         for query, answer in answers.items()
     }
-    lacking = sum(any(NO_VERDICT in (each.state, each.support) for each in verdicts[query]) for query, _ in drawn)
+    judged_units = [verdicts[query] for query, _ in units if query in verdicts]
+    lacking = sum(any(NO_VERDICT in (each.state, each.support) for each in own) for own in judged_units)
     if lacking:
         text = f"judge {judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
         command = "rankgate judge --metric faithfulness --metric answered_rate"
         raise bad_input(f"{text}; `{command}` with this run as --run asks it", file=found.run.run)
-    support = {key: support_of(of_key[key], judge, found.known) for _, key in drawn if key in words}
+    support = {key: support_of(of_key[key], judge, found.known) for _, key in units if key in words}
     if unasked := sum(each == NO_VERDICT for each in support.values()):
         text = f"judge {judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
         raise bad_input(f"{text}; `rankgate judge --sample {redacted(path)}` asks it", file=path)
     checked = {
         query: Checked(of_key[key], words[key], verdicts[query], own)
-        for query, key in drawn
+        for query, key in units
         if key in words and isinstance(own := support[key], tuple)
     }
-    for kind, text in _FOUND.items():
-        units = [unit.query_id for each in design.strata if each.kind is kind for unit in each.units]
-        if units and checked.keys().isdisjoint(units):
-            raise bad_input(f"no answer {text} has labels yet; go on with `rankgate judge label`", file=path)
     absent = [sample for query, sample in samples.items() if query not in answers]
     values = {
         metric.name: {query: value for query, each in verdicts.items() if (value := metric.mean(each)) is not None}
         | {each.query_id: metric.worst for each in absent if metric.counts(each) and metric.worst is not None}
         for metric in METRICS
     }
-    empty = {query for query, answer in answers.items() if not (answer.answer or "").strip()}
     keys = {query: item_of(answer).key for query, answer in answers.items()}
-    return _Side(keys, values, empty | {each.query_id for each in absent}, checked)
+    return _Side(keys, values, design.drawn(words), checked)
 
 
 def _calibration(
     found: Judged, design: Design, side: _Side, people: Sequence[str], agreed: float | None
 ) -> Calibration:
+    clusters = dict(zip(found.gold.samples, clusters_of(found.gold), strict=False))
     each = {
-        metric: metric_calibration(metric, design, side.values[metric.name], side.empty, side.checked)
+        metric: metric_calibration(metric, design.units, side.drawn, side.values[metric.name], side.checked, clusters)
         for metric in METRICS
     }
     segments = segments_by_query(found.gold, found.criteria)
@@ -217,7 +215,7 @@ def _calibration(
         people=tuple(people),
         agreement=agreed,
         metrics={metric.name: of for metric, of in each.items() if of},
-        segments=segment_calibrations(design, side.checked, side.values, segments),
+        segments=segment_calibrations(side.checked, side.values, segments, clusters),
     )
 
 

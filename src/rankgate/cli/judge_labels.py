@@ -32,10 +32,9 @@ from rankgate.model.wording import count_text
 from rankgate.readers.base import whole_number
 
 _SAMPLE = """\
-Draw answers that people label to check the judge: by hash, about as many with an unsupported claim as
-without, in each segment of the judged gates. The sample shows no verdict, and its order and texts give none
-away. How it was drawn is written beside it, to sample.design.json: keep both, and let nobody who labels read
-the second.
+Draw answers that people label to check the judge: by hash, each as likely as any other. The sample shows no
+verdict, and its order and texts give none away. Labels count in its order, from the top. How it was drawn is
+written beside it, to sample.design.json: keep both.
 
 examples:
   rankgate judge sample -o judge/sample.jsonl"""
@@ -128,15 +127,10 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
         raise bad_input("a sample is .jsonl; `judge label --export FILE.csv` makes a sheet of it", file=output)
     found = judged_of(arguments)
     run = found.run
-    items, design = draw(
-        run.answers,
-        found.judge,
-        found.known,
-        number=number,
-        run=redacted(run.run),
-        segments=segments_by_query(found.gold, found.criteria),
-    )
-    left = ", ".join(f"{count:,} {kind.value}" for kind, count in design.left.items())
+    answered = {answer.query_id for answer in run.answers}
+    lacking = [query for query in found.gold.samples if query not in answered]
+    items, design = draw(run.answers, found.judge, found.known, number=number, run=redacted(run.run), lacking=lacking)
+    left = f"{count_text(design.unjudged, 'answer')} without a verdict"
     if not items:
         raise bad_input(f"has no answer to label ({left}); `rankgate judge` asks for verdicts", file=run.run)
     beside = label_files.design_beside(output)
@@ -146,10 +140,11 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
             raise bad_input("is of another sample, which may have labels; name another file", file=path)
     for path, content in written.items():
         write_atomic(path, content)
-    units = count_text(sum(stratum.sampled for stratum in design.strata), "answer")
-    yield f"{redacted(output)}: {units} of {sum(len(stratum.units) for stratum in design.strata):,}"
-    yield f"{redacted(beside)}: how they were drawn; not for those who label"
-    if left:
+    yield f"{redacted(output)}: {count_text(len(items), 'answer')} of {len(design.units):,} to label"
+    if empty := design.sampled - len(items):
+        yield f"{count_text(empty, 'further answer')} drawn: empty or lacking, which nobody needs to label"
+    yield f"{redacted(beside)}: how they were drawn"
+    if design.unjudged:
         yield f"left out: {left}"
 
 

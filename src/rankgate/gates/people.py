@@ -2,7 +2,7 @@
 
 A floor is judged by value(run) = value(labelled run) + change since / J, a drop by change / J, where J is the part of a
 true difference that the judge sees, if it errs alike on both sides. `estimate` judges the drop as the judge saw it. A
-change may please the judge more than people, so no floor counts a gain since the labelled run, nor what might be one.
+change may please the judge more than people, so no floor counts a gain since the labelled run.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ class People(NamedTuple):
             return Floor(own, own)
         change = people_change(since.delta, since.ci or (None, None), self._slope)
         bounds = known.value.bounds(gate.confidence)
-        changes = (change, _without_gain(change, gate.metric.direction))
-        return Floor(*(_within(gate.metric, own, anchored(known.value.value, bounds, each)) for each in changes))
+        found = anchored(known.value.value, bounds, change)
+        counted = _without_gain(found, change, gate.metric.direction)
+        return Floor(_within(gate.metric, own, found), _within(gate.metric, own, counted))
 
     def drop(self, gate: Gate, pairs: Comparison, *, moved: float = 0.0) -> Comparison:
         """The pairs in people's units; `moved` is by how much the run's value is another in these."""
@@ -124,7 +125,7 @@ def people_of(
     found: dict[str, People] = {}
     for name, metric in metrics.items():
         standing = calibration.standing(mark, name, aged)
-        known = None if standing.lack else calibration.metrics[name]
+        known = None if standing.lack not in {None, Lack.CLUSTERS} else calibration.metrics[name]
         if known and candidate and (known.value is None or not _labelled_alike(known.values, candidate, metric)):
             standing = replace(standing, floor=JudgeState.UNCALIBRATED, lack=Lack.QUERIES)
         if itself and standing.floor is JudgeState.UNINFORMATIVE:
@@ -146,15 +147,13 @@ def _labelled_alike(labelled: Mapping[str, float], candidate: Scores, metric: Me
     return sum(query_id in labelled for query_id in valued) >= _ENOUGH * len(valued)
 
 
-def _without_gain(change: Change, direction: Direction) -> Change:
-    """The change without what is for the better of it, the bound there included: the run is as the labelled one."""
-
-    def worse(value: float | None) -> float | None:
-        return None if value is None else min(value, 0.0) if direction is Direction.HIGHER else max(value, 0.0)
-
-    low, high = map(worse, change.ci)
-    ci = (low, 0.0 if high is None else high) if direction is Direction.HIGHER else (0.0 if low is None else low, high)
-    return Change(worse(change.value), ci)
+def _without_gain(found: Change, since: Change, direction: Direction) -> Change:
+    """The value without what is for the better of the change since the labelled run; its interval is as wide."""
+    if found.value is None or since.value is None:
+        return found
+    gain = max(since.value, 0.0) if direction is Direction.HIGHER else min(since.value, 0.0)
+    low, high = (None if bound is None else bound - gain for bound in found.ci)
+    return Change(found.value - gain, (low, high))
 
 
 def _within(metric: Metric, own: Estimate, found: Change) -> Estimate:

@@ -2,14 +2,14 @@
 
 An answer counts for a metric where both have a value for it. Of several people each has a value, and their mean counts,
 whether they agree or not: so nobody's word is dropped, and no order of files or names decides. Claims count once a
-person, an answer as much as any other. What people leave open is taken for a random part of its stratum.
+person, an answer as much as any other. Labels count in the order of the draw, up to the first answer without one.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from msgspec import Struct
 from rankgate.judge.label_files import Labels
 from rankgate.judge.model import Answer, Judge, Known, Passage
 from rankgate.judge.plan import judged
-from rankgate.judge.sample import Design, Item, Kind
+from rankgate.judge.sample import AnswerKey, Item
 from rankgate.metrics.answers import AbstainedRate, AnsweredRate, Faithfulness, JudgedMetric, UnfaithfulRate, supports
 from rankgate.model.answers import (
     AnswerState,
@@ -33,13 +33,7 @@ from rankgate.model.answers import (
 )
 from rankgate.model.calibration import MetricCalibration
 from rankgate.statistics.calibration import Quality, kappa, quality
-from rankgate.statistics.prediction_powered import (
-    MIN_LABELS,
-    Labelled,
-    Powered,
-    Stratum,
-    prediction_powered,
-)
+from rankgate.statistics.prediction_powered import MIN_LABELS, Labelled, Powered, prediction_powered
 
 METRICS: tuple[JudgedMetric, ...] = (Faithfulness(), UnfaithfulRate(), AnsweredRate(), AbstainedRate())
 OF_SAMPLE = frozenset({Want.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
@@ -110,7 +104,7 @@ def agreement(words: Iterable[People]) -> float | None:
     """Kappa of people with each other on whether claims are supported, over all pairs of people."""
     pairs = [pair for each in words for pair in combinations(each.values(), 2)]
     claims = ((_supported(one), _supported(other)) for one, other in pairs)
-    return kappa([(a, b, 1.0) for one, other in claims for a, b in zip(one, other, strict=False)])
+    return kappa([pair for one, other in claims for pair in zip(one, other, strict=False)])
 
 
 def _supported(found: AnswerVerdicts) -> list[bool]:
@@ -140,64 +134,79 @@ def disagreements(checked: Iterable[Checked]) -> list[Disagreement]:
 
 def metric_calibration(
     metric: JudgedMetric,
-    design: Design,
+    units: Sequence[AnswerKey],
+    drawn: Sequence[AnswerKey],
     values: Mapping[str, float],
-    empty: Collection[str],
     checked: Mapping[str, Checked],
+    clusters: Mapping[str, str] = {},
 ) -> MetricCalibration | None:
     """What labels say of the judge in one metric and of the run; None where they say nothing.
 
     Args:
         metric: one of `METRICS`.
-        design: of the sample.
+        units: the answers of the run.
+        drawn: the first of them, that were labelled; empty ones need no label.
         values: the judge's, of every query of the run that has one.
-        empty: the queries whose answer is empty or lacking, where nobody needs to be asked.
-        checked: by query.
+        checked: what people say, by query.
+        clusters: of each query where the gold names any.
     """
-    found = quality_of(metric, _weights(design, checked), checked, values)
+    within = {unit.query_id for unit in drawn}
+    found = quality_of(metric, {query: each for query, each in checked.items() if query in within}, values, clusters)
     if found is None:
         return None
-    known = [Labelled(values[each], values[each]) for each in sorted(empty) if each in values]
-    strata = [Stratum(("empty",), known, [])]
-    for stratum in design.strata:
-        units = [unit.query_id for unit in stratum.units if unit.query_id in values]
-        rest = [values[each] for each in units if each not in checked]
-        pairs = [(metric.mean(checked[each].people.values()), values[each]) for each in units if each in checked]
-        labelled = [Labelled(y, f) for y, f in pairs if y is not None]
-        strata.append(Stratum((stratum.kind.value, stratum.segment or ""), labelled, rest))
-    return _metric_calibration(found, prediction_powered(strata), values)
+    labelled: dict[str, Labelled] = {}
+    for unit in drawn:
+        value = values.get(unit.query_id)
+        people = metric.mean(checked[unit.query_id].people.values()) if unit.query_id in checked else None
+        if not unit.key:
+            people = value  # of an empty answer nobody needs to be asked
+        if value is not None and people is not None:
+            labelled[unit.query_id] = Labelled(people, value)
+    others = {unit.query_id: values[unit.query_id] for unit in units[len(drawn) :] if unit.query_id in values}
+    independent = [clusters[query] for query in (*labelled, *others)] if clusters else ()
+    powered = prediction_powered([*labelled.values()], [*others.values()], independent)
+    return _metric_calibration(found, powered, values, clustered=bool(clusters))
 
 
-def _metric_calibration(found: Quality, value: Powered | None, values: Mapping[str, float]) -> MetricCalibration:
+def _metric_calibration(
+    found: Quality, value: Powered | None, values: Mapping[str, float], *, clustered: bool
+) -> MetricCalibration:
     shares = {"sensitivity": found.sensitivity, "specificity": found.specificity, "slope": found.slope}
     rates: dict[str, Any] = {key: each and Rate(*each) for key, each in shares.items()}
     own = dict(sorted(values.items()))
-    return MetricCalibration(labels=found.n, rarer=found.rarer, kappa=found.kappa, **rates, value=value, values=own)
+    return MetricCalibration(
+        labels=found.n, rarer=found.rarer, kappa=found.kappa, **rates, value=value, values=own, clustered=clustered
+    )
 
 
 def segment_calibrations(
-    design: Design,
     checked: Mapping[str, Checked],
     values: Mapping[str, Mapping[str, float]],
     segments: Mapping[str, str],
+    clusters: Mapping[str, str] = {},
 ) -> dict[str, dict[str, MetricCalibration]]:
     """The same by segment and metric, without values of the run; where at least 10 answers are labelled."""
     found: dict[str, dict[str, MetricCalibration]] = {}
-    weights = _weights(design, checked)
     for segment in sorted({*segments.values()}):
         within = {query: each for query, each in checked.items() if segments.get(query) == segment}
         for metric in METRICS:
-            own = quality_of(metric, weights, within, values[metric.name])
+            own = quality_of(metric, within, values[metric.name], clusters)
             if own and own.n >= MIN_LABELS:
-                found.setdefault(segment, {})[metric.name] = _metric_calibration(own, None, {})
+                of_metric = _metric_calibration(own, None, {}, clustered=bool(clusters))
+                found.setdefault(segment, {})[metric.name] = of_metric
     return found
 
 
 def quality_of(
-    metric: JudgedMetric, weights: Mapping[str, float], checked: Mapping[str, Checked], values: Mapping[str, float]
+    metric: JudgedMetric,
+    checked: Mapping[str, Checked],
+    values: Mapping[str, float],
+    clusters: Mapping[str, str] = {},
 ) -> Quality | None:
     """The judge beside people in one metric; None without an answer for which both have a value."""
-    labelled, claims = list[Labelled](), list[list[tuple[bool, bool]]]()
+    labelled = list[Labelled]()
+    claims = list[list[tuple[bool, bool]]]()
+    independent = list[str]()
     copies = math.lcm(*range(1, 1 + max((len(each.people) for each in checked.values()), default=0)))
     for query, (_, people, judge, support) in sorted(checked.items()):
         y = metric.mean(people.values())
@@ -208,19 +217,8 @@ def quality_of(
             each_says = [list(zip(_supported(each), own, strict=True)) for each in people.values() if each.support]
         else:
             each_says = [[(bool(metric.value(each)), bool(metric.value(judge[0])))] for each in people.values()]
-        labelled.append(Labelled(y, values[query], weights[query]))
+        labelled.append(Labelled(y, values[query]))
         claims.append([pair for pairs in each_says for pair in pairs] * (copies // len(each_says)))
-    return quality(labelled, claims) if labelled else None
-
-
-def _weights(design: Design, checked: Collection[str]) -> dict[str, float]:
-    """1 / the chance of each to be labelled; strata without a label are given to the others of their kind."""
-    found: dict[str, float] = {}
-    for kind in Kind:
-        strata = [[unit.query_id for unit in each.units] for each in design.strata if each.kind is kind]
-        done = [[query for query in each if query in checked] for each in strata]
-        reached = sum(len(each) for each, labelled in zip(strata, done, strict=True) if labelled)
-        for each, labelled in zip(strata, done, strict=True):
-            for query in labelled:
-                found[query] = len(each) / len(labelled) * sum(map(len, strata)) / reached
-    return found
+        if clusters:
+            independent.append(clusters[query])
+    return quality(labelled, claims, independent) if labelled else None

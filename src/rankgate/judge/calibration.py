@@ -64,7 +64,7 @@ def _absurd(found: MetricCalibration) -> Iterator[str]:
         yield "slope.value"
     if not 0 <= found.rarer <= found.labels or not -1 <= (found.kappa or 0.0) <= 1:
         yield "labels" if abs(found.kappa or 0.0) <= 1 else "kappa"
-    if found.value and not (_is_sound(found.value) and found.value.n <= found.labels):
+    if found.value and not _is_sound(found.value):
         yield "value"
     if not all(0 <= value <= 1 for value in found.values.values()):
         yield "values"
@@ -73,4 +73,4 @@ def _absurd(found: MetricCalibration) -> Iterator[str]:
 def _is_sound(known: Powered) -> bool:
     numbers = (known.value, known.error, known.cumulant, known.unseen)  # of answers that are worth from 0 to 1
     signed = min(known.error, known.unseen) >= 0 and 0 <= known.tuning <= 1
-    return all(abs(each) <= _STEEPEST for each in numbers) and signed and 0 < known.df < known.n
+    return all(abs(each) <= _STEEPEST for each in numbers) and signed and known.n > 1

@@ -108,8 +108,8 @@ def read_design(path: str, items: Iterable[Item]) -> Design:
             raise bad_input(f"{spoken(error)}; {advice}", file=source.name) from error
         if found.sample != digest([item.key for item in items]):
             raise bad_input(f"is of another sample; {advice}", file=source.name, key="sample")
-        if any(not 0 <= each.sampled <= len(each.units) for each in found.strata):
-            raise bad_input(f"is not from 0 to the number of units; {advice}", file=source.name, key="strata.sampled")
+        if not 0 <= found.sampled <= len(found.units):
+            raise bad_input(f"is not from 0 to the number of units; {advice}", file=source.name, key="sampled")
         return found
 
 

@@ -265,14 +265,14 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         unknown_queries=tuple(tally.unknown_queries),
         duplicates=tally.duplicates,
         cut=tally.cut,
-        clusters=_clusters(gold),
+        clusters=clusters_of(gold),
         unstated={need: query_id for need, query_id in tally.unstated.items() if need not in tally.stated},
         givers=tally.givers,
         unfit=tally.unfit,
     )
 
 
-def _clusters(gold: Gold) -> tuple[str, ...]:
+def clusters_of(gold: Gold) -> tuple[str, ...]:
     """The cluster of each query, where any has one; a query without is a cluster of its own."""
     of_each = [(each.query_id, each.cluster) for each in gold.samples.values()]
     if all(cluster is None for _, cluster in of_each):

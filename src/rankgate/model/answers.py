@@ -9,6 +9,7 @@ import msgspec
 
 # For a drop to count: labelled answers, those with the rarer verdict, and what the lower bound of J exceeds.
 MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4
+MIN_CLUSTERS = 40  # of labelled answers: with fewer, 95 % intervals of a run's value hold it in less than 92 %
 LABELLED = ("faithfulness", "unfaithful_rate", "answered_rate", "abstained_rate")  # the metrics that labels are of
 
 
@@ -121,6 +122,7 @@ class Lack(Enum):
     METRIC = "metric"  # the labels say nothing of the metric
     QUERIES = "queries"  # the labelled run has less than half of the questions
     SEGMENT = "segment"  # nobody drew labels for each segment
+    CLUSTERS = "clusters"  # too few clusters have labels for a floor
 
 
 class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

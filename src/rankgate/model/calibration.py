@@ -6,7 +6,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rankgate.model.answers import MIN_ANSWERS, MIN_RARER, SEES_LITTLE, JudgeMark, JudgeState, Lack, Rate, Standing
+from rankgate.model.answers import (
+    MIN_ANSWERS,
+    MIN_CLUSTERS,
+    MIN_RARER,
+    SEES_LITTLE,
+    JudgeMark,
+    JudgeState,
+    Lack,
+    Rate,
+    Standing,
+)
 from rankgate.statistics.prediction_powered import Powered
 
 CALIBRATION_VERSION = 1
@@ -18,6 +28,7 @@ class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
 
     `labels` are the answers with labels, `rarer` those of the verdict that fewer answers have. `slope` is J. `value` is
     that of the labelled run by PPI++, and `values` the judge's own of it by query, without those it leaves undefined.
+    Where answers come in clusters (`clustered`), intervals are of these.
     """
 
     labels: int
@@ -28,6 +39,12 @@ class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     kappa: float | None
     value: Powered | None
     values: Mapping[str, float] = {}
+    clustered: bool = False
+
+    @property
+    def few_clusters(self) -> bool:
+        """Whether the value rests on too few clusters for its interval to hold."""
+        return self.clustered and (self.value is None or self.value.n < MIN_CLUSTERS)
 
     def state(self, *, drop: bool) -> JudgeState:
         """What a drop, or the floor of a run that was not labelled itself, may rest on."""
@@ -66,7 +83,10 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             return without_labels(lack or Lack.METRIC)
         own = {key: getattr(found, key) for key in ("labels", "rarer", "sensitivity", "specificity", "slope")}
         own |= {"people": len(self.people), "answers": len(found.values)}
-        return Standing(floor=found.state(drop=False), drop=found.state(drop=True), **own)
+        drop = found.state(drop=True)
+        if found.few_clusters:
+            return Standing(floor=JudgeState.UNCALIBRATED, drop=drop, lack=Lack.CLUSTERS, **own)
+        return Standing(floor=found.state(drop=False), drop=drop, **own)
 
 
 def without_labels(lack: Lack) -> Standing:

@@ -7,7 +7,16 @@ from typing import Any
 
 from rankgate.errors import Problem
 from rankgate.model.answer_losses import Stage
-from rankgate.model.answers import LABELLED, MIN_ANSWERS, MIN_RARER, SEES_LITTLE, JudgeState, Lack, Standing
+from rankgate.model.answers import (
+    LABELLED,
+    MIN_ANSWERS,
+    MIN_CLUSTERS,
+    MIN_RARER,
+    SEES_LITTLE,
+    JudgeState,
+    Lack,
+    Standing,
+)
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
     BEYOND,
@@ -88,6 +97,7 @@ def advisory_text(name: str, standing: Standing | None) -> str:
         + ("" if name in LABELLED else f", only of {calibrated}: gate one of these"),
         Lack.QUERIES: "people have labelled a run that has less than half of these questions",
         Lack.SEGMENT: "people have not drawn labels for each segment, so that its floor is the judge's own",
+        Lack.CLUSTERS: f"people have labelled answers of fewer than {MIN_CLUSTERS} clusters, too few for a floor",
         JudgeState.UNINFORMATIVE: f"the judge {never} tell right from wrong: it may see {low}",
         JudgeState.WEAK: f"the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed",
     }

@@ -1,16 +1,19 @@
 """How well a judge agrees with people, and what a drop that it saw is in people's units.
 
-The unit is the answer, as claims of one answer are not independent; its weight is proportional to 1 / its chance to be
-drawn. A share R = sum w hits / sum w among has the variance n / (n - 1) sum (w (hits - R among) / sum w among)^2 and
-Wilson's interval of as many independent answers. The slope J = cov_w(f, y) / var_w(y) of the judge's value f on
-people's y is the part of a true difference that the judge sees, if it errs alike on both sides; of values 0 and 1 it
-is sensitivity + specificity - 1. Its variance is that of HC3. All intervals are at 95 %.
+The unit is the answer, as claims of one answer are not independent, or the cluster where answers come in clusters. A
+share R = sum hits / sum among has the variance n / (n - 1) sum (hits - R among)^2 / (sum among)^2 over n units, and
+Wilson's interval of as many independent answers. The slope J = cov(f, y) / var(y) of the judge's value f on people's y
+is the part of a true difference that the judge sees, if it errs alike on both runs; of values 0 and 1 it is
+sensitivity + specificity - 1. Its variance is that of HC3, with the errors summed by cluster. All intervals are at
+95 %.
 """
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
+from rankgate.statistics.clusters import summed
 from rankgate.statistics.prediction_powered import UNSEEN, Labelled
 from rankgate.statistics.quantiles import Bounds, square_and_add, t_quantile
 
@@ -44,67 +47,77 @@ class Quality(NamedTuple):
     kappa: float | None
 
 
-def quality(values: Sequence[Labelled], claims: Sequence[Sequence[tuple[bool, bool]]]) -> Quality:
+def quality(
+    values: Sequence[Labelled], claims: Sequence[Sequence[tuple[bool, bool]]], clusters: Sequence[Hashable] = ()
+) -> Quality:
     """J over a metric's values, one an answer; the rest over whether people and the judge find its claims supported."""
-    answers = [(value.weight, list(found)) for value, found in zip(values, claims, strict=True)]
-    supported, absent = (
-        [(w, found.count((kind, kind)), among) for w, found in answers if (among := sum(y == kind for y, _ in found))]
-        for kind in (True, False)
-    )
+    supported = _counts(claims, clusters, kind=True)
+    absent = _counts(claims, clusters, kind=False)
     return Quality(
         len(values),
-        min(len(supported), len(absent)),
+        min(sum(any(y is kind for y, _ in answer) for answer in claims) for kind in (True, False)),
         _share(supported),
         _share(absent),
-        slope(values),
-        kappa([(y, f, w) for w, found in answers for y, f in found]),
+        slope(values, clusters),
+        kappa([pair for answer in claims for pair in answer]),
     )
 
 
-def _share(counts: Sequence[tuple[float, int, int]]) -> Measured | None:
-    """A share of claims from (weight, hits, among) of each answer."""
+def _counts(
+    claims: Sequence[Sequence[tuple[bool, bool]]], clusters: Sequence[Hashable], *, kind: bool
+) -> list[tuple[float, float]]:
+    """Of the claims that are of this kind by people: hits of the judge and how many there are, by unit."""
+    hits = summed([float(answer.count((kind, kind))) for answer in claims], clusters)
+    among = summed([float(sum(y is kind for y, _ in answer)) for answer in claims], clusters)
+    return [(hits[unit], among[unit]) for unit in among if among[unit]]
+
+
+def _share(counts: Sequence[tuple[float, float]]) -> Measured | None:
+    """A share of claims from (hits, among) of each unit."""
     if not counts:
         return None
-    n, total = len(counts), math.fsum(w * among for w, _, among in counts)
-    share = min(math.fsum(w * hits for w, hits, _ in counts) / total, 1.0)
-    variance = math.fsum((w * (hits - share * among) / total) ** 2 for w, hits, among in counts)
-    answers = math.fsum(w for w, _, _ in counts) ** 2 / math.fsum(w * w for w, _, _ in counts)
+    n = len(counts)
+    total = math.fsum(among for _, among in counts)
+    share = math.fsum(hits for hits, _ in counts) / total
+    variance = math.fsum(((hits - share * among) / total) ** 2 for hits, among in counts)
+    answers = float(n)
     if variance > _ROUNDING and n > 1:
         answers = share * (1 - share) / variance * (n - 1) / n
     z = t_quantile(_BOUND, max(n - 1, 1)) ** 2 / answers
-    middle, reach = (share + z / 2) / (1 + z), math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
+    middle = (share + z / 2) / (1 + z)
+    reach = math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
     return Measured(share, min(share, max(middle - reach, 0.0)), max(share, min(middle + reach, 1.0)), n)
 
 
-def slope(values: Sequence[Labelled]) -> Measured | None:
-    """J with its t interval; None for fewer than three answers, or where people's values do not differ.
+def slope(values: Sequence[Labelled], clusters: Sequence[Hashable] = ()) -> Measured | None:
+    """J with its t interval; None for fewer than three units, or where people's values do not differ.
 
     It is widened, by the root of the sum of squares, by twice what one more answer that the judge gets wrong would
     change at most (times `UNSEEN`): a few labels hardly show how often a judge errs that seldom errs.
     """
-    n, total = len(values), math.fsum(weight for _, _, weight in values)
-    if n <= 2 or min(values)[0] == max(values)[0]:  # noqa: PLR2004 - degrees of freedom
+    n = len(values)
+    units = len({*clusters}) if clusters else n
+    if units <= 2 or len({each.people for each in values}) == 1:  # noqa: PLR2004 - degrees of freedom
         return None
-    people, judge = (math.fsum(each[i] * each.weight for each in values) / total for i in (0, 1))
-    off = [(y - people, f - judge, w) for y, f, w in values]
-    squares = math.fsum(w * y * y for y, _, w in off)
-    found = math.fsum(w * y * f for y, f, w in off) / squares
-    leverages = [w / total + w * y * y / squares for y, _, w in off]
-    errors = [w * y * (f - found * y) / squares for y, f, w in off]
-    variance = math.fsum((e / max(1 - h, 1e-4)) ** 2 for e, h in zip(errors, leverages, strict=True))
-    unseen = 2 * UNSEEN * max(abs(w * y) for y, _, w in off) / squares
-    reach = math.hypot(t_quantile(_BOUND, n - 2) * math.sqrt(variance), unseen)
+    people = math.fsum(each.people for each in values) / n
+    judge = math.fsum(each.judge for each in values) / n
+    off = [(each.people - people, each.judge - judge) for each in values]
+    squares = math.fsum(y * y for y, _ in off)
+    found = math.fsum(y * f for y, f in off) / squares
+    errors = [y * (f - found * y) / squares / max(1 - 1 / n - y * y / squares, 1e-4) for y, f in off]
+    variance = math.fsum(each**2 for each in summed(errors, clusters).values())
+    unseen = 2 * UNSEEN * max(abs(y) for y, _ in off) / squares
+    reach = math.hypot(t_quantile(_BOUND, units - 2) * math.sqrt(variance), unseen)
     return Measured(found, found - reach, found + reach, n)
 
 
-def kappa(pairs: Sequence[tuple[Hashable, Hashable, float]]) -> float | None:
-    """Cohen's kappa of (one's verdict, the other's, weight); None where both always gave the same one, or no pairs."""
-    total, agreed = (math.fsum(w for a, b, w in pairs if alike is None or a == b) for alike in (None, True))
-    chance = math.fsum(
-        math.fsum(w for a, _, w in pairs if a == verdict) * math.fsum(w for _, b, w in pairs if b == verdict)
-        for verdict in {a for a, _, _ in pairs}
-    )
-    return (agreed * total - chance) / (total**2 - chance) if total**2 - chance > _ROUNDING * total**2 else None
+def kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
+    """Cohen's kappa of (one's verdict, the other's); None where both always gave the same one, or no pairs."""
+    total = len(pairs)
+    agreed = sum(a == b for a, b in pairs)
+    others = Counter(b for _, b in pairs)
+    chance = sum(count * others[verdict] for verdict, count in Counter(a for a, _ in pairs).items())
+    return (agreed * total - chance) / (total**2 - chance) if total**2 > chance else None
 
 
 def people_change(delta: float, ci: Bounds, slope: Measured | None) -> Change:
