@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankgate.gates.decision_rule import rule_on_drop
+from rankgate.gates.people import without_gain
 from rankgate.model.answers import JudgeState, Rate
 from rankgate.model.calibration import MetricCalibration
 from rankgate.model.values import Direction, Evidence, Interval, Ruling
@@ -30,7 +31,7 @@ from rankgate.statistics.calibration import (
     slope,
 )
 from rankgate.statistics.power import Sight
-from rankgate.statistics.prediction_powered import Labelled, Stratum, prediction_powered
+from rankgate.statistics.prediction_powered import Labelled, Powered, prediction_powered
 from rankgate.statistics.saddlepoint import difference_interval
 from simulate_verdicts import percent, table
 
@@ -42,10 +43,9 @@ LIMIT = 0.03  # the regression_max
 ANSWERS = 1100  # of a run, where floors are concerned
 LABELS = 200  # of the run that was labelled, where drops are concerned
 MOST_CLAIMS = 12
-LIKE_REAL, MEAN = (
-    (0.9, 0.3),
-    0.75,
-)  # the beta distribution of an answer's share of supported claims: many all right, some all wrong
+LIKE_REAL = (0.9, 0.3)  # the beta distribution of an answer's share of supported claims: many all right, some all wrong
+HIGH = (0.93, 0.07)  # another one, of mean 0.93
+MEAN = 0.75  # of LIKE_REAL
 
 
 class Answers(NamedTuple):
@@ -97,9 +97,15 @@ CROOKED = [
 ]
 
 
-def drawn(chance: Chance, size: int, least: int = 1, beta: tuple[float, float] = LIKE_REAL) -> Answers:
-    """Answers of ``least`` to 12 claims, each with a share of its own that is supported."""
-    shares = chance.beta(*beta, size=(size, 1))
+def drawn(
+    chance: Chance,
+    size: int,
+    least: int = 1,
+    beta: tuple[float, float] = LIKE_REAL,
+    shares: Floats | None = None,
+) -> Answers:
+    """Answers of ``least`` to 12 claims, each with a share of its own that is supported, unless shares are given."""
+    shares = chance.beta(*beta, size=(size, 1)) if shares is None else shares[:, None]
     there = np.arange(MOST_CLAIMS) < chance.integers(least, MOST_CLAIMS + 1, size=(size, 1))
     claims = chance.random((size, MOST_CLAIMS)) < shares
     return Answers(there, claims & there, chance.integers(0, 3, size=size))
@@ -149,21 +155,13 @@ def labelled(people: Floats, judge: Floats) -> list[Labelled]:
     return list(map(Labelled, people.tolist(), judge.tolist()))
 
 
-def all_of(people: Floats, judge: Floats, labels: int) -> list[Stratum]:
-    """One stratum, the first answers of which are labelled: they come in no order."""
-    return [Stratum((), labelled(people[:labels], judge[:labels]), judge[labels:].tolist())]
-
-
-def by_verdict(chance: Chance, answers: Answers, people: Floats, judge: Floats, labels: int) -> list[Stratum]:
-    """Strata by verdict and language, with as many labels for what the judge faults as for what it does not."""
-    faulted, strata = judge < 1, []
-    for verdict in (True, False):
-        for language in range(3):
-            rows = chance.permutation(np.flatnonzero((faulted == verdict) & (answers.language == language)))
-            chosen, rest = np.split(rows, [min(labels // 6, len(rows))])
-            key = (str(verdict), str(language))
-            strata.append(Stratum(key, labelled(people[chosen], judge[chosen]), judge[rest].tolist()))
-    return strata
+def powered(people: Floats, judge: Floats, labels: int, clusters: npt.NDArray[np.int64] | None = None) -> Powered:
+    """PPI++ where the first answers are labelled: they come in no order."""
+    independent = () if clusters is None else clusters.tolist()
+    found = prediction_powered(labelled(people[:labels], judge[:labels]), judge[labels:].tolist(), independent)
+    if found is None:
+        raise SystemExit("so many labels have an interval")
+    return found
 
 
 # --- floors
@@ -192,21 +190,20 @@ class Coverage:
 
 
 Pool = Callable[[], tuple[Floats, Floats]]
-HEAD = ["judge alone", "labels alone", "PPI++", "PPI++: low too high / high too low"]
+HEAD = ["judge alone", "labels alone", "PPI++", "width / labels alone", "low too high / high too low"]
 
 
-def floors(runs: int, name: str, pool: Pool, truth: float) -> list[str]:
-    """A row: intervals of a run's value by the judge alone, by 100 labels alone, and by PPI++ with both."""
+def floors(runs: int, name: str, pool: Pool, truth: float, labels: int = 100) -> list[str]:
+    """A row: intervals of a run's value by the judge alone, by labels alone, and by PPI++ with both."""
     alone, few, both = Coverage(), Coverage(), Coverage()
     for _ in range(runs):
         people, judge = pool()
         middle, reach = float(judge.mean()), 1.96 * float(judge.std()) / math.sqrt(len(judge))
         alone.add((middle - reach, middle + reach), truth)
-        strata = all_of(people, judge, 100)
-        for found, unlabelled in ((few, ()), (both, strata[0].unlabelled)):
-            powered = prediction_powered([strata[0]._replace(unlabelled=unlabelled)])
-            found.add(powered.bounds() if powered else (None, None), truth)
-    return [name, alone.cell(), few.cell(), both.cell(), both.sides()]
+        few.add(powered(people[:labels], judge[:labels], labels).bounds(), truth)
+        both.add(powered(people, judge, labels).bounds(), truth)
+    width = f"{both.width / few.width:.2f}"
+    return [name, alone.cell(), few.cell(), both.cell(), width, both.sides()]
 
 
 def pool_of(chance: Chance, judge: Judge, answers: Callable[[], Answers]) -> Pool:
@@ -221,28 +218,40 @@ def pool_of(chance: Chance, judge: Judge, answers: Callable[[], Answers]) -> Poo
 
 def drawn_floors(chance: Chance, runs: int) -> None:
     """Coverage of a floor's interval for the run that the labels were drawn from."""
-    rows = []
-    for mean, beta in ((MEAN, LIKE_REAL), (0.93, (0.93, 0.07))):
-        for judge in [*PLAIN, *CROOKED]:
-            pool = pool_of(chance, judge, lambda beta=beta: drawn(chance, ANSWERS, beta=beta))  # type: ignore[misc]
-            rows.append(floors(runs, f"{judge.name}, mean {mean:g}", pool, mean))
-    print("**Intervals at 95 % that hold the true value, 100 labels, 1,000 others (%; mean width in brackets)**\n")
-    table(["judge (Se / Sp)", *HEAD], rows)
+    for labels in (50, 100, 150):
+        rows = []
+        for mean, beta in ((MEAN, LIKE_REAL), (0.93, HIGH)):
+            for judge in (USELESS, *PLAIN, *CROOKED):
+                pool = pool_of(chance, judge, partial(drawn, chance, ANSWERS, beta=beta))
+                rows.append(floors(runs, f"{judge.name}, mean {mean:g}", pool, mean, labels))
+        print(
+            f"**Intervals at 95 % that hold the true value, {labels} labels, {ANSWERS - labels:,} others (%; width)**\n"
+        )
+        table(["judge (Se / Sp)", *HEAD], rows)
 
+
+def clustered_floors(chance: Chance, runs: int) -> None:
+    """The same where the answers of a cluster share what they are worth, with and without knowing of clusters."""
     rows = []
-    for judge in (*PLAIN[::2], *CROOKED[::2]):
-        cells = []
-        for labels in (60, 120):
-            found = Coverage()
-            for _ in range(runs // 2):
-                answers = drawn(chance, ANSWERS)
-                people, values = answers.values(answers.claims), answers.values(judge.verdicts(chance, answers))
-                powered = prediction_powered(by_verdict(chance, answers, people, values, labels))
-                found.add(powered.bounds() if powered else (None, None), MEAN)
-            cells.append(found.cell())
-        rows.append([judge.name, *cells])
-    print("**The same by strata of verdict and language, half of the labels where the judge finds fault**\n")
-    table(["judge (Se / Sp)", "60 labels", "120 labels"], rows)
+    for mean, beta in ((MEAN, LIKE_REAL), (0.93, HIGH)):
+        for size, labels, clusters in ((4, 100, 250), (10, 200, 60), (10, 200, 40), (20, 300, 40), (20, 300, 30)):
+            for judge in (USELESS, PLAIN[3], PLAIN[5]):
+                known, unknown = Coverage(), Coverage()
+                for _ in range(runs // 2):
+                    order = chance.permutation(size * clusters)
+                    members = np.repeat(np.arange(clusters), size)[order]
+                    shares = chance.beta(*beta, size=clusters)[members]
+                    answers = drawn(chance, len(order), shares=shares)
+                    people, judge_values = (
+                        answers.values(answers.claims),
+                        answers.values(judge.verdicts(chance, answers)),
+                    )
+                    known.add(powered(people, judge_values, labels, members).bounds(), mean)
+                    unknown.add(powered(people, judge_values, labels).bounds(), mean)
+                name = f"{judge.name}, mean {mean:g}: {clusters} clusters of {size}, {labels} labels"
+                rows.append([name, known.cell(), unknown.cell()])
+    print("**Answers in clusters: intervals at 95 % that hold the true value (%; width)**\n")
+    table(["judge (Se / Sp)", "by cluster", "as if independent"], rows)
 
 
 def anchored_floors(chance: Chance, runs: int) -> None:
@@ -270,14 +279,36 @@ def anchored_cells(runs: int, pairs: Callable[[], Pair], truth: float) -> list[s
     found, naive = Coverage(), Coverage()
     for _ in range(runs):
         pair = pairs()
-        (old,) = all_of(pair.people[0], pair.judge[0], 100)
-        powered = prediction_powered([old])
-        mixed = prediction_powered([old._replace(unlabelled=pair.judge[1][100:].tolist())])
-        if powered is None or mixed is None:
-            raise SystemExit("100 labels have an interval")
-        found.add(anchored(powered.value, powered.bounds(), change_of(pair, slope(old.labelled))).ci, truth)
-        naive.add(mixed.bounds(), truth)
+        found.add(anchored_at(pair).ci, truth)
+        mixed = prediction_powered(labelled(pair.people[0][:100], pair.judge[0][:100]), pair.judge[1][100:].tolist())
+        naive.add(mixed.bounds() if mixed else (None, None), truth)
     return [found.cell(), naive.cell()]
+
+
+def anchored_at(pair: Pair, labels: int = 100, confidence: float = 0.95) -> Change:
+    """The new run's value, from labels of the old one."""
+    known = powered(pair.people[0], pair.judge[0], labels)
+    seen = slope(labelled(pair.people[0][:labels], pair.judge[0][:labels]))
+    return anchored(known.value, known.bounds(confidence), change_of(pair, seen))
+
+
+def foreign_floors(chance: Chance, runs: int) -> None:
+    """How often a run without labels of its own is found below a floor that it just holds, by the gate's own rule."""
+    rows = []
+    for judge in (*PLAIN[2:], *CROOKED):
+        cells: list[str] = []
+        for share, drop in ((0.3, 0.0), (0.6, 0.0), (0.6, 0.05), (0.6, -0.05)):
+            below = 0
+            for _ in range(runs):
+                pair = two_runs(chance, judge, ANSWERS, share, drop)
+                found = anchored_at(pair)
+                since = change_of(pair, slope(labelled(pair.people[0][:100], pair.judge[0][:100])))
+                high = without_gain(found, since, Direction.HIGHER).ci[1]
+                below += high is not None and high < MEAN - max(drop, 0.0)
+            cells.append(percent(below / runs))
+        rows.append([judge.name, *cells])
+    print("**Floors of a run without labels: found below a floor that it holds exactly (%), 100 labels**\n")
+    table(["judge (Se / Sp)", "same, 30 % changed", "same, 60 %", "5 pp worse, 60 %", "5 pp better, 60 %"], rows)
 
 
 # --- drops
@@ -410,7 +441,9 @@ def main() -> None:
     print(f"{runs} samples a cell, half as many for floors of other runs and for drops, seed {options.seed}\n")
     parts = (
         (0, drawn_floors, runs),
+        (1, clustered_floors, runs // 2),
         (2, anchored_floors, runs // 2),
+        (6, foreign_floors, runs // 2),
         (3, drops, runs // 2),
         (4, power, runs // 2),
         (5, pleased, runs // 2),

@@ -226,18 +226,23 @@ def test_unfinished_labels_do_not_count(server: HashJudge, capsys: Capture) -> N
     add_labels("sample.labels.jsonl", [label_of(asserting, 0, "asserts", "ana")])
     assert "nobody has labelled all of an answer yet" in refused(capsys)
     label("sample.jsonl", "sample.labels.jsonl", "ana", of=lambda item: item.answer == REFUSAL)
-    first = items[0].query_id
-    assert f"sample.jsonl: the answer to '{first}' has no whole label, and one that comes after it has" in refused(
-        capsys
+    first = (
+        f"sample.jsonl: labels count in the order of the sample: label '{items[0].query_id}', for 12 labelled answers"
     )
+    assert first in refused(capsys)
     Path("sample.labels.jsonl").unlink()
-    label("sample.jsonl", "sample.labels.jsonl", "ana", of=items[:90].__contains__)
+    label("sample.jsonl", "sample.labels.jsonl", "ana", of=[*items[:90], *items[95:100]].__contains__)
     out, _ = printed(capsys, "calibrate", "sample.jsonl")
     assert re.search(
         r"faithfulness: warns at most; people have labelled \d+ answers, of which \d+ have .*; 100 and 30 are needed",
         out,
     )
-    assert re.search(r"\d+ answers of the sample left to label: `rankgate judge label` goes on", out)
+    skipped = (
+        f"Labels count in the order of the sample: '{items[90].query_id}' is not labelled, so that 5 labelled answers"
+    )
+    assert skipped in out
+    assert "105 answers of the sample left to label: `rankgate judge label` goes on" in out
+    assert json.loads(printed(capsys, "calibrate", "sample.jsonl", "--format", "json")[0])["counted"] == 90
     found = read_calibration("calibration.json")
     assert found is not None
     assert found.agreement is None

@@ -85,13 +85,24 @@ def calibrate(arguments: argparse.Namespace) -> int:
     words = words_of_people(items, labels, {name for name, each in found.gold.samples.items() if each.no_answer})
     if not words:
         raise bad_input("nobody has labelled all of an answer yet; go on with `rankgate judge label`", file=path)
+    counted = {unit.key for unit in design.drawn(words) if unit.key}
+    skipped = design.skipped(words)
+    late = f"{count_text(len(words) - len(counted), 'labelled answer')} after it" if skipped else ""
+    if skipped and not counted:
+        text = f"labels count in the order of the sample: label {shown(skipped.query_id)}, for {late} to count"
+        raise bad_input(text, file=path)
     side = _side(found, design, items, words, path)
     people, agreed = sorted({by for each in words.values() for by in each}), agreement(words.values())
     differing = disagreements(side.checked.values())
     who = f"{len(words):,} of {count_text(len(items), 'answer')} labelled by {', '.join(people)}"
     who += "" if agreed is None else f", who agree with kappa {agreed:.2f}"
     lines: list[Block] = [f"judge {found.judge.short} ({found.judge.model}) on {redacted(found.run.run)}: {who}"]
-    whole: dict[str, Any] = {"answers": len(items), "labelled": len(words)}
+    if skipped:
+        lines.append(
+            f"Labels count in the order of the sample: {shown(skipped.query_id)} is not labelled, so that {late} "
+            "do not count; `rankgate judge label` goes on there"
+        )
+    whole: dict[str, Any] = {"answers": len(items), "labelled": len(words), "counted": len(counted)}
     named = found.criteria.judge and found.criteria.judge.calibration
     output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
     _refuse_others(output)
@@ -152,14 +163,11 @@ def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[s
     """What is known of the run.
 
     Raises:
-        RankgateError: it is another run than was labelled, an answer was skipped, or the judge was not asked.
+        RankgateError: it is another run than was labelled, or the judge was not asked.
     """
     judge, block, samples = found.judge, found.criteria.judge, found.gold.samples
     answers = {each.query_id: each for each in found.run.answers}
     of_key = {each.key: each for each in items}
-    if unit := design.skipped(words):
-        text = f"the answer to {shown(unit.query_id)} has no whole label, and one that comes after it has"
-        raise bad_input(f"{text}; labels count in the order of the sample, so label this one too", file=path)
     units = [(unit.query_id, unit.key) for unit in design.units]
     for query, key in units:
         item = of_key.get(key)
@@ -178,14 +186,15 @@ def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[s
         text = f"judge {judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
         command = "rankgate judge --metric faithfulness --metric answered_rate"
         raise bad_input(f"{text}; `{command}` with this run as --run asks it", file=found.run.run)
-    support = {key: support_of(of_key[key], judge, found.known) for _, key in units if key in words}
+    drawn = design.drawn(words)
+    support = {unit.key: support_of(of_key[unit.key], judge, found.known) for unit in drawn if unit.key}
     if unasked := sum(each == NO_VERDICT for each in support.values()):
         text = f"judge {judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
         raise bad_input(f"{text}; `rankgate judge --sample {redacted(path)}` asks it", file=path)
     checked = {
         query: Checked(of_key[key], words[key], verdicts[query], own)
-        for query, key in units
-        if key in words and isinstance(own := support[key], tuple)
+        for query, key in ((unit.query_id, unit.key) for unit in drawn)
+        if key and isinstance(own := support[key], tuple)
     }
     absent = [sample for query, sample in samples.items() if query not in answers]
     values = {
@@ -194,7 +203,7 @@ def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[s
         for metric in METRICS
     }
     keys = {query: item_of(answer).key for query, answer in answers.items()}
-    return _Side(keys, values, design.drawn(words), checked)
+    return _Side(keys, values, drawn, checked)
 
 
 def _calibration(

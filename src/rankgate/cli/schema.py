@@ -46,7 +46,7 @@ _OUTCOME |= {"verdicts": str, "failed": _KINDS, "stopped": (_STOPPED, None)}
 _JUDGE: Shape = {"judge": {"id": str, "model": str, "structured": str, "tried": bool}, "metrics": _TEXTS}
 _JUDGE |= {"needs": _TEXTS, "plan": {"*": _PLAN}, "outcome": (_OUTCOME, None)}
 _DIFFERING = {"item": str, "n": int, "people": dict[str, str], "judge": str, "passage": str}
-_CALIBRATED: Shape = {"answers": int, "labelled": int, "labels_needed": dict[str, int | None]}
+_CALIBRATED: Shape = {"answers": int, "labelled": int, "counted": int, "labels_needed": dict[str, int | None]}
 _CALIBRATED |= {"output": str, "calibration": Calibration, "disagreements": [_DIFFERING]}
 _ACCEPTED = {"id": str, "added": bool, "accepted": bool, "record": Record, "changes": list[GateChange]}
 # What each command prints by `--format json`.

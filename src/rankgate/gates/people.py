@@ -70,7 +70,7 @@ class People(NamedTuple):
         change = people_change(since.delta, since.ci or (None, None), self._slope)
         bounds = known.value.bounds(gate.confidence)
         found = anchored(known.value.value, bounds, change)
-        counted = _without_gain(found, change, gate.metric.direction)
+        counted = without_gain(found, change, gate.metric.direction)
         return Floor(_within(gate.metric, own, found), _within(gate.metric, own, counted))
 
     def drop(self, gate: Gate, pairs: Comparison, *, moved: float = 0.0) -> Comparison:
@@ -147,7 +147,7 @@ def _labelled_alike(labelled: Mapping[str, float], candidate: Scores, metric: Me
     return sum(query_id in labelled for query_id in valued) >= _ENOUGH * len(valued)
 
 
-def _without_gain(found: Change, since: Change, direction: Direction) -> Change:
+def without_gain(found: Change, since: Change, direction: Direction) -> Change:
     """The value without what is for the better of the change since the labelled run; its interval is as wide."""
     if found.value is None or since.value is None:
         return found

@@ -147,11 +147,10 @@ def metric_calibration(
         units: the answers of the run.
         drawn: the first of them, that were labelled; empty ones need no label.
         values: the judge's, of every query of the run that has one.
-        checked: what people say, by query.
+        checked: what people say of those that were drawn, by query.
         clusters: of each query where the gold names any.
     """
-    within = {unit.query_id for unit in drawn}
-    found = quality_of(metric, {query: each for query, each in checked.items() if query in within}, values, clusters)
+    found = quality_of(metric, checked, values, clusters)
     if found is None:
         return None
     labelled: dict[str, Labelled] = {}
