@@ -349,6 +349,51 @@ def test_a_waiver_lets_a_judged_drop_pass_and_hides_nothing_of_it(
     assert after["summary"].startswith("May be merged, with a warning: waived until 2026-02-20: faithfulness lost 25.0")
 
 
+@pytest.mark.parametrize("checked", [True, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize(
+    ("change", "needs_people"),
+    [
+        pytest.param({"answer": ""}, False, id="empty"),
+        pytest.param({"answer": " \n"}, False, id="blank"),
+        pytest.param({"answer": None, "abstained": True}, False, id="declared"),
+        pytest.param({"answer": REFUSAL}, True, id="refused in words"),
+    ],
+)
+def test_answers_that_are_gone_block_whether_or_not_people_checked_the_judge(
+    change: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, needs_people: bool, checked: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = CASES["abstention_fails"]
+    write_inputs(case)
+    lines = [json.loads(line) for line in Path("base.jsonl").read_text().splitlines()]
+    now = [{**line, **change} if number >= 6 else line for number, line in enumerate(lines)]
+    Path("run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in now))
+    ask(case)
+    if not checked:
+        Path("calibration.json").unlink()
+    blocks = checked or not needs_people
+    assert check() == int(blocks)
+    gate = json.loads(Path("report.json").read_text())["gates"][1]
+    assert (gate["name"], gate["verdict"]) == ("answered_rate", "fail" if blocks else "warn")
+    assert gate["metric"] == ("answered_rate" if checked or needs_people else "given_rate")
+    comment = Path("comment.md").read_text()
+    assert ("which needs no judge: no person has checked this judge" in comment) is (blocks and not checked)
+    assert ("advisory: no person has checked this judge" in comment) is (needs_people and not checked)
+
+
+def test_refusals_that_only_the_judge_sees_are_counted_beside_those_that_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = CASES["abstention_fails"]
+    write_inputs(case)
+    write_run("run.jsonl", case.questions, lambda n: "" if n < 5 else REFUSAL if n < 8 else right(n), passages)
+    ask(case)
+    Path("calibration.json").unlink()
+    assert check() == 1
+    assert "the judge finds 3 further refusals" in Path("comment.md").read_text()
+
+
 def test_a_baseline_without_answers_says_nothing_of_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     case = CASES["abstention"]

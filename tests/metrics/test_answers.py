@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Kind
+from rankgate.metrics.lines import GivenRate
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.references import AnswerContains, ExactMatch, TokenF1
@@ -132,13 +133,13 @@ def test_worked_by_hand(name: str, known: Mapping[str, Any], value: float | None
     assert found == (value if value is None else pytest.approx(value, rel=1e-12))
 
 
-OF_REFERENCES = {AnswerContains, ExactMatch, TokenF1}  # theirs are in test_references.py
+WITHOUT_A_JUDGE = {AnswerContains, ExactMatch, TokenF1, GivenRate}  # theirs are in test_references.py and test_lines.py
 FAMILIES = [family for family in families() if issubclass(family, JudgedMetric)]
 NAMES = [*(family.key for family in FAMILIES), "noise_sensitivity(mode=relevant)", "factual_correctness(beta=0.5)"]
 
 
 def test_every_judged_family_is_here() -> None:
-    assert {family for family in families() if family.kind is Kind.ANSWER} - {*FAMILIES} == OF_REFERENCES
+    assert {family for family in families() if family.kind is Kind.ANSWER} - {*FAMILIES} == WITHOUT_A_JUDGE
     assert len(FAMILIES) == 14
 
 

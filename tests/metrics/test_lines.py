@@ -7,7 +7,7 @@ import pytest
 
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model.values import Details, Direction, Item, MatchedQuery, Ranking, Sample
+from rankgate.model.values import Details, Direction, Generated, Item, MatchedQuery, Ranking, Sample
 
 
 def value(metric: str, gold: Mapping[str, Any], ids: Sequence[str] = (), **said: Any) -> float | None:
@@ -53,6 +53,23 @@ def test_false_evidence_rate(
     metric: str, gold: Mapping[str, Any], line: Mapping[str, Any], expected: float | None
 ) -> None:
     assert value(metric, gold, **line) == expected
+
+
+@pytest.mark.parametrize(
+    ("gold", "generated", "expected"),
+    [
+        pytest.param({}, Generated(answer="30 days."), 1, id="an answer"),
+        pytest.param({}, Generated(answer="I cannot say."), 1, id="a refusal in words is one"),
+        pytest.param({}, Generated(answer=" \n\u3000"), 0, id="blank"),
+        pytest.param({}, Generated(answer=None), 0, id="none"),
+        pytest.param({}, None, 0, id="a line without an answer"),
+        pytest.param({}, Generated(answer=None, abstained=True), 0, id="declared"),
+        pytest.param({}, Generated(answer="30 days.", abstained=True), 0, id="declared, with words"),
+        pytest.param(UNANSWERABLE, Generated(answer=""), None, id="nothing answers it: undefined"),
+    ],
+)
+def test_given_rate(gold: Mapping[str, Any], generated: Generated | None, expected: float | None) -> None:
+    assert value("given_rate", gold, generated=generated) == expected
 
 
 @pytest.mark.parametrize(

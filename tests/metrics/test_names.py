@@ -28,6 +28,7 @@ from rankgate.metrics.gains import DCG, ERR, NDCG, Discount, Gain, Ideal
 from rankgate.metrics.lines import (
     EntityF1,
     FalseEvidenceRate,
+    GivenRate,
     Latency,
     MisrouteRate,
     Score,
@@ -412,7 +413,7 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     Novelty: st.fixed_dictionaries({"cutoff": CUTOFFS, "threshold": SHARE | st.just(1.0)}),
     RankBiasedOverlap: st.fixed_dictionaries({"cutoff": CUTOFFS, "p": SHARE}),
     FalseEvidenceRate: st.fixed_dictionaries({"min_score": st.none() | FINITE}),
-    **dict.fromkeys((SourceCoverage, MisrouteRate, EntityF1), st.fixed_dictionaries({})),
+    **dict.fromkeys((SourceCoverage, MisrouteRate, EntityF1, GivenRate), st.fixed_dictionaries({})),
     SourceShare: st.fixed_dictionaries({"source": WORDS}),
     Score: st.fixed_dictionaries(
         {"field": WORDS, "drop_from": st.none() | WORDS, "quantile": st.none() | SHARE, "better": BETTER}

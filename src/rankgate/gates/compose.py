@@ -23,6 +23,7 @@ from rankgate.diagnosis.notes import (
 )
 from rankgate.errors import Problem, ProblemKind, shown
 from rankgate.gates.conclude import concluded, empties_of, with_conclusion
+from rankgate.gates.given import GIVEN
 from rankgate.gates.given_up import ScoredAnchor, given_up, noted
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.metrics.base import Metric
@@ -77,9 +78,13 @@ _STALE = (
 
 
 def with_leading(plan: Plan, inputs: Inputs) -> Plan:
-    """The plan with what details need, and with the metric whose changes are to be listed."""
-    named = [inputs.leading] if inputs.leading and inputs.leading not in plan.metrics else []
-    return replace(plan, also=SHOWN if inputs.details else frozenset(), metrics=[*plan.metrics, *named])
+    """The plan with what details need, with the metric whose changes are to be listed, and what its gates rest on."""
+    metrics = {metric.name: metric for metric in plan.metrics}
+    if "answered_rate" in metrics:
+        metrics.setdefault(GIVEN.name, GIVEN)
+    if inputs.leading:
+        metrics.setdefault(inputs.leading.name, inputs.leading)
+    return replace(plan, also=SHOWN if inputs.details else frozenset(), metrics=[*metrics.values()])
 
 
 def compose(

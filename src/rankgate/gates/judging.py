@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Awaited
 from rankgate.errors import Problem, RankgateError
-from rankgate.gates.decide import decide
 from rankgate.gates.decision_rule import beyond_drop
+from rankgate.gates.given import decide_answers
 from rankgate.metrics.base import Metric, sees_hits_alone
 from rankgate.metrics.comparison import compare, gaps
 from rankgate.metrics.matching import BY_CHUNK, By
@@ -207,7 +207,7 @@ def judge_all(
     results: list[GateResult] = []
     for gate in criteria.gates:
         found = people.get(gate.metric.name)
-        result = decide(gate, candidate, baseline, found)
+        result = decide_answers(gate, candidate, baseline, found)
         if awaits and Need.VERDICTS in gate.metric.needs and (lacking := gaps(gate.metric, candidate, None).missing):
             results.append(_waiting(result, awaits, len(lacking), len(candidate.query_ids)))
             continue
@@ -220,7 +220,7 @@ def judge_all(
             from rankgate.gates.segments import decide_segments  # noqa: PLC0415 -- as above
 
             results += decide_segments(
-                gate, gold, candidate, baseline, partial(decide, people=found and found.of_segments)
+                gate, gold, candidate, baseline, partial(decide_answers, people=found and found.of_segments)
             )
     return results
 

@@ -57,6 +57,27 @@ class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
         return float(any(item.score is None or item.score >= self.min_score for item in items or ()))
 
 
+class GivenRate(LineMetric, frozen=True, kw_only=True):
+    """Whether an answerable question got an answer: one that is not empty, and not declared an abstention.
+
+    Nobody has to judge that. A refusal in words is an answer here; `answered_rate` counts it as none. Range 0 or 1; 0
+    for a line without an answer and for a query that the run lacks; undefined for questions with `no_answer: true`.
+    """
+
+    key: ClassVar[str] = "given_rate"
+    formula: ClassVar[str] = "over answerable questions: 1 if there is an answer, not empty or `abstained`, else 0"
+    kind: ClassVar[Kind] = Kind.ANSWER
+    reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
+    plain: ClassVar[str] = "share of answerable questions that got an answer at all"
+
+    def per_query(self, query: MatchedQuery) -> float | None:
+        """1.0 or 0.0; None for a question that nothing answers."""
+        if query.sample is None or query.sample.no_answer:
+            return None
+        generated = query.details.generated if query.details else None
+        return float(generated is not None and not generated.abstained and bool((generated.answer or "").strip()))
+
+
 class SourceCoverage(LineMetric, frozen=True, kw_only=True):
     """Of the sources that the gold names for a question, the share to which the router sent it (`source`).
 

@@ -49,6 +49,7 @@ ROWS = (
     "rankgate.metrics.lines:MisrouteRate",
     "rankgate.metrics.lines:SourceShare",
     "rankgate.metrics.lines:EntityF1",
+    "rankgate.metrics.lines:GivenRate",
     "rankgate.metrics.answers:Faithfulness",
     "rankgate.metrics.answers:UnfaithfulRate",
     "rankgate.metrics.answers:AnsweredRate",

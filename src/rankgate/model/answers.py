@@ -159,6 +159,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         return JudgeState.CALIBRATED in (self.floor, self.drop)
 
     @property
+    def all_counts(self) -> bool:
+        """Whether all that the judge says may block."""
+        return self.floor is self.drop is JudgeState.CALIBRATED
+
+    @property
     def sees(self) -> float:
         """J where drops are converted by it, else 1."""
         return self.slope.value if self.slope and self.drop is JudgeState.CALIBRATED else 1.0

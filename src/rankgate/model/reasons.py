@@ -115,6 +115,8 @@ def labels_text(name: str, standing: Standing) -> str:
         return "floors and drops may block"
     sure = ("drops", "floors") if standing.drop is JudgeState.CALIBRATED else ("floors", "drops")
     may = "{} may block, {} warn at most".format(*sure) if standing.counts else "warns at most"
+    if name == "answered_rate":
+        may = f"empty, missing and declared answers may block; for refusals in words: {may}"
     help_at_all = "will" if standing.slope and standing.slope.high <= SEES_LITTLE else "may"
     needed = standing.labels_needed()
     more = f"More labels {help_at_all} not help: fix the rule of labelling, or change the judge"
@@ -245,7 +247,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         "same judge",
         ReasonKind.MISSING: f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; "
         + ("accept a run that states it" if reason.source == "baseline" else "state it, or allow more: `max_unjudged`")
-        if reason.need is None
+        if reason.need is not Need.OFFSETS
         else f"{name} has no value for {of}, since the {reason.source} shows another text where their passages should "
         "stand; correct the spans (`rankgate gold anchor` lists them), or allow more: `max_unjudged`",
         ReasonKind.NO_VERDICT: f"no judge's verdicts for {of} in the {reason.source}, which {metric} needs; run "
@@ -260,6 +262,9 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.ONE_SIDED: f"{count_text(reason.count, 'query has', 'queries have')} {metric} in only one of the "
         "two runs",
         ReasonKind.UNJUDGED: unjudged_text(gate),
+        ReasonKind.GIVEN: "of answered_rate only empty, missing and declared answers count, which needs no judge: "
+        + advisory_text("answered_rate", gate.standing)
+        + (f"; the judge finds {count_text(reason.count, 'further refusal')}" if reason.count else ""),
         ReasonKind.ADVISORY: f"advisory: {advisory_text(gate.metric, gate.standing)}",
         ReasonKind.MUST_PASS: f"{fails}: {metric} {'has no value' if reason.source else 'is at its worst'} there",
         ReasonKind.LOST: f"{count_text(reason.count, 'question was', 'questions were')} lost in {metric}; at most "

@@ -158,6 +158,7 @@ class ReasonKind(Enum):
     ONE_SIDED = "one_sided"
     UNJUDGED = "unjudged"
     ADVISORY = "advisory"  # people have not checked the judge enough for it to block
+    GIVEN = "given"  # of answers only what needs no judge counts: whether there is one
     MUST_PASS = "must_pass"  # noqa: S105 -- no password either
     LOST = "lost"
     TOO_SMALL = "too_small"
