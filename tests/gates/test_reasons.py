@@ -176,8 +176,8 @@ OTHERS = {
     ReasonKind.ADVISORY: "advisory: no person has checked this judge; labels on 200 answers would do (`rankgate judge "
     "sample`)",
     ReasonKind.GIVEN: "of answered_rate only empty, missing and declared answers count, which needs no judge: no "
-    "person has checked this judge; labels on 200 answers would do (`rankgate judge sample`); the judge finds 3 further "
-    "refusals",
+    "person has checked this judge; labels on 200 answers would do (`rankgate judge sample`); the judge finds 3 "
+    "further refusals",
     ReasonKind.MUST_PASS: "3 must-pass questions fail: recall@5 has no value there",
     ReasonKind.LOST: "3 questions were lost in recall@5; at most 2 allowed",
     ReasonKind.TOO_SMALL: "3 queries, fewer than the 2 that a segment needs to be judged",
