@@ -242,6 +242,7 @@ def test_run_in_a_forced_format(content: str, form: str, expected: dict[str, lis
     assert run(content, form) == (form, expected)
 
 
+ARCHIVE = "that is a spreadsheet or a zip; save the sheet as CSV, or unpack it"
 NOTHING_LIKE_IT = (
     "no gold format starts like that; judgments under other names are read with "
     "`map: {query_id: …, chunk_id: …, gain: …}` under inputs.gold"
@@ -274,7 +275,7 @@ NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape a
             id="actualOutput",
         ),
         pytest.param(b"\x00\x01\x02\xff\n", "'\\x00\\x01\\x02\ufffd'", NOTHING_LIKE_IT, id="bytes"),
-        pytest.param(b"PK\x03\x04\x14\x00", "'PK\\x03\\x04\\x14\\x00'", NOTHING_LIKE_IT, id="an archive"),
+        pytest.param(b"PK\x03\x04\x14\x00", "'PK\\x03\\x04\\x14\\x00'", ARCHIVE, id="an archive"),
         pytest.param("x" * 200, f"'{'x' * 58}…", NOTHING_LIKE_IT, id="a long line is cut"),
     ],
 )

@@ -19,9 +19,12 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers import run_lines
+from rankgate.readers.corpus import read_corpus
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
 from rankgate.readers.mapping import FieldMap
+from rankgate.readers.per_query import read_values
 from rankgate.readers.run_shapes import to_ranking
+from rankgate.readers.scores import read_scores
 from rankgate.readers.yaml_text import load_yaml
 
 many = settings(max_examples=150)
@@ -50,6 +53,9 @@ READERS: dict[str, Read] = {
     "run with times": partial(rankings, needs=TIMES),
     "run with answers": partial(rankings, needs=ANSWERS),
     "criteria": load_criteria,
+    "scores": read_scores,
+    "values per query": lambda path: read_values(path, lambda columns, _: columns),
+    "documents": read_corpus,
     **{f"gold as {form}": partial(read_gold, format=form) for form in GOLD_FORMATS},
     **{f"run as {form}": partial(rankings, form=form) for form in RUN_FORMATS},
     **{f"lists as {form}": partial(rankings, form=form, fields=OF_LISTS) for form in MAPPED_FORMATS},

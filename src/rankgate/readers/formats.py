@@ -22,7 +22,7 @@ from rankgate.errors import bad_input, did_you_mean, option, shown
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row
+from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row, unreadable
 from rankgate.readers.source import FileMark, Source, open_source, open_table, reopened, share_of, shown_path
 
 
@@ -208,9 +208,9 @@ def fingerprint_of(gold: Gold) -> str:
 def _recognised(source: Source, *, gold: bool) -> str:
     """The format that is sure of the file, else the first that may be its, if none of the other kind is sure."""
     table, what = (GOLD_FORMATS, "a gold set") if gold else (RUN_FORMATS, "a run")
-    possible, why = "", ""
     start = Beginning(source.head, gold=gold)
-    for name in table:
+    possible, why = "", unreadable(start)
+    for name in () if why else table:
         likeness = (gold_format(name) if gold else run_format(name)).recognise(start)
         if isinstance(likeness, str):
             why = likeness

@@ -14,14 +14,14 @@ from rankgate.readers.recognition import Beginning, GoldFormat, Likeness
 from rankgate.readers.source import Source, utf8_message
 
 _ROW = re.compile(
-    r"\s*(?P<gain>\S+)\s+qid:(?P<query>\S+)(?:\s+[^\s#]+:\S+)*\s*(?:#\s*(?:docid\s*=\s*)?(?P<document>\S+))?",
+    r"\s*(?P<gain>\S+)\s+qid:(?P<query>\S+)(?:\s+[^\s#]+:\S+)*\s*(?:#\s*(?:doc(?:id|no)\s*=\s*)?(?P<document>\S+))?",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"\s*#\s*qid:(?P<query>[^\s:]+):\s*(?P<text>.*\S)")
 
 
 def _read(source: Source, log: ProblemLog) -> dict[str, Sample]:
-    """Samples by `qid`; of the comment the first word, or what `docid =` names, is the document."""
+    """Samples by `qid`; of the comment the first word, or what `docid =` or `docno=` names, is the document."""
     fields = FieldMap(query_id="query", chunk_id="document", gain="gain", question="question")
     return read_judgments(fields, _rows(source, log), log)
 

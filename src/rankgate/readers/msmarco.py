@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import ProblemLog
+from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.delimited import columns_of, records_in
 from rankgate.readers.mapped import read_records
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.recognition import Likeness, RunFormat
+from rankgate.readers.recognition import Beginning, Likeness, Recognised, RunFormat
 from rankgate.readers.source import Source
 
 _LAYOUT = "query document rank"
@@ -31,8 +31,17 @@ def _split(line: bytes) -> list[bytes]:
     return line.rstrip(b"\r\n").split(b"\t") if b"\t" in line else line.split()
 
 
+def _recognise(start: Beginning) -> Recognised:
+    last = start.columns[-1].decode("utf-8", "replace") if len(start.columns) == len(_LAYOUT.split()) else ""
+    if not start.json and not start.is_msmarco and finite_number(last) is not None:
+        return (
+            "three columns that end in a score need a header: query_id, doc_id, score, separated as they are"
+        )
+    return Likeness.sure(start.is_msmarco)
+
+
 RUN = RunFormat(
-    recognise=lambda start: Likeness.sure(start.is_msmarco),
+    recognise=_recognise,
     read=_read,
     shape="`q-1 doc-3 1`, separated by tabs or blanks, no header",
     order="the rank",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recogn
 from rankgate.readers.source import Source, shown_path
 
 _LAYOUT = "query iteration document gain"
+# A document's name where the iteration belongs, and a gain where the document does.
+_EXPORTED = re.compile(rb"\S+\t(?!Q0\t)(?=\S*[^\d\s])\S+\t-?\d{1,2}\t\S+\s*\Z", re.IGNORECASE)
 
 
 def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
@@ -45,12 +48,14 @@ def with_questions(samples: dict[str, Sample], queries: str) -> dict[str, Sample
     return {query_id: replace(sample, question=texts.get(query_id)) for query_id, sample in samples.items()}
 
 
-def _recognise_qrels(start: Beginning) -> Likeness:
+def _recognise_qrels(start: Beginning) -> Recognised:
     if start.json or set(BEIR_COLUMNS) <= set(start.header):
         return Likeness.NO
     columns = start.content.split()
     if len(columns) != len(_LAYOUT.split()):
         return Likeness.NO
+    if _EXPORTED.match(start.content):
+        return "that looks like query, document, gain, iteration, as ir_datasets exports tsv; export with --format trec"
     if finite_number(columns[-1].decode("utf-8", "replace")) is not None:
         return Likeness.YES
     return Likeness.MAYBE if b":" not in start.content and not start.content.startswith(b"-") else Likeness.NO

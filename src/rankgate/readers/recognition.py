@@ -39,6 +39,22 @@ _FIRST_SCORES = (
 _FIRST_KEY = rf"\s*\{{\s*({_STRING})"
 
 
+# What a file is that begins so, and what to write in its place.
+_BINARY = {
+    b"ARROW1": "an Arrow or Feather file; write Parquet",
+    b"PK\x03\x04": "a spreadsheet or a zip; save the sheet as CSV, or unpack it",
+    b"\x80\x04\x95": "a pickle; write Parquet or JSON",
+    b"\x80\x05\x95": "a pickle; write Parquet or JSON",
+    b"SQLite format 3": "a database; write the table as CSV",
+    b"\x04\x22\x4d\x18": "compressed by lz4; write JSON, or compress by gzip",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it, or compress by gzip",
+    b"BZh": "compressed by bzip2; unpack it, or compress by gzip",
+    b"\xfd7zXZ": "compressed by xz; unpack it, or compress by gzip",
+}
+# The keys of a data frame as one JSON object, which pandas writes unless it is told otherwise.
+_FRAMES = ({"columns", "data"}, {"schema", "data"})
+
+
 class Likeness(Enum):
     """Whether a file has a format: no, perhaps (if no other format is sure of it), or surely."""
 
@@ -150,6 +166,14 @@ class Beginning:
             return False
         followed = self.head[len(self.line) + 1 :].startswith(b"{")
         return followed or (first.endswith(b"}") and any(f'"{key}"'.encode() in first for key in keys))
+
+
+def unreadable(start: Beginning) -> str:
+    """What a file is that no format here is, with what to write in its place; nothing for any other."""
+    binary = next((what for begins, what in _BINARY.items() if start.rows.startswith(begins)), "")
+    if not binary and any(keys <= start.keys for keys in _FRAMES):
+        return 'that is a data frame as one object; write rows: to_json(path, orient="records")'
+    return binary and f"that is {binary}"
 
 
 def of_two(start: Beginning) -> str:

@@ -26,6 +26,9 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, _Row]:
     log, rows, texts, key = ProblemLog(), dict[str, dict[str, Any]](), set[str](), ""
     with open_source(path) as source, records_of(source, log) as records:
         for place, record in records:
+            if not isinstance(record, Mapping):
+                log.note(place, f"expected an object with the query and its scores, found {shown(record)}")
+                continue
             key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
             try:
                 query_id = id_of(record.get(key), "the query", some=True)
