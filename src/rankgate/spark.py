@@ -18,9 +18,9 @@ from rankgate.metrics.scoring import score
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.judgments import read_judgments, usual_fields
-from rankgate.readers.mapping import FieldMap, named_in, needed
-from rankgate.readers.parquet import KINDS, NUMBER_TYPES, gathered, row_flaw
-from rankgate.readers.rows import Order, ranking_of
+from rankgate.readers.mapping import FieldMap, named_in, needed, system_columns
+from rankgate.readers.parquet import ID_TYPES, KINDS, NUMBER_TYPES, gathered, row_flaw
+from rankgate.readers.rows import Order, ranking_of, refuse_systems
 from rankgate.readers.tables import usual_map
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ MISSING = "missing"  # the column that says that the run lacks the query
 RUN, GOLD = "run_df", "gold_df"
 MAX_ERROR = 300  # characters of Spark's own
 _BUCKET = "rankgate_bucket"
+_SYSTEM = "rankgate_system_"  # before the number of a column that names a row's system
 # What is read of either table, by the roles of its columns.
 _ROLES = {
     RUN: ("query_id", "chunk_id", "score", "rank", "doc_id", "text"),
@@ -52,6 +53,7 @@ class _Task(msgspec.Struct, frozen=True):
     default_k: int
     run: tuple[str, ...]
     gold: FieldMap
+    systems: tuple[str, ...]
 
 
 def per_query(
@@ -96,16 +98,19 @@ def per_query(
     needs = Plan(metrics=named, how=how).needs
     _refuse_unreadable(named, how, fields)
     _ask_executors(run_df.sparkSession)
-    parts, names = [], {}
+    parts, names, systems = [], {}, list[str]()
     for name, frame in frames.items():
         roles = {key: column for key, column in named_in(fields[name]).items() if key in _ROLES[name]}
         names[name] = [key for key in roles if needed(key, needs)]
         cells = [_cell(sql.col(_named(roles[key])), key, types[name][roles[key]], name) for key in names[name]]
+        if name == RUN:
+            systems = [each for each in system_columns([*types[RUN]], fields[RUN]) if types[RUN][each] in ID_TYPES]
+            cells += [sql.col(_named(each)).cast("string").alias(f"{_SYSTEM}{at}") for at, each in enumerate(systems)]
         bucket = sql.pmod(sql.xxhash64("query_id"), sql.lit(buckets))
         parts.append(frame.select(*cells).withColumn(_BUCKET, bucket).groupBy(_BUCKET))
     roles_of_gold: dict[str, Any] = {key: key for key in names[GOLD]}
     gold = FieldMap(**roles_of_gold)
-    task = _Task(tuple(each.name for each in named), how, default_k, tuple(names[RUN]), gold)
+    task = _Task(tuple(each.name for each in named), how, default_k, tuple(names[RUN]), gold, tuple(systems))
 
     def score_bucket(run_part: Any, gold_part: Any) -> Any:
         return _scored(task, run_part, gold_part)
@@ -205,7 +210,8 @@ def _rankings(task: _Task, run: Any, needs: frozenset[Need]) -> Iterator[Ranking
     """The rankings of a part of the run. Sorted, its rows become Python's one query at a time."""
     ordered = [key for key in ("score", "rank") if key in task.run]
     order = Order.of(scored="score" in ordered, ranked="rank" in ordered)
-    log, rows, start = ProblemLog(), run.select(task.run).sort_by("query_id"), 0
+    stated = [f"{_SYSTEM}{at}" for at in range(len(task.systems))]
+    log, rows, start = ProblemLog(), run.select([*task.run, *stated]).sort_by("query_id"), 0
     counts = rows["query_id"].combine_chunks().value_counts().to_pylist()
     for query_id, count in ((each["values"], each["counts"]) for each in counts):
         results = rows.slice(start, count).to_pylist()
@@ -216,7 +222,11 @@ def _rankings(task: _Task, run: Any, needs: frozenset[Need]) -> Iterator[Ranking
                 raise ValueError("a row has no query id")
             if flaw := min(filter(None, flaws), default=None):
                 raise ValueError(f"query {shown(query_id)}: {flaw}")
-            yield ranking_of(query_id, gathered(results, needs), order, needs)
+            whole = gathered(results, needs)
+            for name, key in zip(task.systems, stated, strict=True):
+                whole.tags |= {(name, tag): None for tag in sorted({each[key] for each in results if each[key]})}
+            refuse_systems(query_id, whole, RUN)
+            yield ranking_of(query_id, whole, order, needs)
         except ValueError as error:
             log.add(Problem(str(error), RUN))
     log.raise_if_any()

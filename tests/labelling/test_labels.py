@@ -87,6 +87,7 @@ def of_sheets(doc: str) -> Gold:
         pytest.param("00123", "123", "leading zeros", id="zeros"),
         pytest.param("10000000", "1.00E+07", "case and an exponent", id="a long number"),
         pytest.param("1-2", "2-Jan", "case and a date", id="a day"),
+        pytest.param("2026-01-02", "1/2/2026", "a date", id="a date"),
         pytest.param("123", "123.0", "a .0", id="a fraction"),
         pytest.param("a b", "a b ", "blanks", id="a blank"),
         pytest.param("Doc", "doc", None, id="case, which no spreadsheet changes"),

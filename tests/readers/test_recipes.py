@@ -91,6 +91,20 @@ PROMPTFOO = {
 }
 RANK_EVAL = {"details": {"q-1": {"hits": [{"hit": {"_id": "d2", "_score": 1.5}, "rating": None}]}}, "failures": {}}
 RRE = {"queries": [{"placeholders": {"$query": "Why?"}, "relevant_documents": {"1": ["d1"], "3": ["d2"]}}]}
+GROUPS = [
+    {
+        "name": "refunds",
+        "queries": [{"placeholders": {"$query": "Why?"}}, {"placeholders": {"$query": "Why not?"}}],
+        "relevant_documents": {"3": ["d2"], "1": ["d1"]},
+    },
+    {
+        "name": "fees",
+        "queries": [{"placeholders": {"$query": "How much?"}}],
+        "relevant_documents": {"d1": {"gain": 2}, "d3": {"gain": 0}},
+    },
+]
+RRE_TOPICS = {"index": "docs", "id_field": "id", "topics": [{"description": "money", "query_groups": GROUPS}]}
+OF_TOPICS = {"Why?": {"d2": 3.0, "d1": 1.0}, "Why not?": {"d2": 3.0, "d1": 1.0}, "How much?": {"d1": 2.0, "d3": 0.0}}
 FILES: list[tuple[Any, dict[str, Any]]] = [
     (DEEPEVAL, {"Why?": ["Passage two.", "Passage one."]}),
     (DEEPEVAL, {"case_1": ["d2", "d1"]}),
@@ -101,6 +115,7 @@ FILES: list[tuple[Any, dict[str, Any]]] = [
     (PROMPTFOO, {"Why?": ["d2", "d1"]}),
     (RANK_EVAL, {"q-1": ["d2"]}),
     (RRE, {"Why?": {"d1": 1.0, "d2": 3.0}}),
+    (RRE_TOPICS, OF_TOPICS),
 ]
 CASES = [
     pytest.param(*recipe, *file, id=f"{recipe[0]}, {recipe[1][:30]}")

@@ -120,6 +120,19 @@ def test_a_row_that_is_wrong_ends_the_job_with_the_message_of_score(
     assert said in str(there.value)
 
 
+def test_rows_of_two_systems_end_the_job(spark: tuple[Cluster, SparkSession]) -> None:
+    from pyspark.errors import PythonException
+
+    from rankgate.spark import per_query
+
+    gold = {"query_id": ["q"], "doc_id": ["a"], "gain": [1]}
+    run = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [2.0, 1.0], "system": ["bm25", "dense"]}
+    with pytest.raises(PythonException, match="rows of two systems by 'system', 'bm25' and 'dense'"):
+        per_query(*frames(spark[1], run, gold), "mrr").collect()
+    one = {**run, "system": ["bm25", "bm25"]}
+    assert values(per_query(*frames(spark[1], one, gold), "mrr", buckets=1))["q"]["mrr"] == 1
+
+
 REFUSED: list[Any] = [
     pytest.param({"metrics": "latency_p95"}, "reads latency_ms, which these tables do not have", id="of a line"),
     pytest.param({"metrics": "overlap@5"}, "reads the baseline's ids, which these tables", id="of the baseline"),

@@ -15,7 +15,7 @@ from rankgate.labelling.spelling import differs_in, respelled
 from rankgate.model.values import Gold, Sample
 
 Gains = Mapping[str, float]
-_OF_SHEETS = frozenset({"leading zeros", "case and an exponent", "case and a date", "a .0", "blanks"})
+_OF_SHEETS = frozenset({"leading zeros", "case and an exponent", "a date", "case and a date", "a .0", "blanks"})
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,19 @@ from functools import partial
 _END = "\0"  # between ids, so that many are folded at once, at a pattern's speed
 _EXPONENT = r"(?<![^\0])\d(?:\.\d+)?e\+\d{1,2}(?![^\0])"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DATE = rf"(?<![^\0])(\d{{1,2}})-({'|'.join(_MONTHS)})(?![^\0])"  # what a spreadsheet makes of 1-2
+_MONTH = f"(?P<name>{'|'.join(_MONTHS)})"
+# What a spreadsheet makes of 1-2, MAR1, 2026-01-02 and 1-99, as it shows a date in English or German.
+_DATES = [
+    re.compile(rf"(?<![^\0]){pattern}(?![^\0])")
+    for pattern in (
+        rf"(?P<day>\d{{1,2}})-{_MONTH}(?:-(?P<year>\d\d|\d{{4}}))?",
+        rf"{_MONTH}(?P<day>\d{{1,2}})",
+        rf"{_MONTH}-(?P<year>3[2-9]|[4-9]\d)",
+        r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})",
+        r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",
+        r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?: 00:00:00)?",
+    )
+]
 _Fold = Callable[[str], str]
 
 
@@ -23,8 +35,21 @@ def _number(match: re.Match[str]) -> str:
     return f"{float(match[0]):.0f}"
 
 
-def _day(match: re.Match[str]) -> str:
-    return f"{_MONTHS.index(match[2]) + 1}-{int(match[1])}"
+def _dates(text: str) -> str:
+    for pattern in _DATES:
+        text = pattern.sub(_date, text)
+    return text
+
+
+def _date(match: re.Match[str]) -> str:
+    """`2026-01-02`, or `1-2` without a year, or `1-99` without a day."""
+    stated = match.groupdict()
+    month = _MONTHS.index(stated["name"]) + 1 if stated.get("name") else int(stated["month"])
+    day, year = stated.get("day"), stated.get("year")
+    if day and year:
+        century = "20" if len(year) < len("2026") else ""
+        return f"{century}{year}-{month:02}-{int(day):02}"
+    return f"{month}-{int(day or year or 0)}"
 
 
 # In what ids differ, and what makes them equal in that; in this order, one after the other.
@@ -32,9 +57,9 @@ FOLDS: Mapping[str, _Fold] = {
     "Unicode form": lambda text: text if text.isascii() else unicodedata.normalize("NFKC", text),
     "case": str.casefold,
     "blanks": partial(_without, r"(?<=\s)\s+|\s(?![^\0])|(?<![^\0])\s", " "),
+    "a date": _dates,
     "a path": partial(_without, r"(?<![^\0])[^\0]*[/\\](?=[^\0])", "/\\"),
     "an exponent": lambda text: re.sub(_EXPONENT, _number, text) if "e+" in text else text,
-    "a date": lambda text: re.sub(_DATE, _day, text) if "-" in text else text,
     "a .0": partial(_without, r"(?<=\d)\.0+(?![^\0])", "."),
     "an extension": partial(_without, r"(?<=[^\0])\.[a-z][a-z0-9]{0,4}(?![^\0])", "."),
     "leading zeros": partial(_without, r"(?<![^\0])0+(?=\d+(?![^\0]))", "0"),

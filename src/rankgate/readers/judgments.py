@@ -156,10 +156,16 @@ def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[An
     listed = unpacked(finder.required("items", record, query))
     if isinstance(listed, Mapping):  # of gains by id, or as Quepid writes it for RRE, of ids by gain
         by_gain = [(doc, gain) for gain, docs in listed.items() if isinstance(docs, list) for doc in docs]
-        return query_id, question, by_gain or list(listed.items()), ()
+        return query_id, question, by_gain or [(doc, _stated(gain)) for doc, gain in listed.items()], ()
     if not isinstance(listed, list):
         raise ValueError(f"{query}: {finder.fields.items}: expected a list of documents, found {shown(listed)}")
     return query_id, question, [_listed(entry, finder, query) for entry in listed], ()
+
+
+def _stated(gain: Any) -> Any:
+    """A gain, which RRE writes as `{"gain": 3}` too."""
+    names = named(_GAIN, gain) if isinstance(gain, Mapping) else []
+    return gain[names[0]] if names else gain
 
 
 def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:

@@ -258,17 +258,28 @@ def _attribute(value: Any) -> Any:
 
 
 def look_through(record: Any, name: str) -> Any:
-    """The same, also where lists lie on the way: then what their entries have, in one list."""
+    """The same, also where lists lie on the way: then what their entries have, in one list.
+
+    Each has the keys of the entries around it too, as of a group of queries that has one list of judgments.
+    """
     value = look_up(record, name)
     if value is not MISSING or not isinstance(record, list | Mapping):
         return value
     if isinstance(record, list):
-        inner = [each for entry in record if (each := look_through(entry, name)) is not MISSING]
-        return [each for listed in inner for each in (listed if isinstance(listed, list) else [listed])] or MISSING
+        inner = [(entry, each) for entry in record if (each := look_through(entry, name)) is not MISSING]
+        return [_within(entry, each) for entry, all_of in inner for each in _as_list(all_of)] or MISSING
     parts = name.split(".")
     heads = (".".join(parts[:count]) for count in range(1, len(parts)))
     head = next((each for each in heads if each in record), None)
     return MISSING if head is None else look_through(unpacked(record[head]), name[len(head) + 1 :])
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _within(entry: Any, inner: Any) -> Any:
+    return {**entry, **inner} if isinstance(entry, Mapping) and isinstance(inner, Mapping) else inner
 
 
 def unpacked(value: Any) -> Any:

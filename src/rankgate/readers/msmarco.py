@@ -34,9 +34,7 @@ def _split(line: bytes) -> list[bytes]:
 def _recognise(start: Beginning) -> Recognised:
     last = start.columns[-1].decode("utf-8", "replace") if len(start.columns) == len(_LAYOUT.split()) else ""
     if not start.json and not start.is_msmarco and finite_number(last) is not None:
-        return (
-            "three columns that end in a score need a header: query_id, doc_id, score, separated as they are"
-        )
+        return "three columns that end in a score need a header: query_id, doc_id, score, separated as they are"
     return Likeness.sure(start.is_msmarco)
 
 
