@@ -30,10 +30,10 @@ class Containment(ItemMetric, frozen=True, kw_only=True):
 
     The answer is `metadata.answer` of the sample, else `expected_output.answer`; of several, any is right. Case, white
     space, quotes, dashes and what Unicode holds for the same (NFKC) are folded, and so are digits of all scripts,
-    points and letters alike of Arabic and Hebrew, and Greek accents. An answer is no part of a longer word or number,
-    where the script has such borders: "art" is not in "party", "30" not in "30.5". Range 0 or 1; undefined where the
-    gold names no answer. A run without any texts is an error. Also called answer containment; the top-k accuracy of DPR
-    (Karpukhin et al. 2020) asks the same.
+    points and letters alike of Arabic and Hebrew, and accents of Greek, but not of Latin: "ano" is not in "año". An
+    answer is no part of a longer word or number, where the script has such borders: "art" is not in "party", "30" not
+    in "30.5". Range 0 or 1; undefined where the gold names no answer. A run without any texts is an error. Also called
+    answer containment; the top-k accuracy of DPR (Karpukhin et al. 2020) asks the same.
     """
 
     key: ClassVar[str] = "containment"

@@ -46,7 +46,8 @@ def primary(text: str) -> str:
     | Cyrillic | ё and е |
 
     So it is by ICU's collation at primary strength, for the root or the language, and for Arabic's alef and teh marbuta
-    by Lucene's ArabicNormalizer. Accents of Latin letters count (año, ano), and so do the vowel signs of other scripts.
+    by Lucene's ArabicNormalizer. Accents of Latin letters, which that strength ignores too, count all the same: año and
+    ano, sí and si are two words. So do the vowel signs of other scripts.
     """  # noqa: RUF002 -- letters of other scripts
     return folded(text).translate(_PRIMARY)
 
