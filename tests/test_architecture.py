@@ -276,7 +276,7 @@ HOMES = [
     pytest.param("pandas", {"metrics.evaluation"}, id="pandas: who asks for a frame has it"),
     pytest.param(
         "time",
-        {"recording", "forges.http", "baselines.git_branch", "baselines.git_place", "judge.client"},
+        {"recording", "forges.http", "baselines.git_branch", "baselines.git_place", "judge.client", "judge.judging"},
         id="time: a recorded retriever is timed; the API asks to wait, and so do pushes of others",
     ),
     pytest.param("sqlite3", {"judge.store"}, id="sqlite3: verdicts while a judge works"),

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from tests.repositories import git
 
 from rankgate.cli import judge as judge_command
 from rankgate.cli import main
-from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock
+from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.parts import Part
 from rankgate.judge import client
 from rankgate.judge.store import Store, read_verdicts
@@ -443,7 +444,9 @@ def test_a_budget_ends_it_and_a_larger_one_goes_on(
 ) -> None:
     write_criteria(server, f", structured: json_schema, budget: {{{budget}}}")
     _, err = printed(capsys, *words, code=2)
-    assert err.startswith(f"error: ship-criteria.yaml: {key}: is reached, after {'' if calls is None else calls}")
+    warning = "warning: ship-criteria.yaml: judge.budget: "
+    assert (warning in err) is (not words)
+    assert f"error: ship-criteria.yaml: {key}: is reached, after {'' if calls is None else calls}" in err
     asked = len(server.requests)
     assert calls is None or asked == calls
     assert len(read_verdicts("run.verdicts.jsonl")) == asked
@@ -637,6 +640,33 @@ def test_an_interruption_ends_in_order(number: signal.Signals, server: HashJudge
     assert len(server.requests) == 200
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("workers", ["1", "8"])
+def test_an_interruption_does_not_wait_for_calls_that_hang(
+    workers: str, number: signal.Signals, server: HashJudge
+) -> None:
+    """What was answered before is kept; an endpoint that says nothing would be waited for a minute."""
+    write_gold(100)
+    write_run("run.jsonl", 100)
+    hung, released, child = threading.Event(), threading.Event(), list[subprocess.Popen[bytes]]()
+
+    def hang() -> None:
+        if len(server.requests) > 20:
+            if not hung.is_set():
+                hung.set()
+                child[0].send_signal(number)
+            released.wait()
+
+    server.began = hang
+    with server.lock:
+        child.append(process("--workers", workers, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    _, err = child[0].communicate(timeout=50)  # before the hung calls end
+    released.set()
+    assert child[0].returncode == 130
+    assert err == b"interrupted; the same command goes on\n"
+    assert len(read_verdicts("run.verdicts.jsonl")) == 20
+
+
 def test_a_terminal_sees_the_cost_so_far(server: HashJudge, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the bar shows, at each request, is what the requests before it cost."""
     shown: list[tuple[float, str]] = []
@@ -659,8 +689,9 @@ def test_the_page_names_every_setting_with_its_default() -> None:
     page = (ROOT / "docs" / "judge.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| `([a-z_.]+)` \|([^|]*)\|", page, re.MULTILINE))
     parts: dict[str, type[Part]] = {"": JudgeBlock, "budget.": Budget, "calibration.": CalibrationFile}
+    parts["timeouts."] = Timeouts
     fields = {f"{part}{name}": field for part, model in parts.items() for name, field in model.model_fields.items()}
-    del fields["budget"], fields["calibration"]
+    del fields["budget"], fields["calibration"], fields["timeouts"]
     assert rows.keys() == fields.keys()
     for name, field in fields.items():
         default = None if field.is_required() else field.default

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.judge.hash_judge import KEY, HashJudge
 
-from rankgate.criteria.judge_block import JudgeBlock
+from rankgate.criteria.judge_block import JudgeBlock, Timeouts
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import Progress, judge_answers, settle
@@ -46,9 +46,9 @@ def block(server: HashJudge | None = None, **values: Any) -> JudgeBlock:
     return JudgeBlock(**known | values)
 
 
-def endpoint(server: HashJudge, slept: list[float] | None = None) -> Endpoint:
+def endpoint(server: HashJudge, slept: list[float] | None = None, timeouts: Timeouts | None = None) -> Endpoint:
     """The client's end, which notes waits in place of waiting."""
-    return Endpoint(server.address, KEY, wait=(slept if slept is not None else []).append)
+    return Endpoint(server.address, KEY, timeouts=timeouts, wait=(slept if slept is not None else []).append)
 
 
 def some_judge(**values: Any) -> Judge:

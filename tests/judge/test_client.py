@@ -19,13 +19,16 @@ from tests.forges.faults import Answer as Response
 from tests.judge.cases import answer, endpoint, run, some_judge
 from tests.judge.hash_judge import KEY, HashJudge, judging, status
 
+from rankgate.criteria.judge_block import Timeouts
 from rankgate.errors import RankgateError
 from rankgate.judge import client
 from rankgate.judge.asking import ask
 from rankgate.judge.client import MAX_WAIT, Endpoint, Spending, pause
 from rankgate.judge.model import Addressed, Inputs, Mode, Record, Slot, Task
 from rankgate.judge.store import Store
+from rankgate.judge.tasks.base import object_in
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
+from rankgate.readers.json_text import JsonError
 
 QUESTION = Inputs(Task.ADDRESS, "How long?", "Thirty days.")
 FINE = Addressed("fully", noncommittal=False)
@@ -36,11 +39,13 @@ def asked(
     inputs: Inputs = QUESTION,
     slept: list[float] | None = None,
     mode: Mode = "json_schema",
+    timeouts: Timeouts | None = None,
     **values: Any,
 ) -> Record:
     judge = some_judge(**values)
     judge = type(judge)(**{name: getattr(judge, name) for name in judge.__struct_fields__} | {"mode": mode})
-    return ask(endpoint(server, slept), judge, Slot(judge.id, inputs.task, inputs.key, 0), inputs, Spending())
+    end = endpoint(server, slept, timeouts)
+    return ask(end, judge, Slot(judge.id, inputs.task, inputs.key, 0), inputs, Spending())
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,8 @@ def asked(
         pytest.param(status(429), (1, 2), id="429"),
         pytest.param(status(429, Retry_After="7"), (7, 11), id="429 that says when"),
         pytest.param(status(429, Retry_After="0.5"), (1, 2), id="429 that says soon"),
-        pytest.param(status(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"), (1, 2), id="429 with a date"),
+        pytest.param(status(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"), (1, 2), id="429 with a date gone by"),
+        pytest.param(status(429, Retry_After="in a minute"), (1, 2), id="429 with words"),
         pytest.param(status(503, Retry_After="3"), (3, 5), id="503 that says when"),
         pytest.param(status(500), (1, 2), id="500"),
         pytest.param(status(408), (1, 2), id="408"),
@@ -157,12 +163,43 @@ def test_any_content_ends_in_a_verdict_or_a_reason(inputs: Inputs) -> None:
         pytest.param("```json\n{}\n```", id="a fence"),
         pytest.param("```\n{}\n```\n", id="a fence without a language"),
         pytest.param("<think>It says {}, so fully.</think>\n\n{}", id="thoughts"),
+        pytest.param("It says {}, so fully.\n</think>\n\n{}", id="thoughts whose opening tag the server wrote"),
+        pytest.param("<think>Hm.</think>\nSure:\n```json\n{}\n```\nLet me know.", id="thoughts, and prose by a fence"),
+        pytest.param("\ufeff{}", id="a byte order mark"),
+        pytest.param("Here is the verdict:\n\n```json\n{}\n```", id="prose before a fence"),
+        pytest.param("``` JSON5 \n{}\n  ```", id="a fence of another language"),
     ],
 )
 def test_json_in_a_wrapping_that_models_are_used_to_is_read(wrapped: str) -> None:
     with judging() as server:
         server.always = f"text:{wrapped}"
         assert asked(server, mode="prompt").verdicts == FINE
+
+
+OBJECT = {"addresses": "fully", "noncommittal": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        pytest.param(json.dumps(json.dumps(OBJECT)), OBJECT, id="in a string"),
+        pytest.param(json.dumps(OBJECT | {"addresses": "</think> ```json"}), OBJECT | {"addresses": "</think> ```json"},
+                     id="with what looks like a wrapping inside"),
+        pytest.param(f"```json\n{json.dumps(OBJECT)}\n```\n```json\n{{}}\n```", None, id="two fences"),
+        pytest.param(f"{json.dumps(OBJECT)}\n{json.dumps(OBJECT)}", None, id="two objects"),
+        pytest.param(f"So: {json.dumps(OBJECT)}.", None, id="in a sentence"),
+        pytest.param('{"addresses": "fully",}', None, id="a trailing comma"),
+        pytest.param('{"addresses": "fully"} // sure', None, id="a comment"),
+        pytest.param("<think>It says so", None, id="thoughts alone"),
+        pytest.param("[1]", [1], id="a list, which no schema takes"),
+    ],
+)  # fmt: skip
+def test_which_object_is_meant(text: str, read: object) -> None:
+    if read is None:
+        with pytest.raises(JsonError):
+            object_in(text)
+    else:
+        assert object_in(text) == read
 
 
 @pytest.mark.parametrize(
@@ -261,20 +298,43 @@ class Trickle:
 )
 def test_an_answer_that_trickles_is_given_up(trickle: Trickle, monkeypatch: pytest.MonkeyPatch) -> None:
     """This ends; whether in a bad answer or in none depends on how far it came."""
-    monkeypatch.setattr(client, "TOTAL_SECONDS", 0.3)
     monkeypatch.setattr(client, "TRIES", 2)
     with judging() as server:
         server.always = trickle
-        found = asked(server).unjudged
+        found = asked(server, timeouts=Timeouts(total=0.3)).unjudged
     assert found is not None
     assert found.kind in {UnjudgedKind.UNREACHABLE, UnjudgedKind.ENVELOPE, UnjudgedKind.HTTP_STATUS}
 
 
-def test_after_one_that_trickled_the_next_request_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "TOTAL_SECONDS", 0.5)
+def test_after_one_that_trickled_the_next_request_is_answered() -> None:
     with judging() as server:
         server.faults = [Trickle(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0)]
-        assert asked(server).verdicts == FINE
+        assert asked(server, timeouts=Timeouts(total=0.5)).verdicts == FINE
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        pytest.param("Wed, 21 Oct 2026 07:28:40 GMT", 40, id="a date"),
+        pytest.param("Wed, 21 Oct 2026 09:28:40 +0200", 40, id="of another zone"),
+        pytest.param("Wed, 21 Oct 2026 07:27:00 GMT", 1, id="gone by"),
+        pytest.param("Wed, 21 Oct 2026 08:00:00 GMT", None, id="too far ahead"),
+        pytest.param("Wed, 99 Oct 2026", 1, id="none"),
+    ],
+)
+def test_retry_after_as_a_date(text: str, least: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "time", lambda: 1_792_567_680.0)  # 2026-10-21 07:28:00 UTC
+    found = pause(0, {"retry-after": text}, 7)
+    assert found is None if least is None else least <= (found or 0) <= 1.5 * least
+
+
+def test_a_silent_endpoint_is_given_up_by_the_time_without_a_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "TRIES", 1)
+    with judging() as server:
+        server.always = Trickle(BEGIN, b"A: b\r\n", 2)
+        found = asked(server, timeouts=Timeouts(read=0.2)).unjudged
+    assert found is not None
+    assert found.kind is UnjudgedKind.UNREACHABLE
 
 
 @pytest.mark.parametrize("status", [b"200 OK", b"302 Found", b"500 No"])
@@ -317,7 +377,7 @@ BODIES = {
     ),
     "a surrogate within": (answered('{"addresses": "\\ud800", "noncommittal": false}'), UnjudgedKind.NO_JSON),
     "endless nesting within": (answered("[" * 100_000), UnjudgedKind.NO_JSON),
-    "a mark within": (answered('\ufeff{"addresses": "fully", "noncommittal": false}'), UnjudgedKind.NO_JSON),
+    "a mark before it": (answered('\ufeff{"addresses": "fully", "noncommittal": false}'), FINE),
     "another word": (answered('{"addresses": "FULLY", "noncommittal": false}'), UnjudgedKind.SCHEMA),
     "a number for a truth": (answered('{"addresses": "fully", "noncommittal": 0}'), UnjudgedKind.SCHEMA),
 }

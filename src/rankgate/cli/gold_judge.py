@@ -60,7 +60,7 @@ def judge_pool(
     cost = f"{count_text(planned.plans[RUN].every_call, 'call')}, about {tokens_text(planned.plans[RUN].tokens)}"
     before = f"; {count_text(known, 'call')} made already" if (known := planned.plans[RUN].cached) else ""
     sys.stderr.write(f"judge {planned.judge.short} ({block.model}): {where}: {cost}{before}\n")
-    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, criteria))
+    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
     if arguments.dry_run:
         return 0
     if not asked:

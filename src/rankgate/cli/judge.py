@@ -163,7 +163,7 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     files = filter(os.path.exists, dict.fromkeys(read))
     take_in([*map(read_verdicts, files)], job.kept, job.block, store)
     planned = plan_job(job, store)
-    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, criteria))
+    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
     mark = JudgeMark(planned.judge.short, planned.judge.model)
     people = people_of(criteria, mark, today()) if arguments.dry_run and not arguments.claims_of else {}
     needs = judged_facts(criteria, asked.golds[0], [], people)
@@ -252,7 +252,7 @@ def _workers(arguments: argparse.Namespace) -> int:
 
 def ask_job(job: Job, planned: Planned, store: Store, workers: int, endpoint: Endpoint | None) -> Outcome:
     """Ask under a bar."""
-    now, endpoint = [Spent()], endpoint or Endpoint(job.block.endpoint)
+    now, endpoint = [Spent()], endpoint or Endpoint(job.block.endpoint, timeouts=job.block.timeouts)
 
     def share() -> float:
         return min(1.0, now[0].calls / max(1, now[0].planned))
@@ -310,8 +310,13 @@ def _to_judge(plan: Plan) -> str:
     return f"{left:,} to judge: {count_text(plan.every_call, 'call')}, about {about}" if left else "none to judge"
 
 
-def warnings_of(job: Job, criteria: Criteria) -> Iterator[Problem]:
+def warnings_of(job: Job, planned: Planned, criteria: Criteria) -> Iterator[Problem]:
     """What to know before anything is asked."""
+    plan, budget = planned.plans[RUN], job.block.budget
+    for unit, needed, most in (("calls", plan.every_call, budget.calls), ("tokens", plan.tokens, budget.tokens)):
+        if most is not None and needed > most:
+            text = f"{most:,} {unit} will not do: judging these answers takes about {needed:,}; raise it"
+            yield Problem(text, criteria.name, key="judge.budget")
     if job.block.is_alias:
         text = f"{job.block.model!r} has no date, so what answers under this name may change; name a dated model"
         yield Problem(text, criteria.name, key="judge.model")

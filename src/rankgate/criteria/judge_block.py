@@ -39,6 +39,7 @@ def _beside(path: str, info: ValidationInfo) -> str:
 
 Count = Annotated[int, Field(ge=0)]
 Text = Annotated[str, Field(min_length=1)]
+Seconds = Annotated[float, Field(gt=0, le=3_600)]
 
 
 class Budget(Part):
@@ -52,6 +53,14 @@ class Budget(Part):
     fork_calls: Count = Field(
         default=0, description="Requests for a fork's answers, once a maintainer's label accepts its run; 0: none."
     )
+
+
+class Timeouts(Part):
+    """How long a request may take."""
+
+    connect: Seconds = Field(default=10, description="Seconds until the endpoint takes the connection.")
+    read: Seconds = Field(default=60, description="Seconds without a byte of the answer.")
+    total: Seconds = Field(default=300, description="Seconds until the answer is there.")
 
 
 class CalibrationFile(Part):
@@ -78,6 +87,7 @@ class JudgeBlock(Part):
     )
     repeats: Annotated[int, Field(ge=1, le=25)] = Field(default=1, description="Verdicts on each question; averaged.")
     budget: Budget = Field(default={}, validate_default=True, description="Limits of requests and tokens.")
+    timeouts: Timeouts = Field(default={}, validate_default=True, description="Limits of seconds.")
     prompts: Annotated[Text, AfterValidator(_beside)] | None = Field(
         default=None, description="Folder with prompts in place of ours, relative to this file: another judge."
     )

@@ -12,8 +12,9 @@ import socket
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from email.utils import parsedate_to_datetime
 from threading import Event, Lock, Thread, local
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import Any, NamedTuple, TypeVar
 
 import requests
@@ -23,7 +24,7 @@ from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
 from rankgate import __version__
-from rankgate.criteria.judge_block import KEY_VARIABLE
+from rankgate.criteria.judge_block import KEY_VARIABLE, Timeouts
 from rankgate.errors import bad_input
 from rankgate.judge.model import canonical
 from rankgate.model.answers import Unjudged, UnjudgedKind
@@ -32,7 +33,6 @@ from rankgate.readers.json_text import JsonError, strict_json
 TRIES = 5
 MAX_WAIT = 120.0  # seconds; a server that asks for more is not waited for
 MAX_BYTES = 8_000_000
-CONNECT_SECONDS, READ_SECONDS, TOTAL_SECONDS = 10.0, 300.0, 600.0  # READ is without a byte, TOTAL to the last one
 _OK, _SERVER_ERRORS, _SECRET_LENGTH = 200, 500, 8
 _AGAIN = {408, 409, 425, 429}
 _CASE = re.IGNORECASE
@@ -81,7 +81,14 @@ class Endpoint:
         stopped: once it is set, no further request is begun and no wait goes on.
     """
 
-    def __init__(self, address: str, key: str | None = None, *, wait: Callable[[float], object] | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        key: str | None = None,
+        *,
+        timeouts: Timeouts | None = None,
+        wait: Callable[[float], object] | None = None,
+    ) -> None:
         """Nothing is sent yet. The key is the environment's unless it is given; an empty one is not sent.
 
         Raises:
@@ -99,8 +106,15 @@ class Endpoint:
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
         self._wait = wait or self.stopped.wait
+        self._timeouts = timeouts or Timeouts()
         self._own, self._lock = local(), Lock()
         self._ends, self._watched = dict[_Adapter, float](), False
+
+    def hang_up(self) -> None:
+        """Begin no further request, and end the connections of those that wait for an answer."""
+        self.stopped.set()
+        for adapter in self._ends.copy():
+            adapter.end_connection()
 
     def post(self, body: object, shape: type[M], spending: Spending, estimate: int) -> M | Unjudged:
         """The answer of `/chat/completions`, after at most five attempts; one of another shape is a failed attempt.
@@ -139,9 +153,10 @@ class Endpoint:
             adapter = self._adapter()
             request = adapter.request = adapter.request or requests.Request("POST", self._url, self._headers).prepare()
             request.prepare_body(data, None)
+            timeout = (self._timeouts.connect, self._timeouts.read)
             with (
                 self._limited(adapter),
-                adapter.send(request, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS), **adapter.how) as response,
+                adapter.send(request, stream=True, timeout=timeout, **adapter.how) as response,
             ):
                 body = bytearray()
                 while chunk := response.raw.read1(65_536):
@@ -165,9 +180,9 @@ class Endpoint:
 
     @contextmanager
     def _limited(self, adapter: _Adapter) -> Iterator[None]:
-        """End the connection in use after `TOTAL_SECONDS`; one thread watches all, as long as there are any."""
+        """End the connection in use after the total time; one thread watches all, as long as there are any."""
         with self._lock:
-            self._ends[adapter] = monotonic() + TOTAL_SECONDS
+            self._ends[adapter] = monotonic() + self._timeouts.total
             if not self._watched:
                 self._watched = True
                 Thread(target=self._watch, daemon=True).start()
@@ -179,7 +194,7 @@ class Endpoint:
     def _watch(self) -> None:
         watched = True
         while watched:
-            sleep(min(1.0, TOTAL_SECONDS / 10))
+            sleep(min(1.0, self._timeouts.total / 10))
             for adapter, end in self._ends.copy().items():
                 if monotonic() > end:
                     adapter.end_connection()
@@ -229,13 +244,18 @@ class _Adapter(HTTPAdapter):
 
 
 def pause(attempt: int, headers: Mapping[str, str], seed: int) -> float | None:
-    """Seconds before the next attempt: what `Retry-After` asks for, or else 1, 2, 4, 8.
+    """Seconds before the next attempt: what `Retry-After` asks for, in seconds or as a date, or else 1, 2, 4, 8.
 
     Up to a half is added, by the seed, so that requests which failed together do not come back together. None where the
     server asks for more than `MAX_WAIT`.
     """
     text = headers.get("retry-after", "").strip()
-    requested = float(text[:12]) if re.fullmatch(r"\d+(?:\.\d+)?", text, re.ASCII) else 0.0
+    requested = 0.0
+    if re.fullmatch(r"\d+(?:\.\d+)?", text, re.ASCII):
+        requested = float(text[:12])
+    elif text:
+        with suppress(ValueError, OverflowError):  # no date
+            requested = parsedate_to_datetime(text).timestamp() - time()
     if requested > MAX_WAIT:
         return None
     spread = (seed ^ zlib.crc32(bytes([attempt]))) % 1_000 / 2_000

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from threading import Lock
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
 from typing import NamedTuple
 
 import msgspec
@@ -20,6 +21,7 @@ from rankgate.judge.store import Store
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
 
 WORKERS = 8
+_GRACE = 1.0  # second for calls that are under way when judging is interrupted; then their connections are ended
 MAX_FAILURES = 3  # questions in a row that the endpoint fails at: then it is down, or refuses everything
 _FAILURES = {UnjudgedKind.HTTP_STATUS, UnjudgedKind.UNREACHABLE, UnjudgedKind.ENVELOPE}
 _NO_USE = {*range(300, 400), 401, 402, 403, 404, 405, 410}  # statuses after which no other question fares better
@@ -87,20 +89,59 @@ def judge_answers(
         if session.take(record if taken else store.get(call.slot) or record):  # another process may have been first
             endpoint.stopped.set()
 
-    with ThreadPoolExecutor(workers) as threads:
+    progress = session.progress(0, spending)
+    while session.stopped is None and (calls := next_round(answers, judge, wants, session, repeats)):
+        total = progress.done + len(calls)
+        threads = _Threads(work, calls, workers)
         try:
-            progress = session.progress(0, spending)
-            while session.stopped is None and (calls := next_round(answers, judge, wants, session, repeats)):
-                total = progress.done + len(calls)
-                for done in as_completed([threads.submit(work, call) for call in calls]):
-                    done.result()
-                    progress = session.progress(total, spending)
-                    watch(progress)
+            for _ in calls:
+                threads.wait_for_one()
+                progress = session.progress(total, spending)
+                watch(progress)
         except BaseException:
             endpoint.stopped.set()
-            threads.shutdown(cancel_futures=True)
+            threads.end(_GRACE)
+            endpoint.hang_up()
+            threads.end(_GRACE / 2)
             raise
     return progress
+
+
+class _Threads:
+    """Calls in threads that nobody has to wait for: one that hangs keeps neither an interruption nor the process."""
+
+    def __init__(self, work: Callable[[Call], None], calls: Iterable[Call], workers: int) -> None:
+        self._work = work
+        self._waiting = deque(calls)
+        self._done = SimpleQueue[BaseException | None]()
+        self._threads = [Thread(target=self._run, daemon=True) for _ in range(min(workers, len(self._waiting)))]
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                call = self._waiting.popleft()
+            except IndexError:
+                return
+            try:
+                self._work(call)
+            except BaseException as error:  # noqa: BLE001 -- raised where it is waited for
+                self._done.put(error)
+            else:
+                self._done.put(None)
+
+    def wait_for_one(self) -> None:
+        """Until one more call is done; what it raised is raised."""
+        if error := self._done.get():
+            raise error
+
+    def end(self, seconds: float) -> None:
+        """Begin no further call, and wait so long for those that are under way."""
+        self._waiting.clear()
+        until = monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(until - monotonic(), 0.0))
 
 
 class _Session:

@@ -1,7 +1,7 @@
 """What all tasks share: how a prompt is written around content, and how the model's answer is parsed.
 
 Content reaches the model as JSON strings between fences that are named by the hash of the content, which it cannot
-contain. Of the answer only what the schema has is read; text around it makes the answer unusable.
+contain. Of the answer only what the schema has is read, from one JSON object: see `object_in`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,8 +25,8 @@ from rankgate.model.answers import Unjudged, UnjudgedKind
 from rankgate.readers.json_text import JsonError, strict_json
 
 _FOLDER = Path(__file__).parent.parent / "prompts"
-# One object as some models wrap it: after the thoughts that they show, in a fence of Markdown.
-_WRAPPED = re.compile(r"(?s)\s*(?:<think>.*?</think>)?\s*(?:```(?:json)?\s*\n(.*?)\n\s*```|(.*?))\s*")
+_THOUGHTS_END = "</think>"  # the opening tag may stand in the server's own prompt
+_FENCE = re.compile(r"(?ms)^[ \t]*```[ \t]*\w*[ \t]*\n(.*?)\n[ \t]*```[ \t]*$")
 R = TypeVar("R", bound="Reply")
 
 
@@ -63,13 +64,32 @@ def parsed(content: str, reply: type[R]) -> R | Unjudged:
     """The one JSON object of a model's text, or why there is none."""
     if not content.strip():
         return Unjudged(UnjudgedKind.EMPTY)
-    fenced, plain = found.groups() if (found := _WRAPPED.fullmatch(content)) else ("", content)
     try:
-        return reply.model_validate(strict_json(fenced or plain))
+        return reply.model_validate(object_in(content))
     except JsonError:
         return Unjudged(UnjudgedKind.NO_JSON)
     except ValidationError:
         return Unjudged(UnjudgedKind.SCHEMA)
+
+
+def object_in(content: str) -> Any:
+    """The JSON of a model's text as models wrap it.
+
+    All of it, after a byte order mark; or what comes after the thoughts that a model shows; or what stands in the one
+    fence of Markdown. A text that is itself a JSON string is read once more. Two objects, or one in the midst of a
+    sentence, are none: nobody knows which one is meant.
+
+    Raises:
+        JsonError: there is none.
+    """
+    text = content.strip().removeprefix("\ufeff")
+    after = text.rpartition(_THOUGHTS_END)[2]
+    fences = _FENCE.findall(after)
+    for candidate in dict.fromkeys([text, after, *(fences if len(fences) == 1 else [])]):
+        with suppress(JsonError):
+            found = strict_json(candidate)
+            return strict_json(found) if isinstance(found, str) else found
+    raise JsonError("no JSON object")
 
 
 def messages_of(prompts: Mapping[str, str], inputs: Inputs, schema: Mapping[str, Any] | None) -> list[dict[str, str]]:
