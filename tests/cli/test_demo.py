@@ -109,17 +109,13 @@ def test_it_leaves_everything_to_explore(once: tuple[str, Path]) -> None:
     assert left["out/harmful/comment.md"].decode().startswith("**❌ FAIL. ")
 
 
-def test_it_says_what_it_did_in_an_empty_directory_that_was_named(elsewhere: Path, capsys: Capture) -> None:
-    Path("some/where").mkdir(parents=True)
-    out = demo(capsys, "some/where")
-    assert verdicts_in(out) == STORY
-    assert "  $ cd some/where\n" in out
-    assert set(files_in("some/where")) >= FILES
-    assert Path("rankgate-demo").exists() is False
-    assert Path.cwd() == elsewhere
-
-
-def test_a_second_time_in_the_same_directory_tells_the_same_story(left_behind: str, capsys: Capture) -> None:
+def test_a_second_time_in_the_same_directory_tells_the_same_story(
+    left_behind: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Whatever proxy and key the user has: the replay needs neither."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("RANKGATE_JUDGE_KEY", "not a key: no header can hold it")
     left = files_in("rankgate-demo")
     beside = Path("rankgate-demo/runs/generator.verdicts.jsonl")
     beside.write_bytes(beside.read_bytes().replace(b"contradicted", b"absent"))  # by hand
@@ -198,7 +194,12 @@ def typed(out: str, folder: Path, *, last: int | None = None) -> tuple[list[int]
 
 @pytest.mark.full
 def test_every_command_that_it_prints_works_by_hand(elsewhere: Path, capsys: Capture) -> None:
-    out = demo(capsys, "a directory of mine")
+    Path("some/directory of mine").mkdir(parents=True)
+    out = demo(capsys, "some/directory of mine")
+    assert verdicts_in(out) == STORY
+    assert set(files_in("some/directory of mine")) >= FILES
+    assert Path("rankgate-demo").exists() is False
+    assert Path.cwd() == elsewhere
     told, _, after = out.partition("All of it lies in ")
     codes, stated, _ = typed(after, elsewhere)
     assert codes == stated
@@ -284,10 +285,3 @@ def test_an_interrupted_judge_ends_the_demo_with_its_code(monkeypatch: pytest.Mo
     monkeypatch.setattr(judge_command, "run", lambda *_: 130)
     assert main(["demo", *DATE]) == 130
     assert "rankgate check --run" not in capsys.readouterr().out
-
-
-def test_neither_a_proxy_nor_a_key_of_the_user_is_used(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:1")
-    monkeypatch.setenv("RANKGATE_JUDGE_KEY", "not a key: no header can hold it")
-    assert verdicts_in(demo(capsys)) == STORY

@@ -189,7 +189,7 @@ def test_no_option_shows_one(command: str, project: Path) -> None:
     cases = (
         with_value(command, action, address)
         for number, action in enumerate(valued)
-        for address in (SOME if command == "demo" else some_of(number))  # in each folder the whole demo is run
+        for address in (SOME[:1] if command == "demo" else some_of(number))  # in each folder the whole demo is run
     )
     assert [leak for case in cases for leak in leaks(project, case)] == []
 

@@ -413,14 +413,6 @@ def test_as_the_pandas_that_is_installed_writes_it() -> None:
     assert rankings("run.parquet") == [Ranking("p", ["c"]), Ranking("q", ["b", "a"])]
 
 
-@pytest.mark.full
-def test_as_the_ranx_that_is_installed_writes_it() -> None:
-    import ranx
-
-    ranx.Run.from_dict({"q": {"a": 0.5, "b": 0.7}, "p": {"c": 0.1}}).save("run.parquet")
-    assert rankings("run.parquet") == [Ranking("p", ["c"]), Ranking("q", ["b", "a"])]
-
-
 def test_a_parquet_bomb_is_refused_before_it_is_read() -> None:
     """A column of one value takes next to nothing in the file, however many rows it has."""
     name = write("SELECT 'q' AS query_id, 'd' AS doc_id, 1.0 AS score FROM range(6_000_000)")

@@ -258,10 +258,13 @@ def test_as_ranx_saved_it() -> None:
 def test_as_the_ranx_that_is_installed_saves_it() -> None:
     import ranx
 
-    ranx.Run.from_dict(SCORES, name="bm25").save("run.json")
+    written = ranx.Run.from_dict(SCORES, name="bm25")
+    written.save("run.json")
+    written.save("run.parquet")
     ranx.Qrels.from_dict(QRELS).save("qrels.json")
     assert gold(Path("qrels.json").read_text()) == ("dict", QRELS)
     assert run(Path("run.json").read_text()) == ("dict", RANKED)
+    assert {each.query_id: each.ids for each in read_run("run.parquet").rankings} == RANKED
 
 
 def test_order_is_that_of_trec_eval() -> None:

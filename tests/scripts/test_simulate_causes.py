@@ -5,8 +5,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 sys.path.append(str(SCRIPTS))
 
@@ -32,13 +30,6 @@ def test_hardly_any_first_cause_is_wrong() -> None:
     right = {breakage.name: breakage.right for breakage in simulation.BREAKAGES}
     assert {cause for name, _, outcome in found if outcome == "right" for cause in right[name]} >= NAMED
     assert {name: outcome for name, _, outcome in found}["nothing changed"] == "no drop"
-
-
-@pytest.mark.full
-def test_the_table_of_the_example_is_that_of_the_docs() -> None:
-    docs, questions = simulation.example_world()
-    found = simulation.outcomes(docs, questions, simulation.SIZES, simulation.SEEDS)
-    assert simulation.table(found) in PAGE
 
 
 def test_the_page_says_for_every_cause_what_it_is() -> None:
