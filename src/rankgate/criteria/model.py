@@ -246,7 +246,7 @@ class Gate(Part):
     max_unjudged: MaxUnjudged = optional(
         "The share of this gate's questions whose value may be missing; the file's own where absent.", MAX_UNJUDGED
     )
-    segments: Annotated[Listed[SegmentRule], OneOrMore(dict), _by_metric(_segments)] = optional(
+    segments: Annotated[Listed[SegmentRule], OneOrMore(SegmentRule), _by_metric(_segments)] = optional(
         "Limits on the queries that share a tag; a list for several keys.", ()
     )
     must_pass: Annotated[Listed[Query], _by_metric(_hard_check)] = optional(

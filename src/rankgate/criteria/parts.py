@@ -1,11 +1,10 @@
 """From a loaded YAML document to a pydantic model, with every problem of the file at once.
 
-The texts are ours: they are built from the kind of pydantic's errors and from the declarations, never from its prose.
+The texts are ours, by the kind of pydantic's errors (a table of `readers/json_text.py`); each part names its own keys.
 """
 
 from collections.abc import Iterable, Iterator
-from enum import Enum
-from typing import Annotated, Any, ClassVar, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -14,6 +13,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
     Strict,
     ValidationError,
     ValidationInfo,
@@ -24,26 +24,11 @@ from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCu
 from pydantic_core.core_schema import no_info_before_validator_function, no_info_wrap_validator_function
 
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
+from rankgate.readers.json_text import BOUNDS, EXPECTED
 from rankgate.readers.yaml_text import KeyPath, YamlDocument, dotted, reads_as_number
 
+_UNKNOWN: Literal["extra_forbidden"] = "extra_forbidden"
 _MEANING = "meaning"  # the type of our own errors, whose context has the text
-
-_EXPECTED = {
-    "string_type": "text",
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "string_too_short": "text that is not empty",
-    "too_short": "a list that is not empty",
-    "string_pattern_mismatch": "at most 40 letters, digits, dots, dashes and underscores, a letter or digit first",
-}
-_BOUNDS = {
-    "greater_than": ("gt", "above"),
-    "greater_than_equal": ("ge", "of at least"),
-    "less_than": ("lt", "below"),
-    "less_than_equal": ("le", "of at most"),
-}
 
 
 class Part(BaseModel):
@@ -53,12 +38,22 @@ class Part(BaseModel):
     short: ClassVar[str | None] = None  # the key that a text alone, in place of the mapping, is the value of
     empty_is_absent: ClassVar[frozenset[str]] = frozenset()  # keys whose default is not null, and which may be null
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _without_empty(cls, value: Any) -> Any:
-        if not (isinstance(value, dict) and cls.empty_is_absent):
+    def _read(cls, value: Any, inner: ModelWrapValidatorHandler[Self]) -> Self:
+        """The part, or what is wrong: of its keys it says which there are."""
+        if isinstance(value, cls):
             return value
-        return {key: each for key, each in value.items() if each is not None or key not in cls.empty_is_absent}
+        if not isinstance(value, dict):
+            raise _refusal(f"{'text or ' if cls.short else ''}{mapping_of(cls)}", value)
+        stated = {key: each for key, each in value.items() if each is not None or key not in cls.empty_is_absent}
+        try:
+            return inner(stated)
+        except ValidationError as refused:
+            known = keys_of(cls)
+            unknown_first = sorted(refused.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN)
+            errors = [_named(error, known) for error in unknown_first]
+        raise ValidationError.from_exception_data("", errors)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -98,13 +93,20 @@ class ReadAs:
 class OneOrMore:
     """The annotation of a tuple for which the file may write one entry without a list around it."""
 
-    def __init__(self, entry: type[str | dict[str, Any]]) -> None:
+    def __init__(self, entry: type[str | Part]) -> None:
         self.entry = entry
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return no_info_before_validator_function(
-            lambda value: [value] if isinstance(value, self.entry) else value, handler(source)
-        )
+        written = str if self.entry is str else dict
+
+        def read(value: Any) -> Any:
+            if isinstance(value, written):
+                return [value]
+            if not isinstance(value, list | tuple):
+                raise _refusal(f"{'text' if written is str else mapping_of(self.entry)} or a list", value)
+            return value
+
+        return no_info_before_validator_function(read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         entries = handler(schema)
@@ -113,7 +115,7 @@ class OneOrMore:
 
 def _unwritten(value: Any, info: ValidationInfo) -> Any:
     if info.context is not None:  # it comes from a file
-        raise PydanticKnownError("extra_forbidden")
+        raise PydanticKnownError(_UNKNOWN)
     return value
 
 
@@ -155,10 +157,9 @@ def validated(document: YamlDocument, kind: type[P], name: str, at: str, known: 
     try:
         model = kind.model_validate(document.value, context={"at": at})
     except ValidationError as refused:
-        errors = sorted(refused.errors(include_url=False), key=lambda error: error["type"] != "extra_forbidden")
         problems += [
-            _problem(document, name, error["loc"], _text(kind, error), error.get("ctx", {}).get("instead"))
-            for error in errors
+            _problem(document, name, error["loc"], _text(error), error.get("ctx", {}).get("instead"))
+            for error in refused.errors(include_url=False)
             if not (error["type"] == "too_short" and error["input"])  # a list whose entries were all refused
         ]
     else:
@@ -186,24 +187,40 @@ def _problem(document: YamlDocument, name: str, loc: KeyPath, text: str, instead
     return Problem(text, name, document.line(path), dotted(path) or None)
 
 
-def _text(root: type[Part], error: ErrorDetails) -> str:
+def _text(error: ErrorDetails) -> str:
     """What is wrong, in our words."""
-    kind, loc, context = error["type"], error["loc"], error.get("ctx", {})
+    kind, context = error["type"], error.get("ctx", {})
     if kind == _MEANING:
         return str(context["text"])
     if kind == "missing":
         return "is missing"
-    if kind == "extra_forbidden":
-        known = keys_of(_part_at(root, loc[:-1]))
-        if meant := [f"{key}: {shown(value)}" for key, value in _within(error["input"]) if key in known]:
-            return f"unknown key; what is within it stands by itself, in its place: {', '.join(meant)}"
-        return f"unknown key{did_you_mean(str(loc[-1]), known) or ' (known: ' + ', '.join(known) + ')'}"
-    expected = _expected(root, kind, loc)
-    if kind in _BOUNDS:
-        key, words = _BOUNDS[kind]
-        bound = context[key]
-        expected = f"a {'whole ' if isinstance(bound, int) else ''}number {words} {bound:g}"
+    expected = EXPECTED.get(kind, "another kind of value")
+    if kind in {"literal_error", "enum"}:
+        expected = context["expected"].replace("'", "")
+    if kind in BOUNDS:
+        (bound,) = context.values()
+        expected = f"a {'whole ' if isinstance(bound, int) else ''}number {BOUNDS[kind]} {bound:g}"
     return f"expected {expected}" + ("" if kind.endswith("too_short") else f", found {_found(error['input'])}")
+
+
+def _refusal(expected: str, value: object) -> PydanticCustomError:
+    return PydanticCustomError(_MEANING, "{text}", {"text": f"expected {expected}, found {_found(value)}"})
+
+
+def _named(error: ErrorDetails, known: list[str]) -> InitErrorDetails:
+    """An error of a part with these keys once more; of a key of its own that is none of them with its text."""
+    kind, loc, context = error["type"], error["loc"], error.get("ctx", {})
+    if kind == _UNKNOWN and len(loc) == 1:
+        kind, context = _MEANING, {"text": _unknown(str(loc[0]), error["input"], known)}
+    again = PydanticCustomError(_MEANING, "{text}", context) if kind == _MEANING else kind
+    return InitErrorDetails(type=again, loc=loc, input=error["input"], ctx=context)
+
+
+def _unknown(key: str, value: object, known: list[str]) -> str:
+    """What to write for an unknown key."""
+    if meant := [f"{inner}: {shown(each)}" for inner, each in _within(value) if inner in known]:
+        return f"unknown key; what is within it stands by itself, in its place: {', '.join(meant)}"
+    return f"unknown key{did_you_mean(key, known) or ' (known: ' + ', '.join(known) + ')'}"
 
 
 def _within(value: Any) -> Iterator[tuple[str, Any]]:
@@ -212,45 +229,15 @@ def _within(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((key, inner), *_within(inner))
 
 
-def _expected(root: type[Part], kind: str, loc: KeyPath) -> str:
-    if kind == "model_type":
-        part = _part_at(root, loc)
-        return f"{'text or ' if part.short else ''}a mapping with {_words(keys_of(part))}"
-    field = _part_at(root, loc[:-1]).model_fields.get(str(loc[-1])) if loc else None
-    inside = list(_leaves((field.annotation, *field.metadata))) if field else []
-    if kind in {"literal_error", "enum"}:
-        return _words([leaf for leaf in inside if isinstance(leaf, str)], "or")
-    one = next((leaf.entry for leaf in inside if isinstance(leaf, OneOrMore)), None) if kind == "tuple_type" else None
-    if one is dict:
-        return f"a mapping with {_words(keys_of(_part_at(root, loc)))} or a list"
-    return f"{'text or ' if one is str else ''}{_EXPECTED.get(kind, 'another kind of value')}"
-
-
 def keys_of(part: type[Part]) -> list[str]:
     """The keys that a file may write in a part."""
     return [name for name, field in part.model_fields.items() if _UNWRITTEN not in field.metadata]
 
 
-def _part_at(part: type[Part], loc: KeyPath) -> type[Part]:
-    """The part that lies at a place of a file, or around it."""
-    for step in loc:
-        field = part.model_fields.get(str(step))
-        inside = _leaves((field.annotation, *field.metadata)) if field else iter(())
-        part = next((leaf for leaf in inside if isinstance(leaf, type) and issubclass(leaf, Part)), part)
-    return part
-
-
-def _leaves(annotation: Any) -> Iterator[Any]:
-    """What an annotation is built of: types, the choices of enums and literals, and metadata."""
-    if isinstance(annotation, ReadAs):
-        yield annotation.part
-    elif isinstance(annotation, type) and issubclass(annotation, Enum):
-        yield from (choice.value for choice in annotation)
-    elif inner := annotation if isinstance(annotation, tuple) else get_args(annotation):
-        for each in inner:
-            yield from _leaves(each)
-    else:
-        yield annotation
+def mapping_of(part: Any) -> str:
+    """What a file has to write for a part."""
+    *others, last = keys_of(part)
+    return f"a mapping with {' and '.join(filter(None, (', '.join(others), last)))}"
 
 
 def _found(value: object) -> str:
@@ -270,7 +257,3 @@ def _as_number(text: str) -> str:
     if not reads_as_number(share):
         return ""
     return f"; write {share if share == number else f'{float(share) / 100:g}'}"
-
-
-def _words(words: list[str], last: str = "and") -> str:
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

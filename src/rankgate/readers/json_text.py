@@ -95,7 +95,7 @@ def spoken(error: Exception, forms: Mapping[str, str] = {}) -> str:
     if kinds:
         what = f"expected {_kinds(kinds[1])}, found {_kinds(kinds[2])}"
     elif limit:
-        what = f"expected {_kinds(limit[1])} {_BOUNDS[limit[2]]} {limit[3]}"
+        what = f"expected {_kinds(limit[1])} {BOUNDS[limit[2]]} {limit[3]}"
     else:
         what = f"expected {form}" if form else match["what"].replace("`", "")
     what = what[:1].lower() + what[1:]
@@ -105,21 +105,30 @@ def spoken(error: Exception, forms: Mapping[str, str] = {}) -> str:
 def _kinds(union: str) -> str:
     """`int | str | null` as people say it. Null is allowed where a key may be left out, so it is named only alone."""
     kinds = [kind for kind in union.split(" | ") if kind != "null"] or ["null"]
-    words = [_WORDS.get(kind, kind) for kind in kinds]
+    words = [EXPECTED.get(kind, kind) for kind in kinds]
     if {"int", "str"} <= set(kinds):
-        words = ["an id", *(word for word in words if word not in (_WORDS["int"], _WORDS["str"]))]
+        words = ["an id", *(word for word in words if word not in (EXPECTED["int"], EXPECTED["str"]))]
     return " or ".join(dict.fromkeys(words))
 
 
-_BOUNDS = {">=": "of at least", "<=": "of at most"}
-_WORDS = {
-    "float": "a number",
-    "int": "a whole number",
-    "str": "text",
+# What is expected, by the names that msgspec and pydantic have for it.
+EXPECTED = {
+    **dict.fromkeys(("float", "float_type"), "a number"),
+    **dict.fromkeys(("int", "int_type"), "a whole number"),
+    **dict.fromkeys(("str", "string_type"), "text"),
+    **dict.fromkeys(("array", "tuple_type"), "a list"),
+    **dict.fromkeys(("object", "dict_type"), "a mapping"),
     "bool": "true or false",
-    "array": "a list",
-    "object": "a mapping",
     "null": "nothing",
+    "string_too_short": "text that is not empty",
+    "too_short": "a list that is not empty",
+    "string_pattern_mismatch": "at most 40 letters, digits, dots, dashes and underscores, a letter or digit first",
+}
+BOUNDS = {
+    **dict.fromkeys((">=", "greater_than_equal"), "of at least"),
+    **dict.fromkeys(("<=", "less_than_equal"), "of at most"),
+    "greater_than": "above",
+    "less_than": "below",
 }
 
 
