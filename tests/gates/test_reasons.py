@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
-from rankgate.model.answers import Lack
+from rankgate.model.answer_losses import NoVerdicts
+from rankgate.model.answers import Lack, UnjudgedKind
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
 from rankgate.model.values import (
@@ -183,6 +184,32 @@ OTHERS = {
     ReasonKind.TOO_SMALL: "3 queries, fewer than the 2 that a segment needs to be judged",
     ReasonKind.TEXT: "as an old report has it",
 }
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        pytest.param(
+            {UnjudgedKind.NO_JSON: 2, UnjudgedKind.LENGTH: 1},
+            "the judge failed at 3 of 1,200 questions in the run (2 without JSON, 1 cut off by length), which recall@5 "
+            "needs; run `rankgate judge --again`",
+            id="failed at all",
+        ),
+        pytest.param(
+            {UnjudgedKind.NO_VERDICT: 2, UnjudgedKind.EMPTY: 1},
+            "no judge's verdicts for 3 of 1,200 questions in the run, which recall@5 needs; run `rankgate judge` "
+            "before the check; at 1 of them it failed (1 empty), which takes `--again`",
+            id="failed at some",
+        ),
+        pytest.param({UnjudgedKind.NO_VERDICT: 3}, OTHERS[ReasonKind.NO_VERDICT], id="not asked"),
+    ],
+)
+def test_a_judge_that_failed_is_asked_again(kinds: dict[UnjudgedKind, int], expected: str) -> None:
+    lack = NoVerdicts(count=3, among=1200, kinds=kinds, at_worst=0.0)
+    reason = Reason(ReasonKind.NO_VERDICT, count=3, among=1_200, source="run")
+    assert sentences(replace(SHARE, reasons=[reason], no_verdicts=lack)) == [expected]
+
+
 ENDS = {"judged": 0.4, "judged_before": 0.98, "relevant": 0.01, "condensed": -0.02}
 
 

@@ -286,7 +286,9 @@ def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
     calls = 0
     for name, run in job.runs.items():
         plan = planned.plans[name]
-        known = f"{plan.cached:,} judged already{' or with these' if calls else ''}"
+        known = f"{plan.cached - plan.failed:,} judged already{' or with these' if calls else ''}"
+        if plan.failed:
+            known += f", {plan.failed:,} that the judge failed at (`--again` asks once more)"
         yield f"{_of(name)}{count_text(plan.answers, 'answer')}: {known}, {_to_judge(plan)}"
         calls += plan.every_call
         if run.ignored:

@@ -48,15 +48,22 @@ class Walk(NamedTuple):
     later_calls: int
     later_tokens: int
 
+    @property
+    def failed(self) -> bool:
+        """Whether the judge was asked and failed, at any part."""
+        return any(record.unjudged for record in self.records)
+
 
 class Plan(NamedTuple):
     """The calls to make now, and about how many depend on their answers; tokens are sent and received, of all.
 
-    `cached` of the answers need no call, or none that another run's plan does not pay for.
+    `cached` of the answers need no call, or none that another run's plan does not pay for; at `failed` of these the
+    judge failed before.
     """
 
     answers: int
     cached: int
+    failed: int
     calls: tuple[Call, ...]
     later_calls: int
     tokens: int
@@ -92,17 +99,23 @@ def plan_for(
     """What judging a run takes. `planned` are the calls of another run's plan, which that one pays for."""
     paid = {call.slot for call in planned}
     calls: dict[Slot, Call] = {}
-    cached = later_calls = tokens = 0
+    cached = failed = later_calls = tokens = 0
     for answer in answers:
         walks = [walk(answer, judge, wants, known, repeat) for repeat in range(repeats)]
         own = {call.slot: call for each in walks for call in each.calls if call.slot not in paid}
         cached += not own
+        failed += not own and any(each.failed for each in walks)
         later_calls += sum(each.later_calls for each in walks) if own else 0
         tokens += sum(each.later_tokens for each in walks) if own else 0
         calls |= own
     tokens += sum(sum(call.inputs.tokens(judge.prompts)) for call in calls.values())
     return Plan(
-        answers=len(answers), cached=cached, calls=tuple(calls.values()), later_calls=later_calls, tokens=tokens
+        answers=len(answers),
+        cached=cached,
+        failed=failed,
+        calls=tuple(calls.values()),
+        later_calls=later_calls,
+        tokens=tokens,
     )
 
 

@@ -34,6 +34,7 @@ from rankgate.model.values import (
 from rankgate.model.waiver_use import ACCEPT_RANKINGS, Waived
 from rankgate.model.wording import (
     STAGE_WORDS,
+    UNJUDGED_WORDS,
     confidence_text,
     count_text,
     delta_text,
@@ -229,6 +230,18 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
     return f"; {lacking}, and with the worst value there {what} is {worst}"
 
 
+def _no_verdict(reason: Reason, gate: GateResult, of: str) -> str:
+    """What lacks a judge's word: because nobody asked, or because it failed, which is kept until asked again."""
+    lack = gate.no_verdicts if reason.source == "run" else None
+    failed = {kind: count for kind, count in lack.kinds.items() if kind.lasts} if lack else {}
+    why = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in failed.items())
+    if failed and sum(failed.values()) >= reason.count:
+        return f"the judge failed at {of} in the run ({why}), which {gate.metric} needs; run `rankgate judge --again`"
+    missing = f"no judge's verdicts for {of} in the {reason.source}, which {gate.metric} needs"
+    advice = f"; at {sum(failed.values()):,} of them it failed ({why}), which takes `--again`" if failed else ""
+    return f"{missing}; run `rankgate judge` before the check{advice}"
+
+
 def _other(reason: Reason, gate: GateResult, name: str) -> str:
     """What is no limit; `name` is what the metric is called where the sentence begins with it."""
     metric, of = gate.metric, f"{reason.count:,} of {count_text(reason.among, 'question')}"
@@ -250,8 +263,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         if reason.need is not Need.OFFSETS
         else f"{name} has no value for {of}, since the {reason.source} shows another text where their passages should "
         "stand; correct the spans (`rankgate gold anchor` lists them), or allow more: `max_unjudged`",
-        ReasonKind.NO_VERDICT: f"no judge's verdicts for {of} in the {reason.source}, which {metric} needs; run "
-        "`rankgate judge` before the check",
+        ReasonKind.NO_VERDICT: _no_verdict(reason, gate, of),
         ReasonKind.AWAITS_LABEL: f"{name} is waiting for the label `{ACCEPT_RANKINGS}`: {of} have answers that are not "
         "judged before",
         ReasonKind.AWAITS_MERGE: f"{name} is judged once this is merged: the base has no `judge:` yet",

@@ -78,7 +78,9 @@ def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:
     own: list[str] = []
     for gate in gates:
         value, delta = (gate.value if gate.value_raw is None else gate.value_raw), gate.delta_raw
-        told = value_text(value, gate.unit) if value is not None else ""
+        if value is None:
+            continue
+        told = value_text(value, gate.unit)
         if delta is not None or told != value_text(gate.value or 0.0, gate.unit):
             own.append(f"{gate.metric} {told}" + (f" ({delta_text(delta, gate.unit)})" if delta is not None else ""))
     alike = ", as if it erred alike on both runs" if any(gate.assumption for gate in gates) else ""
