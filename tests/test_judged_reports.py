@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gates.test_decide import scores
 from tests.judge.calibrated import always, calibrated, metric_found
 from tests.judge.cases import answers_of
 from tests.judge.hash_judge import REFUSAL, judging
@@ -20,26 +21,29 @@ from tests.renderers.reports import HOLDS
 
 from rankgate.cli import main
 from rankgate.criteria import load_criteria
-from rankgate.diagnosis.answers import LONGEST_CLAIM
+from rankgate.diagnosis.answers import LONGEST_CLAIM, answer_changes
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers
 from rankgate.judge.runs import NEEDS, wants_of
 from rankgate.judge.store import Store, written
+from rankgate.metrics.names import parse_metric
 from rankgate.model.answer_losses import LostClaim, Place
 from rankgate.model.answers import (
+    AnswerVerdicts,
     Entailment,
     JudgeMark,
     JudgeState,
     Lack,
     Rate,
     Standing,
+    Support,
     Unjudged,
     UnjudgedKind,
     Want,
 )
 from rankgate.model.report import Provenance, Report
-from rankgate.model.values import Reason, ReasonKind, Unit, Verdict
+from rankgate.model.values import Details, MatchedQuery, Reason, ReasonKind, Sample, Unit, Verdict
 from rankgate.model.wording import delta_text
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.renderers.answer_rows import answer_lines, fate
@@ -326,6 +330,59 @@ def test_a_question_is_explained_with_the_claims_that_lost_their_support(
     assert main(explain) == 0
     words = "was supported by doc_7#p2 at rank 2, which is at rank 8 now, beyond the context"
     assert words in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_claim_without_support_is_named_without_a_baseline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = CASES["lost_passage"]
+    write_inputs(case)
+    ask(case)
+    files = ["--gold", "gold.jsonl", "--run", "run.jsonl"]
+    main(["check", *files, "-o", "report.json"])
+    unsupported = json.loads(Path("report.json").read_text())["answers"]["unsupported"]
+    assert {each["query_id"] for each in unsupported} == {f"q{n}" for n in range(6, 12)}
+    [answer] = [each for each in unsupported if each["query_id"] == "q7"]
+    context = ["doc_7#p1", "x", "y0", "y1", "y2"]
+    claim = {"text": "It costs 7 euros.", "verdict": "absent", "passages": context, "quote": ""}
+    assert (answer["claims"], answer["among"]) == ([claim], 2)
+    capsys.readouterr()
+    main(["explain", "q7", *files])
+    words = " ".join(capsys.readouterr().out.split())
+    assert "The answer makes claims that its passages do not support (1 of 2 claims):" in words
+    assert "'It costs 7 euros.': nothing in doc_7#p1, x, y0 and 2 more says so" in words
+    main(["explain", "q2", *files])
+    assert "do not support" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("support", "expected"),
+    [
+        pytest.param(Support(1, Entailment.SUPPORTED, (1,), "30 days"), None, id="supported"),
+        pytest.param(Support(1, Entailment.ABSENT), ("absent", ("a", "b"), ""), id="nowhere"),
+        pytest.param(
+            Support(1, Entailment.CONTRADICTED, (2,), "not 30"), ("contradicted", ("b",), "not 30"), id="otherwise"
+        ),
+        pytest.param(
+            Support(1, Entailment.UNVERIFIED, (1,), "made up"), ("unverified", ("a",), "made up"), id="a wrong quote"
+        ),
+        pytest.param(Support(1, Entailment.ABSENT, (9,)), ("absent", ("a", "b"), ""), id="a passage that is not there"),
+    ],
+)
+def test_what_is_said_of_a_claim(support: Support, expected: tuple[str, tuple[str, ...], str] | None) -> None:
+    verdicts = AnswerVerdicts(
+        query_id="q", context=("a", "b"), citations=(), no_answer=False, claims=("30 days",), support=(support,)
+    )
+    known: dict[str, Any] = {"hits": (), "found": (), "ideal": (), "retrieved": 0, "k": 5}
+    query = MatchedQuery(query_id="q", **known, details=Details(verdicts=(verdicts,)))
+    run = replace(scores([1.0], "faithfulness"), query_ids=("q",), matched={"q": query})
+    run = replace(run, samples={"q": Sample(query_id="q", gains={})})
+    found = answer_changes(
+        [replace(JUDGED, metric="faithfulness")], [parse_metric("faithfulness")], run, None
+    ).unsupported
+    claims = [(each.verdict.value, each.passages, each.quote) for one in found for each in one.claims]
+    assert claims == ([] if expected is None else [expected])
 
 
 def test_a_waiver_lets_a_judged_drop_pass_and_hides_nothing_of_it(

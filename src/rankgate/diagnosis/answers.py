@@ -11,7 +11,17 @@ from rankgate.metrics.answers import JudgedMetric, rests_on, supports
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, filled
 from rankgate.metrics.contexts import ContextRecall
-from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, LostClaim, NoVerdicts, Place, Silent, Stage
+from rankgate.model.answer_losses import (
+    AnswerChanges,
+    AnswerLoss,
+    LostClaim,
+    NoVerdicts,
+    Place,
+    Silent,
+    Stage,
+    Unsupported,
+    UnsupportedClaim,
+)
 from rankgate.model.answers import (
     AnswerState,
     AnswerVerdicts,
@@ -60,7 +70,31 @@ def answer_changes(
         for loss in _losses(by_name[gate.metric], now, before) if before else ():
             found.setdefault(loss.query_id, loss)
     of_claims = dict.fromkeys(gate.metric for gate in judged if gate.metric in _OF_CLAIMS)
-    return AnswerChanges(_silent(tuple(of_claims), now, before), worse=len(found), losses=[*found.values()])
+    silent = _silent(tuple(of_claims), now, before)
+    unsupported = _unsupported(now) if of_claims else []
+    return AnswerChanges(silent, worse=len(found), losses=[*found.values()], unsupported=unsupported)
+
+
+def _unsupported(now: Scores) -> list[Unsupported]:
+    """The answers with a claim that nothing supports, by the first repeat; the largest share of such claims first."""
+    found: list[Unsupported] = []
+    for query_id in now.query_ids:
+        for verdicts in _verdicts(now.matched.get(query_id))[:1]:
+            claims, support = verdicts.claims, verdicts.support
+            if not isinstance(claims, tuple) or not isinstance(support, tuple):
+                continue
+            bare = [each for each in support if each.verdict is not Entailment.SUPPORTED]
+            shown = tuple(_unsupported_claim(claims[each.n - 1], each, verdicts.context) for each in bare)
+            if shown:
+                question = now.samples[query_id].question
+                found.append(Unsupported(query_id=query_id, question=question, claims=shown, among=len(claims)))
+    return sorted(found, key=lambda each: -len(each.claims) / each.among)
+
+
+def _unsupported_claim(text: str, found: Support, context: Sequence[str]) -> UnsupportedClaim:
+    named = tuple(context[number - 1] for number in found.passages if number <= len(context))
+    passages = named or tuple(context)
+    return UnsupportedClaim(text=text[:LONGEST_CLAIM], verdict=found.verdict, passages=passages, quote=found.quote)
 
 
 def stage_found(metric: Metric, now: Scores, before: Scores) -> list[Diagnosis]:

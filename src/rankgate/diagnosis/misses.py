@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from rankgate.diagnosis.lexical import Lexical
-from rankgate.model.answer_losses import AnswerLoss
+from rankgate.model.answer_losses import AnswerLoss, Unsupported
 from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled, worst_first
 from rankgate.model.report import Report
 from rankgate.model.tags import TagShare, failing, standing_out
@@ -35,7 +35,8 @@ class QueryExplained(msgspec.Struct, frozen=True, kw_only=True):
     """A question with both rankings, down to `depth`; its cause speaks of the first `k` ranks.
 
     `compared` says whether the check had a baseline. `scores` are the gated metrics, in the order of the gates.
-    `lexical` is what BM25 finds; None where no corpus is named. `answer` is there where its answer got worse.
+    `lexical` is what BM25 finds; None where no corpus is named. `answer` is there where its answer got worse,
+    `unsupported` where its answer makes claims that nothing supports.
     """
 
     question: Question
@@ -45,13 +46,16 @@ class QueryExplained(msgspec.Struct, frozen=True, kw_only=True):
     scores: tuple[Score, ...]
     lexical: Lexical | None = None
     answer: AnswerLoss | None = None
+    unsupported: Unsupported | None = None
 
 
 def explain_query(
     report: Report, details: ReportDetails, question: Question, lexical: Lexical | None = None
 ) -> QueryExplained:
     """Gather what a report and its details know of one of its questions."""
-    scores, losses = list[Score](), report.answers.losses if report.answers else ()
+    scores = list[Score]()
+    losses = report.answers.losses if report.answers else []
+    unsupported = report.answers.unsupported if report.answers else []
     for name, metric in report.metrics.items():
         before, now = question.values.get(name, (None, None))
         scores.append(
@@ -73,6 +77,7 @@ def explain_query(
         scores=tuple(scores),
         lexical=lexical,
         answer=next((each for each in losses if each.query_id == question.query_id), None),
+        unsupported=next((each for each in unsupported if each.query_id == question.query_id), None),
     )
 
 

@@ -64,6 +64,28 @@ class AnswerLoss(msgspec.Struct, frozen=True):
     more: int = 0
 
 
+class UnsupportedClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim of an answer that its context does not support.
+
+    `passages` are the ids of those that the judge rests on, or where it names none, of all that it looked at; `quote`
+    is what it quotes.
+    """
+
+    text: str
+    verdict: Entailment
+    passages: tuple[str, ...]
+    quote: str = ""
+
+
+class Unsupported(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer with claims that its context does not support, of `among` claims that it makes."""
+
+    query_id: str
+    question: str | None
+    claims: tuple[UnsupportedClaim, ...]
+    among: int
+
+
 class Silent(msgspec.Struct, frozen=True, kw_only=True):
     """How many of `among` questions have an answer that asserts nothing, which `metrics` leave out.
 
@@ -86,8 +108,12 @@ class NoVerdicts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerChanges(msgspec.Struct, frozen=True):
-    """What reports show of judged answers: the questions that got `worse`; report.json lists the first `losses`."""
+    """What reports show of judged answers: the questions that got `worse`, and answers that are not faithful now.
+
+    report.json lists the first of the `losses` and of what is `unsupported`, the largest share first.
+    """
 
     silent: Silent | None
     worse: int
     losses: list[AnswerLoss]
+    unsupported: list[Unsupported] = []

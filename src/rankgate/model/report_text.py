@@ -13,7 +13,7 @@ from rankgate.model.reasons import sentences
 from rankgate.model.report import SCHEMA_VERSION, GateResult, Report
 from rankgate.model.values import Reason, ReasonKind
 
-MAX_LOSSES = 50  # answers that got worse
+MAX_LOSSES = 50  # answers that got worse, and those that are not faithful
 _OF_THIS_PROCESS = ("details", "links", "losers", "lowest", "anchor", "call")  # what no file has
 
 
@@ -22,7 +22,8 @@ def encode_report(report: Report) -> str:
     written = with_texts(replace(report, **dict.fromkeys(_OF_THIS_PROCESS, msgspec.UNSET)))
     if answers := report.answers:
         losses = sampled(answers.losses, lambda loss: loss.stage, MAX_LOSSES)
-        written = replace(written, answers=replace(answers, losses=losses))
+        unsupported = answers.unsupported[:MAX_LOSSES]
+        written = replace(written, answers=replace(answers, losses=losses, unsupported=unsupported))
     return msgspec.json.format(msgspec.json.encode(written), indent=2).decode() + "\n"
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from rankgate.diagnosis.lexical import TELLING, Lexical, LexicalExpected, Suggestion
 from rankgate.diagnosis.misses import QueryExplained, Score
+from rankgate.model.answer_losses import Unsupported, UnsupportedClaim
+from rankgate.model.answers import Entailment
 from rankgate.model.details import Cause, Listed
 from rankgate.model.wording import STAGE_WORDS, count_text, delta_text
 from rankgate.renderers.answer_rows import LONGEST_TEXT, fate
 from rankgate.renderers.blocks import aligned
-from rankgate.renderers.escape import safe
+from rankgate.renderers.escape import listed, safe
 from rankgate.renderers.explaining.layout import beside, finished, padded_all, paragraph
 from rankgate.renderers.phrases import CAUSE_WORDS, NOTHING, value_or_dash, whereabouts
 
@@ -53,9 +56,33 @@ def render_query(found: QueryExplained, width: int) -> str:
         texts = [f"{safe(each.text, LONGEST_TEXT)!r}: {fate(each, safe)}" for each in found.answer.claims]
         texts += [f"and {count_text(found.answer.more, 'more claim')}"] if found.answer.more else []
         lines += [line for text in texts for line in paragraph(text, width, indent=2)]
+    if found.unsupported:
+        lines += ["", *_unsupported(found.unsupported, width)]
     if found.lexical:
         lines += ["", *(line for sentence in _advice(found, found.lexical) for line in paragraph(sentence, width))]
     return finished(lines)
+
+
+def _unsupported(found: Unsupported, width: int) -> list[str]:
+    """Each claim without support: what was looked at, and what is quoted for it."""
+    count = f"{len(found.claims):,} of {count_text(found.among, 'claim')}"
+    lines = paragraph(f"The answer makes claims that its passages do not support ({count}):", width)
+    for claim in found.claims[:MAX_EXPECTED]:
+        lines += paragraph(_claim(claim), width, indent=2)
+    more = len(found.claims) - MAX_EXPECTED
+    return [*lines, f"  and {count_text(more, 'more claim')}"] if more > 0 else lines
+
+
+def _claim(claim: UnsupportedClaim) -> str:
+    """`'30 days': nothing in doc_1, doc_2 says so`."""
+    passages = listed(claim.passages, MAX_NAMED, partial(safe, limit=LONGEST_ID))
+    quote = f": {safe(claim.quote, LONGEST_TEXT)!r}" if claim.quote else ""
+    says = {
+        Entailment.CONTRADICTED: f"{passages} says otherwise{quote}",
+        Entailment.UNVERIFIED: f"the judge finds it in {passages}, where its quote does not stand{quote}",
+    }
+    nothing = f"nothing in {passages} says so" if claim.passages else "there is no passage that could say so"
+    return f"{safe(claim.text, LONGEST_TEXT)!r}: {says.get(claim.verdict, nothing)}"
 
 
 def cause_clause(cause: Cause, k: int | None, *, compared: bool) -> str:
