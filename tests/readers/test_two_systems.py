@@ -26,7 +26,7 @@ def read(content: str, fields: FieldMap | None = None, name: str = "run") -> lis
     """Quickly, as scoring does, and carefully where that does not go or a query comes twice."""
     Path(name).write_text(content, encoding="utf-8")
     opened = read_run(name, map=fields)
-    with suppress(ValueError), opened.quick.opened() if opened.quick else nullcontext() as reading:
+    with suppress(ValueError, RankgateError), opened.quick.opened() if opened.quick else nullcontext() as reading:
         quickly = list(reading[0]) if reading else []
         if quickly and len({ranking.query_id for ranking in quickly}) == len(quickly):
             return quickly

@@ -9,14 +9,14 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.diagnosis.stale_gold import finds_enough
 from rankgate.errors import RankgateError
 from rankgate.labelling.spelling import differs_in, respelled
+from rankgate.metrics.base import Metric, RelevanceMetric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import NAMED, Movement, Oddities, Spelling
-from rankgate.model.values import Gold, Outline, Ranking
+from rankgate.model.values import Gold, Outline, Ranking, Scores
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
 DEEPEST = 100  # ranks of each list that are kept
@@ -151,10 +151,17 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
 
 def unmatched(gold: Gold, plan: Plan, scored: ScoredRun) -> Oddities | None:
     """What is odd in a run whose lists hold next to none of the relevant ids, as where ids are spelled differently."""
-    if finds_enough(gold, scored.scores, MATCHED_SHARE):
+    enough = MATCHED_SHARE * sum(len(sample.gains) for sample in gold.samples.values())
+    if any(_finding(scored.scores, metric) >= enough for metric in plan.metrics):
         return None
     odd = oddities_of(gold, plan.how, (listings_of(gold, plan, scored.lists, documents=False), None))
     return odd if odd and odd.relevant - odd.never_returned < MATCHED_SHARE * odd.relevant else None
+
+
+def _finding(scores: Scores, metric: Metric) -> int:
+    """How many queries found a relevant document, by their values."""
+    column = scores.values[metric.name] if isinstance(metric, RelevanceMetric) else []
+    return sum(value is not None and value != metric.worst for value in column)
 
 
 def with_displacers(

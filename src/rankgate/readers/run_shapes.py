@@ -138,7 +138,6 @@ _LINE_KEYS: dict[Need, Any] = {
 _ANSWER_KINDS: tuple[Any, ...] = (str, list[Id], list[Id], dict[str, str], bool)
 _ANSWER_FIELDS = [(key, kind | None, None) for key, kind in zip(ANSWER_KEYS, _ANSWER_KINDS, strict=True)]
 _stated = attrgetter(*ANSWER_KEYS)
-_NOT_STATED = (None,) * len(ANSWER_KEYS)
 
 
 _LOOSE_KEYS = {**_LINE_KEYS, Need.LATENCY: dict[str, float | None] | float | None}  # a bare number is the total

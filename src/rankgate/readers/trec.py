@@ -34,30 +34,13 @@ _ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
 # By row: query, document, score, tag, rank.
 _Rows = tuple[Sequence[str], Sequence[str], Sequence[float], Sequence[str], Sequence[str]]
 
+_Held = tuple[list[str], "array[float]", str, bool]  # of a query: documents, scores, the tag, whether the scores rise
+
 
 def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
-    """Rankings from a TREC run file, in the order in which queries first appear; their rows may stand anywhere.
-
-    Rows of a query with two tags are those of two runs; from query to query the tag may differ.
-    """
+    """Rankings from a TREC run file, in the order in which queries first appear; their rows may stand anywhere."""
     del needs  # the format holds ids and scores only
-    held: dict[str, tuple[list[str], array[float], str, bool]] = {}
-    number = 1
-    for block in _blocks(source.stream):
-        for query_id, ids, numbers, tags, rise in _runs(_plain(block) or _careful(block, number, source.name, log)):
-            docs, scores, tag, _ = held.setdefault(query_id, ([], array("d"), tags[0], rise))
-            docs += ids
-            scores.extend(numbers)
-            if tags.count(tag) < len(tags):
-                other = next(each for each in tags if each != tag)
-                log.raise_if_any()
-                line = number + _row_of(block, query_id, other)
-                raise bad_input(two_systems(query_id, (tag, other), "tag"), file=source.name, line=line)
-        number += block.count(b"\n")
-    log.raise_if_any()
-    for query_id in list(held):
-        docs, scores, _, rise = held.pop(query_id)
-        yield _ranked(query_id, docs, scores, rise)
+    return _rankings(source.stream, source.name, log, together=False)
 
 
 def _read_quickly(stream: BinaryIO, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
@@ -66,21 +49,38 @@ def _read_quickly(stream: BinaryIO, needs: frozenset[Need], size: int) -> Iterat
     Where they are scattered, a query comes more than once; a RankgateError where something is wrong with a row.
     """
     del needs, size
-    query_id, docs, scores, tag, rising = "", list[str](), list[float](), "", False
+    return _rankings(stream, "", ProblemLog(1), together=True)
+
+
+def _rankings(stream: BinaryIO, name: str, log: ProblemLog, *, together: bool) -> Iterator[Ranking]:
+    """The ranking of each query, once the file ends, or the next query begins where rows stand `together`.
+
+    Rows of a query with two tags are those of two runs; from query to query the tag may differ.
+    """
+    held: dict[str, _Held] = {}
+    number = 1
     for block in _blocks(stream):
-        for following, ids, numbers, tags, rise in _runs(_plain(block) or _careful(block, 1, "", ProblemLog(1))):
-            if following != query_id and docs:
-                yield _ranked(query_id, docs, scores, rising)
-                docs, scores = [], []
-            if not docs:
-                tag, rising = tags[0], rise
-            if tags.count(tag) < len(tags):
-                raise ValueError(query_id)  # of two systems
-            query_id = following
+        for query_id, ids, numbers, tags, rise in _runs(_plain(block) or _careful(block, number, name, log)):
+            if query_id not in held:
+                yield from _taken(held) if together else ()
+                held[query_id] = [], array("d"), tags[0], rise
+            docs, scores, tag, _ = held[query_id]
             docs += ids
-            scores += numbers
-    if docs:
-        yield _ranked(query_id, docs, scores, rising)
+            scores.extend(numbers)
+            if tags.count(tag) < len(tags):
+                other = next(each for each in tags if each != tag)
+                log.raise_if_any()
+                line = number + _row_of(block, query_id, other)
+                raise bad_input(two_systems(query_id, (tag, other), "tag"), file=name, line=line)
+        number += block.count(b"\n")
+    log.raise_if_any()
+    yield from _taken(held)
+
+
+def _taken(held: dict[str, _Held]) -> Iterator[Ranking]:
+    for query_id in list(held):
+        docs, scores, _, rise = held.pop(query_id)
+        yield _ranked(query_id, docs, scores, rise)
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
