@@ -107,7 +107,7 @@ NOT_FINITE = "scores must be finite numbers"
         ),
         pytest.param(
             '{"q": {"a": 0.5, "a": 0.7}}',
-            "file: query 'q': the key 'a' stands twice in one object",
+            "file: the key 'a' stands twice in one object",
             id="a document twice",
         ),
         pytest.param(

@@ -13,7 +13,7 @@ import msgspec
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, any_json, not_finite, strict_json
+from rankgate.readers.json_text import JsonError, any_json, line_json, not_finite, strict_json
 from rankgate.readers.judgments import read_mapped_gold
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness, Recognised, RunFormat
@@ -21,28 +21,26 @@ from rankgate.readers.source import Source
 
 MTEB_KEY = "mteb_model_meta"
 
-_Raws = dict[str, msgspec.Raw]
-_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-
 
 def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """As in TREC files the score decides, descending, ties by document id descending, compared as 64-bit floats."""
     del needs  # the format holds ids and scores only
-    yield from _rankings(source.text(), source.name, log)
+    yield from _rankings(_queries_of(source), source.name, log)
 
 
 def _read_mteb(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
     """Of subset → split → `{query: {document: score}}` one with one: of several, nothing says which the gold is for."""
     del needs
-    text = source.text()
-    subsets = {subset: _parts(raw) for subset, raw in _whole(text, source.name).items() if subset != MTEB_KEY}
-    splits = [(f"{subset}/{split}", raw) for subset, parts in subsets.items() for split, raw in parts.items()]
+    subsets = {subset: parts for subset, parts in _queries_of(source).items() if subset != MTEB_KEY}
+    of_tasks = [(subset, parts) for subset, parts in subsets.items() if isinstance(parts, dict)]
+    of_splits = [(f"{subset}/{split}", each) for subset, parts in of_tasks for split, each in parts.items()]
+    splits = [(name, queries) for name, queries in of_splits if isinstance(queries, dict)]
     if len(splits) != 1:
         names = ", ".join(on_one_line(name) for name, _ in splits) or "none"
         what = f"holds {len(splits)} subsets and splits ({names}) where one can be read"
         hint = "save the predictions of that one as {query: {document: score}}"
         raise bad_input(f"{what}; {hint}", file=source.name)
-    yield from _rankings(bytes(splits[0][1]).decode(), source.name, log)
+    yield from _rankings(splits[0][1], source.name, log)
 
 
 def _mteb_provenance(source: Source) -> Mapping[str, Any]:
@@ -50,77 +48,57 @@ def _mteb_provenance(source: Source) -> Mapping[str, Any]:
     begins = source.head.partition(f'"{MTEB_KEY}"'.encode())[2].lstrip(b" \n\r\t:")
     try:
         meta = msgspec.json.decode(begins[: begins.find(b"}") + 1], type=dict[str, Any])
-    except _FAULTS:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
     known = {"system": meta.get("model_name"), "revision": meta.get("revision")}
     return {key: value for key, value in known.items() if value is not None}
 
 
-def _rankings(text: str, name: str, log: ProblemLog) -> Iterator[Ranking]:
-    decode = msgspec.json.Decoder(dict[str, float]).decode
-    queries = _whole(text, name)
-    for query_id, raw in queries.items():
-        try:
-            scores = decode(raw)
-            # One colon a key, unless ids contain colons or a key stands twice: only then parse slowly.
-            if bytes(raw).count(b":") != len(scores):
-                strict_json(bytes(raw))
-        except (*_FAULTS, JsonError) as error:
-            log.add(Problem(f"query {shown(query_id)}: {_culprit(bytes(raw), error)}", name))
+def _rankings(queries: dict[str, Any], name: str, log: ProblemLog) -> Iterator[Ranking]:
+    for query_id, scores in queries.items():
+        if flaw := _flaw(scores):
+            log.add(Problem(f"query {shown(query_id)}: {flaw}", name))
             continue
-        order = sorted(scores.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
-        yield Ranking(query_id, [doc for doc, _ in order], tied=len(order) > 1 and order[0][1] == order[-1][1])
+        order = sorted(((float(score), doc) for doc, score in scores.items()), reverse=True)
+        yield Ranking(query_id, [doc for _, doc in order], tied=len(order) > 1 and order[0][0] == order[-1][0])
     log.raise_if_any()
 
 
-def _whole(text: str, name: str) -> _Raws:
-    """The values by query, each undecoded."""
+def _queries_of(source: Source) -> dict[str, Any]:
+    """The one object of the input; a score that is not finite is named by its query."""
+    text = source.text()
     try:
-        queries = msgspec.json.decode(text, type=_Raws)
-        if text.count(":") != len(queries) + sum(bytes(raw).count(b":") for raw in queries.values()):
-            strict_json(text)
-    except (*_FAULTS, JsonError) as error:
-        raise _refusal(text, name, error) from error
-    return queries
+        whole = line_json(text.encode())
+    except (ValueError, RecursionError):
+        whole = _read_strictly(text, source.name)
+    if not isinstance(whole, dict):
+        raise bad_input(f"expected {{query: {{document: score}}}}, found {shown(whole)}", file=source.name)
+    return whole
 
 
-def _parts(raw: msgspec.Raw) -> _Raws:
-    try:
-        return msgspec.json.decode(raw, type=_Raws)
-    except _FAULTS:
-        return {}
-
-
-def _refusal(text: str, name: str, error: Exception) -> Exception:
-    """What is wrong with a document that was not read even in its outline."""
+def _read_strictly(text: str, name: str) -> Any:
     value = any_json(text)
     for query_id, scores in value.items() if isinstance(value, dict) else ():
-        if isinstance(scores, dict) and (flaw := _flaw(scores)):
-            return bad_input(f"query {shown(query_id)}: {flaw}", file=name)
+        if isinstance(scores, dict) and not all(map(_is_finite, scores.values())) and (flaw := _flaw(scores)):
+            raise bad_input(f"query {shown(query_id)}: {flaw}", file=name)
     try:
-        value = strict_json(text)
+        return strict_json(text)
     except JsonError as strict:
-        return bad_input(str(strict), file=name, line=strict.line)
-    what = str(error) if isinstance(value, dict) else f"expected {{query: {{document: score}}}}, found {shown(value)}"
-    return bad_input(what, file=name)
+        raise bad_input(str(strict), file=name, line=strict.line) from strict
 
 
-def _culprit(raw: bytes, error: Exception) -> str:
-    """What is wrong with the scores of one query."""
-    scores = any_json(raw)
-    if scores is None:
-        return str(error)
+def _is_finite(score: Any) -> bool:
+    return not isinstance(score, float) or math.isfinite(score)
+
+
+def _flaw(scores: Any) -> str | None:
+    """Names the first document whose score is no finite number."""
     if not isinstance(scores, dict):
         return f"expected a mapping of ids to scores, found {shown(scores)}"
-    return _flaw(scores) or str(error)
-
-
-def _flaw(scores: Mapping[str, Any]) -> str | None:
-    """Names the first document whose score is no finite number."""
     for doc, score in scores.items():
         if isinstance(score, bool) or not isinstance(score, int | float):
             return f"the score of {shown(doc)} is {shown(score)}, not a number"
-        if not math.isfinite(score):
+        if not _is_finite(score):
             return not_finite(doc, score)
     return None
 
