@@ -18,8 +18,8 @@ from rankgate.gates.anchor import scored_anchor
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import compose, with_details, with_leading
 from rankgate.gates.conclude import with_other_code
-from rankgate.gates.judging import judge_runs, refuse_misfits, whole
-from rankgate.metrics.scored_run import Watch, listed, scored, unwatched
+from rankgate.gates.judging import judge_runs, refuse_lacking, refuse_misfits, whole
+from rankgate.metrics.scored_run import Watch, by_other_labels, listed, scored, unwatched
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Need
@@ -50,7 +50,11 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold, accepted, plan, open_baseline, watch=watch)
         baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, baseline.lists))
+        if baseline.scores.foreign and inputs.older_gold:
+            baseline = by_other_labels(inputs.older_gold, plan, open_baseline) or baseline
         plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
+    if not inputs.without_baseline:
+        refuse_lacking(criteria, len(gold.samples), baseline.covered if baseline else None)
     candidate = scored(gold, open_run(), plan, open_run, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
     before, sides = listed(gold, plan, candidate, baseline), [candidate, *([baseline] if baseline else [])]

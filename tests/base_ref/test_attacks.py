@@ -1,138 +1,66 @@
 """Every way round the gate that somebody tried, each on a real repository by `rankgate check --base`.
 
-The story is that of a pull request whose run loses two of five questions, so that it fails by the base. Each attack
-changes something that would let it pass. Some have a run that is right: there the gate itself is what is softened, for
-the next pull request, and that has to be seen.
+In `story.py` a pull request loses two of five questions, and fails by the base. Each attack changes something that
+would let it pass. Some have a run that is right: there the gate itself is what is softened, for the next pull request,
+and that has to be seen.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-import msgspec
 import pytest
-from tests.base_ref.test_sides import CRITERIA, HARD, QUERIES, accept, gold, replace_in, write_run
-from tests.base_ref.test_sides import repository as repository  # noqa: PLC0414 -- the fixture
+from tests.base_ref.story import (
+    COUNTS,
+    CRITERIA,
+    EXIT,
+    FAIL,
+    HARD,
+    LIMITS,
+    MILD,
+    NOT_JUDGED,
+    PASS,
+    QUERIES,
+    WAIVER,
+    WARN,
+    Act,
+    Change,
+    accept,
+    after,
+    all_of,
+    baseline_of,
+    by_git,
+    edit,
+    gate_in,
+    gold,
+    ignored,
+    judged,
+    link,
+    lists,
+    on_main,
+    remove,
+    replace_in,
+    run,
+    submodule,
+    told,
+    tracked,
+    up,
+    write,
+    write_run,
+)
+from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- the fixture
 from tests.repositories import commit, git
 
+from rankgate.check import check
 from rankgate.cli import main
-from rankgate.model.report import Report
-from rankgate.model.report_text import decode_report
+from rankgate.criteria.inputs import Inputs
+from rankgate.errors import RankgateError
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel
-from rankgate.renderers.base_changes import changes
 
-PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
-EXIT = {PASS: 0, WARN: 0, FAIL: 1, NOT_JUDGED: 2}
-LIMITS = "threshold: 0.85, regression_max: 0.03"
-Act = Callable[[], object]
-
-
-class Attack(NamedTuple):
-    """What the pull request does, what becomes of it, words that say why, and what main had before."""
-
-    change: Act
-    verdict: Verdict
-    words: str
-    main: Act | None = None
-    right: bool = False
-    flags: tuple[str, ...] = ()
-
-
-def judged(*flags: str, base: str = "main", labels: Iterable[SetLabel] = ()) -> Report:
-    """The report of the command, whose exit code goes with its verdict."""
-    words = ["check", "--base", base, "--date", "2026-01-31", "-o", "../report.json", *flags]
-    if named := list(labels):
-        Path("../labels.json").write_bytes(msgspec.json.encode(named))
-        words += ["--labels", "../labels.json"]
-    code = main(words)
-    report = decode_report(Path("../report.json").read_bytes(), "report.json")
-    assert code == EXIT[report.verdict]
-    return report
-
-
-def told(report: Report) -> str:
-    """All that is said."""
-    said = [report.summary, *report.failures, *report.warnings, *report.notes, *map(str, report.problems)]
-    return "\n".join([*said, *(change.text for change in changes(report, str))])
-
-
-def on_main(act: Act) -> None:
-    """Commit a change on main, and begin the pull request anew there."""
-    git("switch", "--quiet", "main")
-    act()
-    commit()
-    git("switch", "--quiet", "--force-create", "pull")
-
-
-def all_of(*acts: Act) -> Act:
-    def act() -> None:
-        for each in acts:
-            each()
-
-    return act
-
-
-def edit(old: str, new: str, file: str = "ship-criteria.yaml") -> Act:
-    return lambda: replace_in(file, old, new)
-
-
-def write(file: str, text: str) -> Act:
-    def act() -> None:
-        Path(file).parent.mkdir(parents=True, exist_ok=True)
-        Path(file).write_text(text)
-
-    return act
-
-
-def remove(file: str) -> Act:
-    return lambda: shutil.rmtree(file) if Path(file).is_dir() else Path(file).unlink()
-
-
-def ignored(file: str, text: str) -> Act:
-    """What the job writes: git does not know it."""
-    return all_of(write(".git/info/exclude", f"{file}\n"), write(file, text))
-
-
-def tracked(act: Act, path: str) -> Act:
-    return all_of(act, lambda: git("add", "--force", path))
-
-
-def untracked() -> None:
-    git("rm", "--quiet", "--cached", "ship-criteria.yaml")
-
-
-def run(lost: tuple[str, ...] = (), file: str = "run.jsonl", queries: tuple[str, ...] = QUERIES) -> Act:
-    return lambda: write_run(Path(file), lost=lost, queries=queries)
-
-
-def lists(items: Mapping[str, list[str]], file: str = "run.jsonl") -> Act:
-    lines = ({"query_id": query, "topk": [{"chunk_id": each} for each in ids]} for query, ids in items.items())
-    return write(file, "".join(f"{json.dumps(line)}\n" for line in lines))
-
-
-def link(path: str, aim: str) -> Act:
-    return lambda: Path(path).symlink_to(aim)
-
-
-def baseline_of(lost: tuple[str, ...], folder: str = "baseline") -> Act:
-    """Accept another run in the place of the base's."""
-
-    def act() -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        write_run(Path("other.jsonl"), lost=lost)
-        accept(Path(folder), Path("other.jsonl"))
-        git("add", "--force", folder)
-
-    return act
-
-
-MILD = CRITERIA.replace("0.85, regression_max: 0.03", "0.1").replace("mrr, threshold: 0.5", "mrr, threshold: 0.1")
-WITHIN = MILD.replace("gold: ", "gold: ../").replace("run: ", "run: ../").replace("baseline: ", "baseline: ../")
 TAGGED = gold(*QUERIES).replace("[doc-q5]", "[doc-q5], metadata: {tags: [urgent]}")
 LANGS = gold(*QUERIES)
 for _query in QUERIES:
@@ -149,15 +77,7 @@ TWO_LISTS = "".join(f"{json.dumps(line)}\n" for line in LESS)
 COPIES = gold(*QUERIES) + gold(*EASY).partition("\n")[2]
 MINTED = {query: f"other-{query}" for query in QUERIES}
 CLUSTERED = gold(*QUERIES).replace("[doc-q1]", "[doc-q1], metadata: {cluster: a}")
-WAIVER = """\
-waivers:
-  - gate: found
-    up_to: 0.5
-    expires: 2026-12-31
-    issue: https://example.org/1
-    reason: the parser loses tables
-    by: alice
-"""
+JUDGE = "judge: {endpoint: 'http://localhost:1/v1', model: m-2026-01-01}\n"
 SCORED = all_of(
     edit("gates:\n", "gates:\n  - {name: score(f), direction: higher, threshold: 0.5}\n"),
     edit("inputs: {", "inputs: {scores: scores.csv, "),
@@ -168,95 +88,92 @@ def scores(file: str, value: float) -> Act:
     return write(file, "\n".join(["qid,f", *(f"{query},{value}" for query in QUERIES)]))
 
 
-def gone_elsewhere(name: str, text: str, mild: str = "gates.yaml") -> Attack:
+def gone_elsewhere(name: str, text: str, mild: str = "gates.yaml") -> Change:
     """Main's criteria lie where this check does not look, and the pull request brings milder ones for it."""
     main_has = all_of(remove("ship-criteria.yaml"), write(name, text))
-    return Attack(write(mild, MILD), NOT_JUDGED, "not where this check reads", main_has, flags=("--criteria", mild))
+    return Change(write(mild, MILD), NOT_JUDGED, "not where this check reads", main_has, flags=("--criteria", mild))
 
 
-ATTACKS: dict[str, Attack] = {
+ATTACKS: dict[str, Change] = {
     # The limits.
-    "lower a threshold and allow a larger drop": Attack(
+    "lower a threshold and allow a larger drop": Change(
         edit(LIMITS, "threshold: 0.5, regression_max: 0.9"), FAIL, "lowers the threshold of gate found from 85.0% to"
     ),
-    "leave the limits out": Attack(edit(LIMITS, "threshold: 0.1"), FAIL, "removes regression_max 3.0 pp from gate"),
-    "loosen a severity": Attack(
+    "leave the limits out": Change(edit(LIMITS, "threshold: 0.1"), FAIL, "removes regression_max 3.0 pp from gate"),
+    "loosen a severity": Change(
         edit("max: 0.03}", "max: 0.03, severity: warning}"),
         FAIL,
         "changes the severity of gate found from error",
     ),
-    "loosen the evidence": Attack(
+    "loosen the evidence": Change(
         edit("max: 0.03}", "max: 0.03, evidence: proven_harm}"), FAIL, "changes evidence of gate found from estimate to"
     ),
-    "ask for more confidence of harm": Attack(
+    "ask for more confidence of harm": Change(
         edit("max: 0.03}", "max: 0.03, evidence: proven_harm, confidence: 0.99}"), FAIL, "raises confidence"
     ),
-    "loosen what all gates have": Attack(edit("gates:", "evidence: proven_harm\ngates:"), FAIL, "changes evidence"),
-    "remove a gate": Attack(
+    "loosen what all gates have": Change(edit("gates:", "evidence: proven_harm\ngates:"), FAIL, "changes evidence"),
+    "remove a gate": Change(
         edit(f"  - {{name: found, metric: recall@5, {LIMITS}}}\n", ""), FAIL, "the pull request removes 1 gate"
     ),
-    "rename a gate": Attack(edit("name: found", "name: seen"), FAIL, "removes gate found"),
-    "another metric under the same name": Attack(
+    "rename a gate": Change(edit("name: found", "name: seen"), FAIL, "removes gate found"),
+    "another metric under the same name": Change(
         edit(f"metric: recall@5, {LIMITS}", "metric: mrr, threshold: 0.2"), FAIL, "changes the metric of gate found"
     ),
-    "let a question that must pass go": Attack(
+    "let a question that must pass go": Change(
         edit(", must_pass: [q4]", ""),
         FAIL,
         "takes q4 out of must_pass",
         edit(LIMITS, "threshold: 0.1, must_pass: [q4]"),
     ),
-    "allow more lost questions": Attack(
+    "allow more lost questions": Change(
         edit("lost_queries: 0", "lost_queries: 2"),
         FAIL,
         "raises max_lost_queries of gate found from 0 to 2",
         edit(LIMITS, "threshold: 0.1, max_lost_queries: 0"),
     ),
-    "allow more missing values": Attack(
+    "allow more missing values": Change(
         edit("max: 0.03}", "max: 0.03, max_unjudged: 0.5}"), FAIL, "raises max_unjudged of gate found"
     ),
-    "remove segments": Attack(edit(f", {BY_LANG}", ""), FAIL, "segments.lang", SEGMENTS),
-    "segments by another tag": Attack(edit("by: lang", "by: topic"), FAIL, "segments.topic", SEGMENTS),
-    "segments too small to be judged": Attack(edit("queries: 1", "queries: 3"), FAIL, "min_queries", SEGMENTS),
-    "segments with wider limits": Attack(edit("max: 0.03", "max: 1.0"), FAIL, "segments.lang.regression_max", SEGMENTS),
-    "one segment with a wider limit": Attack(
+    "remove segments": Change(edit(f", {BY_LANG}", ""), FAIL, "segments.lang", SEGMENTS),
+    "segments by another tag": Change(edit("by: lang", "by: topic"), FAIL, "segments.topic", SEGMENTS),
+    "segments too small to be judged": Change(edit("queries: 1", "queries: 3"), FAIL, "min_queries", SEGMENTS),
+    "segments with wider limits": Change(edit("max: 0.03", "max: 1.0"), FAIL, "segments.lang.regression_max", SEGMENTS),
+    "one segment with a wider limit": Change(
         edit("queries: 1", "queries: 1, only: {th: {regression_max: 1.0}}"), FAIL, "only.th.regression_max", SEGMENTS
     ),
-    "match by document": Attack(edit("gates:", "match: doc\ngates:"), FAIL, "changes match from chunk to doc"),
-    "another default cut-off": Attack(
+    "match by document": Change(edit("gates:", "match: doc\ngates:"), FAIL, "changes match from chunk to doc"),
+    "another default cut-off": Change(
         all_of(edit("gates:", "default_k: 50\ngates:"), run()),
         WARN,
         "raises default_k from",
         edit("metric: recall@5", "metric: recall"),
         right=True,
     ),
-    "allow an old baseline": Attack(
+    "allow an old baseline": Change(
         edit("days: 1,", "days: 999,"),
         FAIL,
         "raises baseline.max_age.days",
         all_of(edit("gates:", "baseline: {max_age: {days: 1, severity: error}}\ngates:"), edit(LIMITS, "threshold: 0")),
         right=True,
     ),
-    "let any run become the baseline": Attack(
+    "let any run become the baseline": Change(
         edit("gates:", "baseline: {accept: green}\ngates:"), WARN, "baseline.accept", right=True
     ),
-    "trust the runs of forks": Attack(edit("gates:", "fork_runs: trusted\ngates:"), WARN, "fork_runs", right=True),
-    "ask for more of one side to ask for less of the other": Attack(
+    "trust the runs of forks": Change(edit("gates:", "fork_runs: trusted\ngates:"), WARN, "fork_runs", right=True),
+    "ask for more of one side to ask for less of the other": Change(
         all_of(edit(LIMITS, f"{LIMITS}, must_pass: [q1]"), write("gold.yaml", gold("q1", "q2", "q3"))),
         FAIL,
         "adds q1 to must_pass",
     ),
-    "a second gate that warns in the first one's place": Attack(
-        edit("name: found", "name: seen, severity: warning"), FAIL, "removes gate found"
-    ),
     # The gold set.
-    "remove the lost questions": Attack(write("gold.yaml", gold("q1", "q2", "q3")), FAIL, "removes 2 questions"),
-    "remove them, and ask them no more": Attack(
+    "remove the lost questions": Change(write("gold.yaml", gold("q1", "q2", "q3")), FAIL, "removes 2 questions"),
+    "remove them, and ask them no more": Change(
         all_of(write("gold.yaml", gold("q1", "q2", "q3")), run(queries=("q1", "q2", "q3"))), FAIL, "removes 2 questions"
     ),
-    "relabel the lost questions": Attack(
+    "relabel the lost questions": Change(
         write("gold.yaml", gold(*QUERIES, q4="other-q4", q5="other-q5")), FAIL, "relabels 2 questions (2 toward"
     ),
-    "say that the lost questions have no answer": Attack(
+    "say that the lost questions have no answer": Change(
         write(
             "gold.yaml",
             gold(*QUERIES).replace("[doc-q4]", "[], metadata: {no_answer: true}").replace("[doc-q5]", "[doc-q5, x]"),
@@ -264,7 +181,7 @@ ATTACKS: dict[str, Attack] = {
         FAIL,
         "relabels 2 questions",
     ),
-    "give the questions other ids": Attack(
+    "give the questions other ids": Change(
         all_of(
             write("gold.yaml", gold(*(f"n{query}" for query in QUERIES))),
             lists({f"n{query}": [f"doc-n{query}"] for query in QUERIES}),
@@ -272,12 +189,12 @@ ATTACKS: dict[str, Attack] = {
         NOT_JUDGED,
         "ids",
     ),
-    "give the chunks other ids": Attack(
+    "give the chunks other ids": Change(
         all_of(write("gold.yaml", gold(*QUERIES, **MINTED)), lists({query: [f"other-{query}"] for query in QUERIES})),
         NOT_JUDGED,
         "gold stale",
     ),
-    "ask for ten results of a sudden": Attack(
+    "ask for ten results of a sudden": Change(
         all_of(
             write("gold.yaml", gold(*QUERIES).replace("]}", "], metadata: {k: 10}}")),
             lists({query: [*(f"x{rank}" for rank in range(6)), f"doc-{query}"] for query in QUERIES}),
@@ -286,42 +203,42 @@ ATTACKS: dict[str, Attack] = {
         "edits 5 questions",
         edit("recall@5", "recall"),
     ),
-    "remove a question that must pass": Attack(
+    "remove a question that must pass": Change(
         all_of(write("gold.yaml", gold("q1", "q2", "q3", "q5")), run(lost=("q4",))),
         FAIL,
         "removes 1 question",
         edit(LIMITS, "threshold: 0.1, must_pass: [q4]"),
     ),
-    "take the tag off by which it must": Attack(
+    "take the tag off by which it must": Change(
         write("gold.yaml", gold(*QUERIES).replace("[doc-q1]", "[doc-q1], metadata: {tags: [urgent]}")),
         FAIL,
         "edits 1 question",
         all_of(write("gold.yaml", TAGGED), edit(LIMITS, "threshold: 0.1, must_pass: [urgent]")),
     ),
-    "move the lost questions to another segment": Attack(
+    "move the lost questions to another segment": Change(
         write("gold.yaml", LANGS.replace("lang:th", "lang:en")), FAIL, "edits 2 questions", SEGMENTS
     ),
-    "edit the clusters": Attack(
+    "edit the clusters": Change(
         write("gold.yaml", CLUSTERED.replace("cluster: a", "cluster: b")),
         FAIL,
         "edits 1 question",
         write("gold.yaml", CLUSTERED),
     ),
-    "an easier text for a lost question": Attack(
+    "an easier text for a lost question": Change(
         edit("what is q4?", "what is q1?", "gold.yaml"), FAIL, "edits 1 question"
     ),
-    "dilute a loss with easy questions": Attack(
+    "dilute a loss with easy questions": Change(
         all_of(write("gold.yaml", COPIES), run(lost=HARD, queries=(*QUERIES, *EASY))),
         FAIL,
         "half as many more may be lost",
     ),
-    "dilute the next loss": Attack(
+    "dilute the next loss": Change(
         all_of(write("gold.yaml", COPIES), run(queries=(*QUERIES, *EASY))),
         WARN,
         "brings the gold set from 5 to 45",
         right=True,
     ),
-    "add a question that is there already": Attack(
+    "add a question that is there already": Change(
         all_of(
             write("gold.yaml", gold(*QUERIES, "q6").replace("what is q6?", " What is  Q1?")),
             run(queries=(*QUERIES, "q6")),
@@ -330,38 +247,29 @@ ATTACKS: dict[str, Attack] = {
         "repeats 1 question",
         right=True,
     ),
-    "name another gold set": Attack(
+    "name another gold set": Change(
         all_of(edit("gold: gold.yaml", "gold: easy.yaml"), write("easy.yaml", gold("q1", "q2", "q3"))),
         FAIL,
         "removes 2 questions",
     ),
-    "name a gold set that the job writes": Attack(
+    "name a gold set that the job writes": Change(
         all_of(edit("gold: gold.yaml", "gold: made.yaml"), ignored("made.yaml", gold(*QUERIES)), run()),
         NOT_JUDGED,
         "made.yaml: is no file of the commit",
         right=True,
     ),
-    "name a gold set outside": Attack(
-        all_of(edit("gold: gold.yaml", "gold: ../made.yaml"), write("../made.yaml", gold(*QUERIES)), run()),
-        NOT_JUDGED,
-        "is no file of the commit",
-        right=True,
-    ),
-    "let the job write the committed gold set anew": Attack(
-        all_of(commit, write("gold.yaml", gold("q1", "q2", "q3"))), FAIL, "recall@5 lost 40.0 points"
-    ),
-    "commit a gold set where the job writes the base's": Attack(
+    "commit a gold set where the job writes the base's": Change(
         tracked(write("made.yaml", gold("q1", "q2", "q3")), "made.yaml"),
         NOT_JUDGED,
         "there is no such file",
         all_of(edit("gold: gold.yaml", "gold: made.yaml"), write(".gitignore", "*.jsonl\nmade.yaml\n")),
     ),
-    "a pointer to LFS in the gold set's place": Attack(
+    "a pointer to LFS in the gold set's place": Change(
         write("gold.yaml", f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1\n"),
         NOT_JUDGED,
         "Git LFS",
     ),
-    "a folder of BEIR relabelled": Attack(
+    "a folder of BEIR relabelled": Change(
         write("beir/qrels/test.tsv", BEIR.replace("doc-", "x-")),
         FAIL,
         "relabels 5 questions",
@@ -371,36 +279,36 @@ ATTACKS: dict[str, Attack] = {
         ),
     ),
     # The baseline.
-    "delete the baseline": Attack(remove("baseline"), FAIL, "the pull request deletes the baseline", right=True),
-    "delete it with the loss": Attack(remove("baseline"), FAIL, "recall@5 lost 40.0 points"),
-    "stop naming it": Attack(edit(", baseline: baseline}", "}"), FAIL, "recall@5"),
-    "replace the baseline by the loss": Attack(baseline_of(HARD), FAIL, "recall@5 lost 40.0 points"),
-    "replace the baseline for the next pull request": Attack(baseline_of(HARD), FAIL, POOR, right=True),
-    "bring a poor first baseline": Attack(
+    "delete the baseline": Change(remove("baseline"), FAIL, "the pull request deletes the baseline", right=True),
+    "delete it with the loss": Change(remove("baseline"), FAIL, "recall@5 lost 40.0 points"),
+    "stop naming it": Change(edit(", baseline: baseline}", "}"), FAIL, "recall@5"),
+    "replace the baseline by the loss": Change(baseline_of(HARD), FAIL, "recall@5 lost 40.0 points"),
+    "replace the baseline for the next pull request": Change(baseline_of(HARD), FAIL, POOR, right=True),
+    "bring a poor first baseline": Change(
         baseline_of(HARD),
         FAIL,
         POOR,
         remove("baseline"),
         right=True,
     ),
-    "name a poor baseline elsewhere": Attack(
+    "name a poor baseline elsewhere": Change(
         all_of(edit("baseline: baseline", "baseline: second"), baseline_of(HARD, "second")),
         FAIL,
         POOR,
         right=True,
     ),
-    "name a store of its own": Attack(
+    "name a store of its own": Change(
         edit("baseline: baseline", "baseline: git+branch:mine"), FAIL, "whose log only grows", right=True
     ),
-    "commit a poor baseline where the job writes it": Attack(
+    "commit a poor baseline where the job writes it": Change(
         baseline_of(HARD, "made"), FAIL, POOR, edit("baseline: baseline", "baseline: made"), right=True
     ),
     # The run and what goes with it.
-    "name the accepted run": Attack(
+    "name the accepted run": Change(
         all_of(edit("run: run.jsonl", "run: accepted.jsonl"), run(file="accepted.jsonl")), FAIL, "inputs.run"
     ),
-    "name the baseline as the run": Attack(edit("run: run.jsonl", "run: baseline"), FAIL, "inputs.run"),
-    "read another list of the same file": Attack(
+    "name the baseline as the run": Change(edit("run: run.jsonl", "run: baseline"), FAIL, "inputs.run"),
+    "read another list of the same file": Change(
         all_of(
             edit("run: run.jsonl", "run: {path: run.jsonl, map: {query_id: query_id, items: old, chunk_id: chunk_id}}"),
             write("run.jsonl", TWO_LISTS),
@@ -408,170 +316,572 @@ ATTACKS: dict[str, Attack] = {
         FAIL,
         "inputs.run.map",
     ),
-    "name another run, and write the base's no more": Attack(
+    "name another run, and write the base's no more": Change(
         all_of(edit("run: run.jsonl", "run: moved.jsonl"), run(file="moved.jsonl"), remove("run.jsonl")),
         NOT_JUDGED,
         "run.jsonl",
     ),
-    "name another run for the next pull request": Attack(
+    "name another run for the next pull request": Change(
         all_of(edit("run: run.jsonl", "run: moved.jsonl"), run(file="moved.jsonl")), WARN, "inputs.run", right=True
     ),
-    "commit the accepted run": Attack(tracked(run(), "run.jsonl"), NOT_JUDGED, "only the pull request's commit has"),
-    "commit a copy less one result": Attack(
+    "commit the accepted run": Change(tracked(run(), "run.jsonl"), NOT_JUDGED, "only the pull request's commit has"),
+    "commit a copy less one result": Change(
         tracked(lists({query: [f"doc-{query}", "x"][: 2 - (query == "q1")] for query in QUERIES}), "run.jsonl"),
         NOT_JUDGED,
         "only the pull request's commit has this run",
     ),
-    "edit the committed run": Attack(
+    "edit the committed run": Change(
         run(), WARN, "the pull request changes the file of the run", tracked(run(lost=("q1",)), "run.jsonl")
     ),
-    "make the run a link": Attack(
+    "make the run a link": Change(
         all_of(tracked(run(file="good.jsonl"), "good.jsonl"), remove("run.jsonl"), link("run.jsonl", "good.jsonl")),
         NOT_JUDGED,
         "is a symbolic link",
     ),
-    "make the run's folder a link": Attack(
+    "make the run's folder a link": Change(
         all_of(tracked(run(file="run.jsonl"), "run.jsonl"), link("out", ".")),
         NOT_JUDGED,
         "is a symbolic link, or lies behind one",
         edit("run: run.jsonl", "run: out/run.jsonl"),
     ),
-    "name other scores": Attack(
+    "name other scores": Change(
         all_of(edit("scores: scores.csv", "scores: good.csv"), scores("good.csv", 0.9), run()),
         FAIL,
         "score(f)",
         all_of(SCORED, scores("scores.csv", 0.1)),
     ),
-    "edit the scores": Attack(
+    "edit the scores": Change(
         all_of(scores("scores.csv", 0.9), run()),
         WARN,
         "changes values that judge it",
         all_of(SCORED, scores("scores.csv", 0.3)),
     ),
-    "commit scores where the job writes them": Attack(
+    "commit scores where the job writes them": Change(
         all_of(scores("scores.csv", 0.9), run()), WARN, "changes values that judge it", SCORED
     ),
-    "stop writing what a gate of the base reads": Attack(
+    "stop writing what a gate of the base reads": Change(
         edit("  - {name: latency_p95, threshold: 900}\n", ""),
         NOT_JUDGED,
         "latency",
         edit("gates:\n", "gates:\n  - {name: latency_p95, threshold: 900}\n"),
     ),
     # Where criteria and waivers lie.
-    "milder criteria in a place that is searched earlier": Attack(
+    "milder criteria in a place that is searched earlier": Change(
         write(
             "config/ship-criteria.yaml",
-            WITHIN,
+            up(MILD),
         ),
         FAIL,
         "lowers the threshold",
     ),
-    "criteria that the job writes there": Attack(
+    "criteria that the job writes there": Change(
         ignored("config/ship-criteria.yaml", MILD), FAIL, "recall@5 lost 40.0 points"
     ),
-    "criteria that the job writes": Attack(
+    "criteria that the job writes": Change(
         all_of(
             remove("ship-criteria.yaml"),
             ignored("ship-criteria.yaml", MILD),
-            untracked,
+            by_git("rm", "--quiet", "--cached", "ship-criteria.yaml"),
         ),
         FAIL,
         "recall@5 lost 40.0 points",
     ),
-    "move the criteria and lower them": Attack(
+    "move the criteria and lower them": Change(
         all_of(remove("ship-criteria.yaml"), write("gates.yaml", MILD)),
         FAIL,
         "lowers the threshold",
         flags=("--criteria", "gates.yaml"),
     ),
-    "empty them, and write others": Attack(
+    "empty them, and write others": Change(
         all_of(write("ship-criteria.yaml", "# see gates.yaml\n"), write("gates.yaml", MILD)),
         FAIL,
         "lowers the threshold",
         flags=("--criteria", "gates.yaml"),
     ),
-    "put a link in their place": Attack(
+    "put a link in their place": Change(
         all_of(remove("ship-criteria.yaml"), write("gates.yaml", MILD), link("ship-criteria.yaml", "gates.yaml")),
         FAIL,
         "lowers the threshold",
         flags=("--criteria", "gates.yaml"),
     ),
-    "keep them, and read milder ones": Attack(
+    "keep them, and read milder ones": Change(
         write("gates.yaml", MILD), NOT_JUDGED, "not where this check reads", flags=("--criteria", "gates.yaml")
     ),
-    "main's in another form: flow": gone_elsewhere("q.YML", "{gates: [{name: mrr, threshold: 0.9}]}"),
-    "main's in another form: JSON": gone_elsewhere("q.json", '{"gates": [{"name": "mrr", "threshold": 0.9}]}'),
-    "main's in another form: an escaped key": gone_elsewhere("q.yaml", '"g\\x61tes":\n- {name: mrr, threshold: 0.9}\n'),
-    "main's in another form: an explicit key": gone_elsewhere("q.yaml", "? gates\n: - {name: mrr, threshold: 0.9}\n"),
-    "main's in another form: a key in two lines": gone_elsewhere(
-        "q.yaml", '? "ga\\\n  tes"\n: - {name: mrr, threshold: 0.9}\n'
-    ),
-    "main's in another form: a byte order mark": gone_elsewhere(
-        "q.yaml", "\ufeffgates:\n- {name: mrr, threshold: 0.9}\n"
-    ),
-    "delete the criteria": Attack(remove("ship-criteria.yaml"), FAIL, "recall@5 lost 40.0 points"),
-    "break the criteria": Attack(write("ship-criteria.yaml", "gates: 5\n"), FAIL, "recall@5 lost 40.0 points"),
-    "break them in a run that is right": Attack(
+    **{
+        f"main's in another form: {name}": gone_elsewhere(f"q.{ending}", text)
+        for name, ending, text in (
+            ("flow", "YML", "{gates: [{name: mrr, threshold: 0.9}]}"),
+            ("JSON", "json", '{"gates": [{"name": "mrr", "threshold": 0.9}]}'),
+            ("an escaped key", "yaml", '"g\\x61tes":\n- {name: mrr, threshold: 0.9}\n'),
+            ("an explicit key", "yaml", "? gates\n: - {name: mrr, threshold: 0.9}\n"),
+            ("a key in two lines", "yaml", '? "ga\\\n  tes"\n: - {name: mrr, threshold: 0.9}\n'),
+            ("a byte order mark", "yaml", "\ufeffgates:\n- {name: mrr, threshold: 0.9}\n"),
+        )
+    },
+    "delete the criteria": Change(remove("ship-criteria.yaml"), FAIL, "recall@5 lost 40.0 points"),
+    "break the criteria": Change(write("ship-criteria.yaml", "gates: 5\n"), FAIL, "recall@5 lost 40.0 points"),
+    "break them in a run that is right": Change(
         write("ship-criteria.yaml", "gates: 5\n"), NOT_JUDGED, "expected a list", right=True
     ),
-    "an alias": Attack(
+    "an alias": Change(
         all_of(edit("gates:", "x: &mild {threshold: 0.1}\ngates:"), edit("name: found,", "<<: *mild, name: found,")),
         NOT_JUDGED,
         "anchor &mild is not allowed",
         right=True,
     ),
-    "a key twice": Attack(
+    "a key twice": Change(
         edit("threshold: 0.85,", "threshold: 0.85, threshold: 0.1,"), NOT_JUDGED, "duplicate key", right=True
     ),
-    "two documents": Attack(write("ship-criteria.yaml", f"{CRITERIA}---\n{MILD}"), NOT_JUDGED, "YAML", right=True),
-    "waive its own harm": Attack(write("ship-waivers.yaml", WAIVER), FAIL, "adds a waiver of gate found"),
-    "waivers that the job writes": Attack(ignored("ship-waivers.yaml", WAIVER), FAIL, "recall@5 lost 40.0 points"),
-    "raise a waiver": Attack(
+    "waive its own harm": Change(write("ship-waivers.yaml", WAIVER), FAIL, "adds a waiver of gate found"),
+    "waivers that the job writes": Change(ignored("ship-waivers.yaml", WAIVER), FAIL, "recall@5 lost 40.0 points"),
+    "raise a waiver": Change(
         write("ship-waivers.yaml", WAIVER),
         FAIL,
         "edits a waiver",
         write("ship-waivers.yaml", WAIVER.replace("0.5", "0.1")),
     ),
-    "waive the next pull request's harm": Attack(write("ship-waivers.yaml", WAIVER), WARN, "adds a waiver", right=True),
-    "name an example as waivers": Attack(
+    "waive the next pull request's harm": Change(write("ship-waivers.yaml", WAIVER), WARN, "adds a waiver", right=True),
+    "name an example as waivers": Change(
         edit("inputs: {", "inputs: {waivers: example.yaml, "), FAIL, "adds a waiver", write("example.yaml", WAIVER)
     ),
-    "a name for which a waiver waits": Attack(
+    "a name for which a waiver waits": Change(
         edit("name: found", "name: seen"),
         FAIL,
         "removes gate found",
         write("ship-waivers.yaml", WAIVER.replace("gate: found", "gate: seen")),
     ),
-    "a smaller violation, which main's waiver covers": Attack(
+    "a smaller violation, which main's waiver covers": Change(
         edit("0.85", "0.65"),
         FAIL,
         "lowers the threshold",
         all_of(write("ship-waivers.yaml", WAIVER.replace("0.5", "0.1")), edit(", regression_max: 0.03", "")),
     ),
+    # The job and git.
+    "a floor that easy questions lift": Change(
+        all_of(write("gold.yaml", COPIES), run(lost=HARD, queries=(*QUERIES, *EASY))),
+        FAIL,
+        "by the questions of the base, recall@5 is 60.0%",
+        edit(", regression_max: 0.03", ""),
+    ),
+    "waivers under other names": Change(
+        all_of(*(write(f"{name}waivers.yaml", WAIVER) for name in ("", ".rankgate/", "config/ship-"))),
+        FAIL,
+        "recall@5 lost 40.0 points",
+    ),
+    "settings of our own name": Change(
+        all_of(*(write(name, "base = 'none'\n") for name in (".rankgate.yaml", "rankgate.toml", "sitecustomize.py"))),
+        FAIL,
+        "recall@5 lost 40.0 points",
+    ),
+    "a base whose gold set git does not hold": Change(
+        all_of(remove("gold.yaml"), write("gold.yaml", gold(*QUERIES))),
+        NOT_JUDGED,
+        "leads out of the repository",
+        all_of(lambda: shutil.move("gold.yaml", "../gold.yaml"), link("gold.yaml", "../gold.yaml")),
+        right=True,
+    ),
+    "a base whose gold set lies in a submodule": Change(
+        edit("gold: evals/gold.yaml", "gold: gold.yaml"),
+        NOT_JUDGED,
+        "lies in a submodule",
+        all_of(
+            submodule("evals", write("gold.yaml", gold(*QUERIES))), edit("gold: gold.yaml", "gold: evals/gold.yaml")
+        ),
+        right=True,
+    ),
+    "a base whose gold set LFS does not give": Change(
+        write("gold.yaml", gold(*QUERIES)),
+        NOT_JUDGED,
+        "Git LFS",
+        write("gold.yaml", f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1\n"),
+        right=True,
+    ),
+    "make the gold set's folder a submodule": Change(
+        all_of(by_git("rm", "-r", "--quiet", "gold"), submodule("gold", write("gold.yaml", gold("q1")))),
+        FAIL,
+        "recall@5 lost 40.0 points",
+        all_of(write("gold/gold.yaml", gold(*QUERIES)), remove("gold.yaml"), edit("gold: gold", "gold: gold/gold")),
+    ),
+    "make the run's folder a submodule": Change(
+        submodule("out", run(file="run.jsonl")),
+        NOT_JUDGED,
+        "only the pull request's commit has this run",
+        edit("run: run.jsonl", "run: out/run.jsonl"),
+    ),
+    "replace the base's commit": Change(
+        all_of(edit(LIMITS, "threshold: 0.1"), commit, by_git("replace", "main", "pull")), FAIL, "recall@5 lost 40.0"
+    ),
+    "merge main and keep nothing of it": Change(
+        all_of(
+            edit(LIMITS, "threshold: 0.1"),
+            commit,
+            by_git("switch", "--quiet", "main"),
+            edit("0.85", "0.9"),
+            commit,
+            by_git("switch", "--quiet", "pull"),
+            by_git("merge", "--quiet", "--strategy", "ours", "--no-edit", "main"),
+        ),
+        FAIL,
+        "from 90.0% to 10.0%",
+    ),
+    "a filter that writes other labels": Change(
+        all_of(
+            by_git("config", "filter.easy.smudge", "sed s/doc-q4/other-q4/g"),
+            by_git("config", "filter.easy.clean", "cat"),
+            write(".gitattributes", "gold.yaml filter=easy\n* text eol=crlf\n"),
+        ),
+        FAIL,
+        "recall@5 lost 40.0 points",
+    ),
+    "attributes that leave the gate out of archives": Change(
+        write(".gitattributes", "gold.yaml export-ignore ident\nship-criteria.yaml export-ignore\n"),
+        FAIL,
+        "recall@5 lost 40.0 points",
+    ),
+    "capital letters": Change(
+        all_of(
+            by_git("mv", "ship-criteria.yaml", "Ship-Criteria.yaml"),
+            lambda: os.link("Ship-Criteria.yaml", "ship-criteria.yaml"),  # as other file systems show it
+            write(".git/info/exclude", "ship-criteria.yaml\n"),
+        ),
+        FAIL,
+        "recall@5 lost 40.0 points",
+    ),
+    "leave the criteria's folder out of the checkout": Change(
+        all_of(
+            write("ship-criteria.yaml", MILD), commit, by_git("sparse-checkout", "set", "--no-cone", "/*", "!/config/")
+        ),
+        FAIL,
+        "recall@5 lost 40.0 points",
+        all_of(write("config/ship-criteria.yaml", up(CRITERIA)), remove("ship-criteria.yaml")),
+    ),
+    "make the criteria's folder a link": Change(
+        all_of(write("mild/ship-criteria.yaml", up(MILD)), remove("config"), link("config", "mild")),
+        FAIL,
+        "recall@5 lost 40.0 points",
+        all_of(write("config/ship-criteria.yaml", up(CRITERIA)), remove("ship-criteria.yaml")),
+        flags=("--run", "run.jsonl", "--gold", "gold.yaml", "--baseline", "baseline"),
+    ),
+    "no longer install a metric of the base": Change(
+        edit("  - {name: x, metric: mine@1, threshold: 0.5}\n", ""),
+        NOT_JUDGED,
+        "install what has it, or fix the base",
+        edit("gates:\n", "gates:\n  - {name: x, metric: mine@1, threshold: 0.5}\n"),
+        right=True,
+    ),
+    "a link in the place of the working directory": Change(
+        all_of(gate_in("mild", MILD, HARD), remove("search"), link("search", "mild")),
+        NOT_JUDGED,
+        "search: leads here and did not at the base",
+        gate_in("search"),
+        folder="search",
+    ),
+    "a link to a milder gate of the base": Change(
+        all_of(remove("search"), link("search", "mild")),
+        NOT_JUDGED,
+        "search: leads here and did not at the base",
+        all_of(gate_in("search"), gate_in("mild", MILD, HARD)),
+        folder="search",
+    ),
+    "a link in the place of a folder around it": Change(
+        all_of(gate_in("mild/search", MILD, HARD), remove("services"), link("services", "mild")),
+        NOT_JUDGED,
+        "services: leads here and did not at the base",
+        gate_in("services/search"),
+        folder="services/search",
+    ),
+    "a link that leads to another gate": Change(
+        all_of(remove("current"), link("current", "mild")),
+        NOT_JUDGED,
+        "current: leads here and did not at the base",
+        all_of(gate_in("strict"), gate_in("mild", MILD, HARD), link("current", "strict")),
+        folder="current",
+    ),
+    "move the working directory with a milder gate": Change(
+        all_of(
+            write("services/keep", ""),
+            by_git("mv", "search", "services/search"),
+            write("services/search/ship-criteria.yaml", MILD),
+            run(HARD, "services/search/run.jsonl"),
+        ),
+        FAIL,
+        "lowers the threshold",
+        gate_in("search"),
+        folder="services/search",
+        flags=("--run", "run.jsonl"),
+    ),
+    "name a baseline of its own to the check": Change(
+        baseline_of(HARD, "mine"), FAIL, "recall@5 lost 40.0 points", flags=("--baseline", "mine")
+    ),
+    "bring what a judge said": Change(
+        tracked(write("run.verdicts.jsonl", "{}\n"), "run.verdicts.jsonl"),
+        NOT_JUDGED,
+        "run.verdicts.jsonl: is a file of the commit",
+        edit("gates:", f"{JUDGE}gates:"),
+        right=True,
+    ),
+    "bring it, and remove the judge": Change(
+        all_of(edit(JUDGE, ""), tracked(write("run.verdicts.jsonl", ""), "run.verdicts.jsonl")),
+        NOT_JUDGED,
+        "run.verdicts.jsonl: is a file of the commit",
+        edit("gates:", f"{JUDGE}gates:"),
+        right=True,
+    ),
+    "bring it beside the base's run, and name another": Change(
+        all_of(
+            edit("run: run.jsonl", "run: other.jsonl"), tracked(write("run.verdicts.jsonl", ""), "run.verdicts.jsonl")
+        ),
+        NOT_JUDGED,
+        "run.verdicts.jsonl: is a file of the commit",
+        edit("gates:", f"{JUDGE}gates:"),
+        right=True,
+    ),
+    "another judge": Change(
+        edit("model: m", "model: easy"), WARN, "changes `judge.model`", edit("gates:", f"{JUDGE}gates:"), right=True
+    ),
+    "a gate on answers that nobody judges": Change(
+        edit("gates:\n", "gates:\n  - {name: answered_rate, regression_max: 0.05}\n"),
+        NOT_JUDGED,
+        "answered_rate reads `answer`, which the run states nowhere",
+        edit("gates:", f"{JUDGE}gates:"),
+        right=True,
+    ),
+    # What one pull request leaves for the next, and two keys together.
+    "accept a run of a few questions": Change(
+        baseline_of((), queries=("q1", "q2")), FAIL, "fewer than half of the base's questions", right=True
+    ),
+    "accept a run of questions that it brings": Change(
+        all_of(
+            write("gold.yaml", gold(*QUERIES, "n1", "n2")),
+            baseline_of((), queries=("q1", "n1", "n2")),
+            run(queries=(*QUERIES, "n1", "n2")),
+        ),
+        FAIL,
+        "fewer than half of the base's questions",
+        right=True,
+    ),
+    "remove a baseline that is required": Change(
+        remove("baseline"), FAIL, "deletes the baseline", edit("inputs:", "baseline: {required: true}\ninputs:")
+    ),
+    "a baseline that is required and not there": Change(
+        write("notes.txt", ""),
+        NOT_JUDGED,
+        "a baseline is required, and there is none",
+        all_of(edit("inputs:", "baseline: {required: true}\ninputs:"), remove("baseline")),
+        right=True,
+    ),
+    "a baseline that is required and has two questions": Change(
+        write("notes.txt", ""),
+        NOT_JUDGED,
+        "a baseline is required, and this one has 2 of 5 questions",
+        all_of(edit("inputs:", "baseline: {required: true}\ninputs:"), baseline_of((), queries=("q1", "q2"))),
+        right=True,
+    ),
+    "require it no longer": Change(
+        edit("required: true", "required: false"),
+        WARN,
+        "baseline.required",
+        edit("inputs:", "baseline: {required: true}\ninputs:"),
+        right=True,
+    ),
+    "require no baseline any more, and remove it": Change(
+        all_of(edit("baseline: {required: true}\n", ""), remove("baseline")),
+        FAIL,
+        "deletes the baseline",
+        edit("inputs:", "baseline: {required: true}\ninputs:"),
+        right=True,
+    ),
+    "wider limits for more questions": Change(
+        all_of(
+            write("gold.yaml", gold(*QUERIES, "n1")), edit("max: 0.03", "max: 0.045"), run(queries=(*QUERIES, "n1"))
+        ),
+        WARN,
+        "half as many more may be lost",
+        right=True,
+    ),
+    "drop a tag that a segment looks at, and the segment": Change(
+        all_of(write("gold.yaml", gold(*QUERIES)), edit(f", {BY_LANG}", "")), FAIL, "segments.lang", SEGMENTS
+    ),
+    "a stricter floor and a wider drop": Change(
+        edit(LIMITS, "threshold: 0.9, regression_max: 0.5"), WARN, "raises regression_max", right=True
+    ),
+    "a stricter gate that blocks no more": Change(
+        edit(LIMITS, "threshold: 0.9, regression_max: 0.01, severity: warning"), WARN, "severity", right=True
+    ),
+    "match by document with a separator that is everywhere": Change(
+        edit("gates:", "match: {by: doc, separator: '-'}\ngates:"), NOT_JUDGED, "changes match", right=True
+    ),
+    "criteria that name this very file as gold": Change(
+        edit("gold: gold.yaml", "gold: ship-criteria.yaml"), FAIL, "recall@5 lost"
+    ),
+    "remove the questions, and accept what is left": Change(
+        all_of(write("gold.yaml", gold("q1", "q2", "q3")), baseline_of((), queries=("q1", "q2", "q3"))),
+        FAIL,
+        "removes 2 questions",
+    ),
+    "rename the gate with the waiver that waits": Change(
+        all_of(edit("name: found", "name: seen"), write("ship-waivers.yaml", WAIVER.replace("found", "seen"))),
+        WARN,
+        "removes gate found",
+        write("ship-waivers.yaml", WAIVER),
+    ),
+    "swap the texts of an easy and a lost question": Change(
+        all_of(
+            edit("what is q4?", "what is X?", "gold.yaml"),
+            edit("what is q1?", "what is q4?", "gold.yaml"),
+            edit("what is X?", "what is q1?", "gold.yaml"),
+        ),
+        FAIL,
+        "edits 2 questions",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack(repository: Path, name: str) -> None:
+def test_an_attack(repository: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     attack = ATTACKS[name]
-    if attack.main:
-        on_main(attack.main)
-    write_run(Path("run.jsonl"), lost=() if attack.right else HARD)
-    attack.change()
-    if name != "let the job write the committed gold set anew":
-        commit()
-    report = judged(*attack.flags)
+    report = after(attack, monkeypatch)
     assert (report.verdict, attack.words in told(report)) == (attack.verdict, True), told(report)
 
 
-# Where the base is, and what a label lets through.
+def test_a_gold_set_that_the_job_writes_anew_counts_for_nothing(repository: Path) -> None:
+    commit()
+    write("gold.yaml", gold("q1", "q2", "q3"))()
+    assert judged().verdict is FAIL
+
+
+# What the job makes, and what is handed to the command.
+
+
+@pytest.mark.parametrize("brought", ["another file", "a manifest", "all of it", "a link", "a submodule"])
+def test_a_baseline_of_the_job_is_not_shadowed_by_files_of_the_commit(repository: Path, brought: str) -> None:
+    criteria = CRITERIA.replace("threshold: 0.85, ", "")
+    on_main(all_of(remove("baseline"), ignored("baseline", "")))
+    on_main(all_of(remove("baseline"), write("ship-criteria.yaml", criteria)))
+    write_run(Path("accepted.jsonl"))
+    write_run(Path("run.jsonl"), lost=HARD)
+    accept(Path("baseline"), Path("accepted.jsonl"))
+    commit()
+    assert judged().verdict is FAIL, "the job's decides"
+    shutil.rmtree("baseline")
+    match brought:
+        case "a link":
+            link("baseline", "../nowhere")()
+        case "a submodule":
+            submodule("baseline")()
+        case "another file":
+            write("baseline/keep", "")()
+        case _:
+            accept(Path("baseline"), Path("run.jsonl"))
+    git("add", "--force", "baseline/manifest.json" if brought == "a manifest" else "baseline")
+    commit()
+    if Path("baseline").is_symlink():
+        Path("baseline").unlink()
+    shutil.rmtree("baseline", ignore_errors=True)
+    accept(Path("baseline"), Path("accepted.jsonl"))
+    report = judged()
+    assert report.verdict is NOT_JUDGED
+    assert "the job makes this baseline, and the pull request commits files in its place" in told(report)
+
+
+@pytest.mark.parametrize("change", ["another branch", "none", "a folder of the store's name"])
+def test_a_store_that_the_base_names_decides(repository: Path, change: str) -> None:
+    spec = "git+branch:accepted"
+    write_run(Path("run.jsonl"))
+    on_main(edit("baseline: baseline", f"baseline: {spec}"))
+    assert main(["baseline", "accept", "--run", "run.jsonl", "--to", spec, "--reason", "first"]) == 0
+    write_run(Path("run.jsonl"), lost=HARD)
+    replace_in("ship-criteria.yaml", "threshold: 0.85, ", "")
+    if change == "another branch":
+        assert main(["baseline", "accept", "--run", "run.jsonl", "--to", "git+branch:mine", "--reason", "mine"]) == 0
+        replace_in("ship-criteria.yaml", spec, "git+branch:mine")
+    elif change == "none":
+        replace_in("ship-criteria.yaml", f", baseline: {spec}", "")
+        replace_in("ship-criteria.yaml", ", regression_max: 0.03", ", threshold: 0.1")
+    else:
+        accept(Path(spec), Path("run.jsonl"))
+        git("add", "--force", spec)
+    commit()
+    report = judged()
+    assert report.verdict is FAIL
+    assert "recall@5 lost 40.0 points" in told(report)
+
+
+def test_a_link_that_the_caller_names_and_a_pipe_are_refused(repository: Path) -> None:
+    link("../link.jsonl", str(repository / "run.jsonl"))()
+    os.mkfifo("../pipe.jsonl")
+    commit()
+    assert "is a symbolic link" in told(judged("--run", "../link.jsonl"))
+    for words in (("--run", "../pipe.jsonl"), ("--run", "-"), ("--baseline", "-")):
+        assert "read more than once; name a file" in told(judged(*words))
+
+
+@pytest.mark.parametrize("how", ["a submodule", "files that look like a repository", "that, of another folder"])
+def test_a_working_directory_with_a_repository_of_its_own_is_not_judged(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Its `main` is the pull request's as well; git takes a folder with `HEAD` and `objects` for a repository."""
+    on_main(gate_in("search"))
+    git("rm", "-r", "--quiet", "search")
+    shutil.rmtree("search", ignore_errors=True)
+    submodule("search", write("ship-criteria.yaml", MILD), write("gold.yaml", gold(*QUERIES)))()
+    if how != "a submodule":
+        git("rm", "--quiet", "--force", "--cached", "search")
+        shutil.rmtree("search")
+        shutil.copytree("../other/.git", "search")
+        shutil.copy("../other/ship-criteria.yaml", "search")
+        aim = "." if how == "files that look like a repository" else str(repository)
+        write("search/config", f"[core]\n\trepositoryformatversion = 0\n\tworktree = {aim}\n")()
+    git("add", "--force", "--all", "search")
+    commit()
+    monkeypatch.chdir("search")
+    write_run(Path("run.jsonl"), lost=HARD)
+    code = main(["check", "--base", "main", "--run", "run.jsonl"])
+    assert code == EXIT[FAIL if how == "that, of another folder" else NOT_JUDGED]
+
+
+# What surrounds the command.
+
+MILDER = edit(LIMITS, "threshold: 0.1")
+SURROUNDINGS = (
+    {"GIT_DIR": "/nowhere"},
+    {"GIT_OBJECT_DIRECTORY": "/nowhere"},
+    {"GIT_INDEX_FILE": "/nowhere"},
+    {"GIT_NAMESPACE": "mine"},
+    {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.worktree", "GIT_CONFIG_VALUE_0": "/"},
+    {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "color.ui", "GIT_CONFIG_VALUE_0": "always"},
+    {"GIT_CONFIG_PARAMETERS": "'core.worktree=/tmp'"},
+    {"GIT_ATTR_SOURCE": "pull"},
+    {"GIT_GLOB_PATHSPECS": "1"},
+    {"GIT_ICASE_PATHSPECS": "1"},
+    {"RANKGATE_BASE": "pull", "RANKGATE_CRITERIA": "mild.yaml"},
+    {"GITHUB_BASE_REF": "pull"},
+    {"GITHUB_WORKSPACE": "/nowhere"},
+)
+
+
+@pytest.mark.parametrize("variables", SURROUNDINGS, ids=lambda variables: next(reversed(variables)))
+def test_variables_of_the_environment_lead_nowhere_else(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    """As a step before ours may set them; what git cannot be asked for is no verdict, and never a pass."""
+    write("gates.yaml", MILD)()
+    MILDER()
+    commit()
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert main(["check", "--base", "main"]) in (1, 2)
+    assert main(["check", "--base", "main", "--criteria", "gates.yaml"]) == EXIT[NOT_JUDGED]
+
+
+# Where the base is.
 
 
 @pytest.mark.parametrize("name", ["main", "origin/main", "origin", "the short sha", "main~0"])
 def test_a_tag_is_no_base(repository: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Git takes a tag for the branch or the commit of that name: one at the pull request's own would be its base."""
     git("update-ref", "refs/remotes/origin/main", "main")
-    replace_in("ship-criteria.yaml", LIMITS, "threshold: 0.1")
+    MILDER()
     commit()
     name = git("rev-parse", "--short", "main") if name == "the short sha" else name
     git("tag", name.partition("~")[0])
@@ -581,26 +891,64 @@ def test_a_tag_is_no_base(repository: Path, name: str, capsys: pytest.CaptureFix
     assert judged(base=git("rev-parse", "refs/heads/main")).verdict is FAIL
 
 
+@pytest.mark.parametrize(
+    "ref", ["", "main..pull", "^main", "--help", ":/change^{tree}", "main:gold.yaml", "@{-9}", "main\n", "nowhere"]
+)
+def test_what_names_no_single_commit_is_no_base(repository: Path, ref: str) -> None:
+    assert main(["check", f"--base={ref}"]) == EXIT[NOT_JUDGED]
+
+
 def test_the_head_is_no_base(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    replace_in("ship-criteria.yaml", LIMITS, "threshold: 0.1")
+    MILDER()
     commit()
     for name in ("pull", "HEAD", git("rev-parse", "HEAD")):
         assert main(["check", "--base", name]) == EXIT[NOT_JUDGED]
         assert "is the commit that is judged" in capsys.readouterr().out
 
 
-COUNTS = SetLabel(name=ACCEPT_CHANGE, by="alice", standing="counts")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("ship-criteria.yaml", CRITERIA.replace("0.85", "0.9"), id="a limit is tighter"),
+        pytest.param("gold.yaml", gold(*QUERIES, "q6"), id="a question was added"),
+        pytest.param("ship-waivers.yaml", "waivers: []\n", id="waivers were merged"),
+        pytest.param("config/ship-criteria.yaml", up(CRITERIA), id="criteria come first"),
+    ],
+)
+def test_a_base_that_judges_otherwise_than_the_tip_of_its_branch_is_stale(
+    repository: Path, name: str, text: str
+) -> None:
+    write_run(Path("run.jsonl"))
+    commit()
+    base = git("rev-parse", "main")
+    git("switch", "--quiet", "main")
+    write("notes.txt", "what does not judge")()
+    harmless = commit()
+    write(name, text)()
+    tip = commit()
+    git("switch", "--quiet", "pull")
+    assert check(Inputs(date="2026-01-31", base=base, tip=harmless)).verdict is PASS
+    with pytest.raises(RankgateError, match=f"the merge commit is stale: the base branch has another {name} now; push"):
+        check(Inputs(date="2026-01-31", base=base, tip=tip))
+
+
 # What a label lets through, and what is then said of the pull request's own files.
+
+MENDED = all_of(run(), baseline_of(()))
 ACCEPTED = [
     ("rechunked", ATTACKS["give the chunks other ids"], WARN),
     ("relabelled", ATTACKS["relabel the lost questions"], WARN),
     ("run moved", ATTACKS["name another run, and write the base's no more"], WARN),
     ("waived", ATTACKS["waive its own harm"], WARN),
     ("baseline deleted", ATTACKS["delete the baseline"], WARN),
+    ("baseline of few questions", ATTACKS["accept a run of a few questions"], WARN),
+    ("baseline mended", Change(MENDED, WARN, "", tracked(write("baseline/manifest.json", "{"), "baseline")), WARN),
+    ("gold set outside", ATTACKS["a base whose gold set git does not hold"], WARN),
+    ("gold set in a submodule", ATTACKS["a base whose gold set lies in a submodule"], WARN),
     ("criteria elsewhere", ATTACKS["keep them, and read milder ones"], WARN),
-    ("harm accepted in it", Attack(baseline_of(HARD), WARN, ""), FAIL),
-    ("its own limits too", Attack(edit("max: 0.03", "max: 0.04"), FAIL, ""), FAIL),
-    ("nothing to accept", Attack(run(), WARN, ""), WARN),
+    ("harm accepted in it", Change(baseline_of(HARD), WARN, ""), FAIL),
+    ("its own limits too", Change(edit("max: 0.03", "max: 0.04"), FAIL, ""), FAIL),
+    ("nothing to accept", Change(run(), WARN, ""), WARN),
     ("broken", ATTACKS["break the criteria"], NOT_JUDGED),
     ("made by the job", ATTACKS["name a gold set that the job writes"], NOT_JUDGED),
 ]
@@ -608,12 +956,9 @@ ACCEPTED = [
 
 @pytest.mark.parametrize(("attack", "expected"), [each[1:] for each in ACCEPTED], ids=[each[0] for each in ACCEPTED])
 def test_by_the_label_the_pull_requests_own_files_judge_alone(
-    repository: Path, attack: Attack, expected: Verdict
+    repository: Path, monkeypatch: pytest.MonkeyPatch, attack: Change, expected: Verdict
 ) -> None:
-    write_run(Path("run.jsonl"), lost=() if attack.right else HARD)
-    attack.change()
-    commit()
-    report = judged(*attack.flags, labels=[COUNTS])
+    report = after(attack, monkeypatch, labels=[COUNTS])
     assert report.verdict is expected, told(report)
     assert report.base is not None
     assert (report.base.accepted_by, report.base.decides) == ("alice", "head")
@@ -624,140 +969,23 @@ def test_by_the_label_the_pull_requests_own_files_judge_alone(
         assert report.base.base_summary in told(report)
 
 
+def test_re_chunked_by_the_label_the_accepted_run_is_compared_by_its_own_labels(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else any retriever could come in with other ids: nothing would be compared."""
+    attack = ATTACKS["give the chunks other ids"]
+    report = after(attack, monkeypatch, labels=[COUNTS])
+    assert [(gate.baseline, gate.value, gate.n_pairs) for gate in report.gates] == [(1.0, 1.0, 5)] * 2
+    lists({query: ["x", f"other-{query}"][query in HARD :][:1] for query in QUERIES})()
+    assert judged(labels=[COUNTS]).verdict is FAIL
+
+
 @pytest.mark.parametrize("standing", ["outsider", "head moved", "unreported", "unknown"])
 def test_a_label_that_does_not_count_changes_nothing_and_says_why(repository: Path, standing: str) -> None:
-    ATTACKS["relabel the lost questions"].change()
+    ATTACKS["relabel the lost questions"].act()
     commit()
-    label = msgspec.convert({"name": ACCEPT_CHANGE, "by": "mallory", "standing": standing}, SetLabel)
-    report = judged(labels=[label])
+    report = judged(labels=[SetLabel(name=ACCEPT_CHANGE, by="mallory", standing=standing)])  # type: ignore[arg-type]
     assert (report.verdict, report.base and report.base.accepted_by) == (FAIL, None)
     assert report.notes[-1].startswith("The label that lets a pull request's own files judge alone changes nothing: ")
     other = SetLabel(name="rankgate: accept rankings", by="alice", standing="counts")
     assert judged(labels=[other]).verdict is FAIL
-
-
-# What a pull request may do.
-
-LEGITIMATE: dict[str, Attack] = {
-    "nothing of the gate": Attack(write("notes.txt", "a change"), PASS, "No list changed"),
-    "a comment in the criteria": Attack(edit("gates:", "# ours\ngates:"), PASS, ""),
-    "a stricter limit": Attack(edit("0.85", "0.9"), PASS, "raises the threshold of gate found from 85.0% to 90.0%"),
-    "a limit more": Attack(edit("0.5}", "0.5, regression_max: 0.1}"), PASS, "adds regression_max 0.100 to gate order"),
-    "a gate more": Attack(edit("inputs:", "  - {name: ndcg@5, threshold: 0.5}\ninputs:"), PASS, "adds gate ndcg@5"),
-    "a gate more that fails": Attack(
-        all_of(
-            edit("inputs:", "  - {name: rank, metric: recall@1, threshold: 0.9}\ninputs:"),
-            lists({query: ["x", f"doc-{query}"] for query in QUERIES}),
-        ),
-        FAIL,
-        "recall@1 is 0.0%",
-    ),
-    "what looks like a tightening": Attack(
-        edit("max: 0.03}", "max: 0.03, must_pass: [q1]}"),
-        WARN,
-        "adds q1 to must_pass",
-    ),
-    "labels corrected, same retriever": Attack(
-        write("gold.yaml", gold(*QUERIES, q1="doc-q1, x")), WARN, "relabels 1 question"
-    ),
-    "labels corrected with a retriever that finds the new documents": Attack(
-        all_of(
-            write("gold.yaml", gold(*QUERIES, q4="new", q5="new")),
-            FOUND_ANEW,
-        ),
-        FAIL,
-        "by the questions of the base, of which this pull request relabels 2, recall@5 lost",
-    ),
-    "questions added": Attack(
-        all_of(write("gold.yaml", gold(*QUERIES, "q6", "q7")), run(queries=(*QUERIES, "q6", "q7"))),
-        PASS,
-        "adds 2 queries (q6, q7)",
-    ),
-    "questions removed, which the run answers": Attack(write("gold.yaml", gold("q1", "q2")), WARN, "removes 3 queries"),
-    "questions removed, which the run lacks": Attack(
-        all_of(write("gold.yaml", gold("q1", "q2")), run(queries=("q1", "q2"))), FAIL, "removes 3 queries"
-    ),
-    "a field that the retriever needs": Attack(
-        write("gold.yaml", gold(*QUERIES).replace("[doc-q1]", "[doc-q1], metadata: {tags: [tenant:a]}")), PASS, ""
-    ),
-    "gold renamed": Attack(
-        all_of(lambda: git("mv", "gold.yaml", "labels.yaml"), edit("gold: gold.yaml", "gold: labels.yaml")),
-        PASS,
-        "changes inputs.gold from gold.yaml to labels.yaml",
-    ),
-    "good run accepted in it": Attack(baseline_of(()), PASS, "replaces the baseline"),
-    "an expired waiver removed": Attack(
-        remove("ship-waivers.yaml"),
-        WARN,
-        "removes a waiver of gate found",
-        write("ship-waivers.yaml", WAIVER.replace("2026-12", "2025-12")),
-    ),
-    "main's criteria mended": Attack(
-        write("ship-criteria.yaml", CRITERIA), NOT_JUDGED, "main", edit("gates:", "gate:")
-    ),
-    "main's gold set mended": Attack(
-        write("gold.yaml", gold(*QUERIES)), NOT_JUDGED, "gold.yaml at main", write("gold.yaml", "samples: 5\n")
-    ),
-    "rankgate introduced": Attack(
-        write("ship-criteria.yaml", CRITERIA), PASS, "The base has no ship criteria yet", remove("ship-criteria.yaml")
-    ),
-    "rankgate introduced beside files that are none of its": Attack(
-        write("ship-criteria.yaml", CRITERIA),
-        PASS,
-        "The base has no ship criteria yet",
-        all_of(
-            remove("ship-criteria.yaml"), write("x.yaml", "gates: {logic: and}\n"), write("y.yml", "gates:\n\t- x\n")
-        ),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", LEGITIMATE)
-def test_a_legitimate_change(repository: Path, name: str) -> None:
-    change = LEGITIMATE[name]
-    if change.main:
-        on_main(change.main)
-    write_run(Path("run.jsonl"))
-    change.change()
-    commit()
-    report = judged(*change.flags)
-    assert (report.verdict, change.words in told(report)) == (change.verdict, True), told(report)
-
-
-# What holds of all of them.
-
-
-def test_without_a_change_of_the_gate_the_report_is_the_one_without_a_base(repository: Path) -> None:
-    commit()
-    report = judged()
-    assert main(["check", "--date", "2026-01-31", "-o", "../alone.json"]) == EXIT[FAIL]
-    alone = decode_report(Path("../alone.json").read_bytes(), "alone.json")
-    assert report.base is not None
-    assert (report.base.base_verdict, report.base.decides, report.base.keys) == (None, "head", [])
-    old = alone.provenance
-    provenance = msgspec.structs.replace(report.provenance, command=old.command, baseline=old.baseline)
-    same = msgspec.structs.replace(report, base=None, provenance=provenance)
-    assert msgspec.to_builtins(same) == msgspec.to_builtins(alone)
-
-
-@pytest.mark.parametrize("name", ATTACKS)
-def test_no_verdict_is_milder_than_what_a_folder_with_the_bases_files_says(repository: Path, name: str) -> None:
-    """The base's files laid out by themselves, with the job's run: what they say, the check says at least."""
-    attack = ATTACKS[name]
-    if attack.main:
-        on_main(attack.main)
-    write_run(Path("run.jsonl"), lost=() if attack.right else HARD)
-    attack.change()
-    commit()
-    report = judged(*attack.flags)
-    room = Path("../room")
-    git("worktree", "add", "--quiet", "--force", "--detach", str(room), "main")
-    for file in (*Path().glob("*.jsonl"), *Path().glob("*.csv")):
-        if not file.is_symlink():
-            shutil.copy(file, room)
-    with pytest.MonkeyPatch.context() as there:
-        there.chdir(room)
-        main(["check", "--date", "2026-01-31", "-o", "../alone.json"])
-    alone = decode_report(Path("../alone.json").read_bytes(), "alone.json")
-    blocks = (FAIL, NOT_JUDGED)
-    assert report.verdict in blocks or alone.verdict not in blocks

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.base_ref.story import edit
 from tests.judge.calibrated import always, calibrated
 from tests.judge.hash_judge import KEY, HashJudge, judging
 from tests.repositories import commit, git
@@ -305,12 +306,6 @@ def test_a_step_summary_says_what_was_judged_and_at_what_cost(
     assert "`16 calls, 1,760 tokens; verdicts by hash-judge-1 (16)`" in said
 
 
-def test_a_run_from_standard_input_is_refused(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
-    on_pull_request()
-    assert judged("--run", "-", "-o", "v.jsonl") == 2
-    assert "with --base the run is read more than once; name a file" in capsys.readouterr().err
-
-
 def _linked() -> None:
     Path("mine.json").write_bytes(Path("calibration.json").read_bytes())
     Path("calibration.json").unlink()
@@ -330,13 +325,8 @@ def _edited(**changes: Any) -> None:
         pytest.param(lambda: Path("calibration.json").write_text("{"), id="damages it"),
         pytest.param(lambda: _edited(judge="0" * 64), id="gives it to another judge"),
         pytest.param(_linked, id="makes it a link"),
-        pytest.param(
-            lambda: criteria(Path("ship-criteria.yaml").read_text().replace("max_days: 99999", "max_days: 0")),
-            id="lowers its age",
-        ),
-        pytest.param(
-            lambda: criteria(Path("ship-criteria.yaml").read_text().replace(CHECKED, "repeats: 1")), id="names none"
-        ),
+        pytest.param(edit("max_days: 99999", "max_days: 0"), id="lowers its age"),
+        pytest.param(edit(CHECKED, "repeats: 1"), id="names none"),
     ],
 )
 def test_the_calibration_is_the_bases_whatever_the_pull_request_does(

@@ -289,7 +289,10 @@ def test_the_report_says_which_commit_and_how_far_behind() -> None:
         "commits_behind": 3,
         "days_behind": 12,
         "reason": None,
+        "by": None,
+        "failed": False,
         "judge": None,
+        "packages": {},
     }
     assert f"Compared with the run accepted for {first[:7]}, 3 commits and 12 days behind." in report["notes"]
 

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -138,6 +139,28 @@ def test_without_a_run_there_are_drops_and_no_floors() -> None:
     gates = load_criteria("ship-criteria.yaml").gates
     assert [(gate.threshold, gate.regression_max is not None) for gate in gates] == [(None, True)] * 3
     assert not WORKFLOW.exists()
+
+
+def test_a_baseline_that_is_there_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise its removal would turn every limit on drops off; the first that is accepted prints the line to add."""
+    init(*FROM_RUN)
+    assert not load_criteria("ship-criteria.yaml").baseline.required
+    capsys.readouterr()
+    assert main(["baseline", "accept", "--commit", "none"]) == 0
+    line = "so that nobody can remove it unseen, add to ship-criteria.yaml: baseline: {required: true}"
+    assert line in capsys.readouterr().out
+    Path("ship-criteria.yaml").unlink()
+    init(*FROM_RUN)
+    assert load_criteria("ship-criteria.yaml").baseline.required
+    capsys.readouterr()
+    assert main(["baseline", "accept", "--commit", "none"]) == 0
+    assert "required" not in capsys.readouterr().out
+    shutil.rmtree("baseline")
+    assert main(["check"]) == 2
+    assert "a baseline is required, and there is none; on the main branch" in capsys.readouterr().out
+    assert main(["validate"]) == 2
+    assert main(["baseline", "accept", "--commit", "none"]) == 0
+    assert main(["check"]) == 0
 
 
 def test_a_run_of_one_question_supports_no_floor(project: Path) -> None:

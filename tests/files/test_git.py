@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.repositories import commit, git
 
-from rankgate.base_ref.files import files_at
+from rankgate.base_ref.files import Tree, trees_at
 from rankgate.errors import RankgateError
 from rankgate.files.git import GitError, repository_around, run_git
+from rankgate.model.base_ref import Commit
 
 
 @pytest.fixture
@@ -152,11 +154,17 @@ def test_an_object_that_is_not_there(repository: Path) -> None:
 # Files at a commit
 
 
+def on_pull_request() -> None:
+    git("switch", "--quiet", "--create", "pull")
+    commit()
+
+
 def read_at(ref: str, path: str) -> str | None:
     """The text of a file at a ref; None where it is not there."""
-    with files_at(ref) as files:
-        found = files.find(path)
-        return None if found is None else Path(found).read_text()
+    around = repository_around(".")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Tree(around, Commit(ref=ref, sha=around.commit(ref)), folder).copy(path)
+        return None if copy is None else Path(copy).read_text()
 
 
 def test_a_file_is_read_as_it_was(repository: Path) -> None:
@@ -169,7 +177,11 @@ def test_a_file_is_read_as_it_was(repository: Path) -> None:
     assert read_at("main", str(repository / "gold.yaml")) == "old\n"
     assert read_at("main", "./x/../gold.yaml") == "old\n"
     assert read_at("main", "later.yaml") is None
-    assert read_at("main", "made.yaml") == "made by the job\n"
+    assert read_at("main", "made.yaml") is None
+    with trees_at("main") as trees:
+        supplied = [path for path in ("gold.yaml", "later.yaml", "made.yaml", "../out") if trees.supplied(path)]
+        brought = [trees.brought(path) for path in ("gold.yaml", "later.yaml", "made.yaml", ".gitignore")]
+    assert (supplied, brought) == (["made.yaml", "../out"], ["edited", "added", None, None])
 
 
 def test_a_path_that_leads_into_the_repository_by_a_link(repository: Path, tmp_path: Path) -> None:
@@ -192,10 +204,11 @@ def test_a_name_is_only_a_name(repository: Path) -> None:
 
 def test_the_copies_are_gone_afterwards_also_after_an_error(repository: Path) -> None:
     seen: list[Path] = []
+    on_pull_request()
 
     def fail() -> None:
-        with files_at("main") as files:
-            seen.append(Path(str(files.find("gold.yaml"))))
+        with trees_at("main") as trees:
+            seen.append(Path(str(trees.base.copy("gold.yaml"))))
             assert seen[0].exists()
             raise GitError("broken")
 
@@ -206,8 +219,9 @@ def test_the_copies_are_gone_afterwards_also_after_an_error(repository: Path) ->
 
 def test_an_error_names_the_file_at_the_commit(repository: Path) -> None:
     sha = git("rev-parse", "main")
-    with pytest.raises(RankgateError) as caught, files_at("main") as files:
-        raise GitError(f"{files.find('gold.yaml')} is broken")
+    on_pull_request()
+    with pytest.raises(RankgateError) as caught, trees_at("main") as trees:
+        raise GitError(f"{trees.base.copy('gold.yaml')} is broken")
     assert str(caught.value) == f"gold.yaml at main ({sha[:7]}) is broken"
 
 
@@ -265,16 +279,11 @@ def test_a_folder_is_copied_with_the_files_in_it(repository: Path) -> None:
     for name in ("baseline/manifest.json", "baseline/run.gz", "baseline/deep/x"):
         Path(name).write_text(name)
     commit()
-    with files_at("main") as files:
-        found = files.find("baseline/")
+    on_pull_request()
+    with trees_at("main") as trees:
+        found = trees.base.copy("baseline/")
         assert sorted(path.name for path in Path(str(found)).rglob("*")) == ["deep", "manifest.json", "run.gz", "x"]
         assert (Path(str(found)) / "run.gz").read_text() == "baseline/run.gz"
-
-
-def test_before_the_first_commit_of_a_branch(repository: Path) -> None:
-    git("switch", "--quiet", "--orphan", "fresh")
-    Path("new.yaml").write_text("new\n")
-    assert read_at("main", "new.yaml") == "new\n"
 
 
 # Git LFS

@@ -24,6 +24,7 @@ from rankgate.model.values import Direction, Gold, Ranking, Sample, Unit
 DILUTED = 1.5  # times the losses that a gate allows
 _OF_GATES = {"gates", "name", "evidence", "confidence", "max_unjudged"}  # of the file, which its gates state each
 _UNWRITTEN = {(Gate, "line"), (Gate, "allow_unjudged"), (Retriever, "line")}
+_BLOCKS = {"judge", "retriever"}  # which may be missing as a whole
 _FLOORS, _CEILINGS = {"threshold"}, {"regression_max", "max_lost_queries", "max_unjudged"}
 _NOTED = {"inputs.gold", "inputs.waivers"}  # what lies there is compared by itself
 _FACTS = ("question", "as_of", "source", "entities", "answers")  # of a question, which it may lack
@@ -38,28 +39,15 @@ def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
         now = new.get(name)
         if now is None:
             changes.append(GateChange(name=name, change="removed"))
-        elif keys := [*_changed(_gate_keys(gate), _gate_keys(now), gate.metric), *_rule_changes(gate, now)]:
+        elif keys := _changed(_gate_keys(gate), _gate_keys(now), gate.metric):
             changes.append(GateChange(name=name, change="changed", keys=keys, line=now.line))
     added = [gate for name, gate in new.items() if name not in old]
     return changes + [GateChange(name=gate.name, change="added", line=gate.line) for gate in added]
 
 
 def key_changes(before: Criteria, after: Criteria) -> list[KeyChange]:
-    """Keys beside the gates that differ; a block that one of both lacks is one of them."""
-    old, new = _file_keys(before), _file_keys(after)
-    for block in ("judge", "retriever"):
-        if (getattr(before, block) is None) is not (getattr(after, block) is None):
-            old, new = ({**_without(block, keys), block: _first(block, keys)} for keys in (old, new))
-    return _changed(old, new, None)
-
-
-def _without(block: str, keys: Mapping[str, Value]) -> dict[str, Value]:
-    return {key: value for key, value in keys.items() if key != block and not key.startswith(f"{block}.")}
-
-
-def _first(block: str, keys: Mapping[str, Value]) -> Value:
-    """What a block is known by: its endpoint, or how it is asked."""
-    return next((value for key, value in keys.items() if key.startswith(f"{block}.") and value is not None), None)
+    """Keys beside the gates that differ."""
+    return _changed(_file_keys(before), _file_keys(after), None)
 
 
 def waiver_changes(before: Waivers, after: Waivers) -> list[WaiverChange]:
@@ -80,9 +68,11 @@ def waiver_changes(before: Waivers, after: Waivers) -> list[WaiverChange]:
 
 def _changed(old: Mapping[str, Value], new: Mapping[str, Value], metric: Metric | None) -> list[KeyChange]:
     changes: list[KeyChange] = []
-    for key in dict.fromkeys([*old, *new]):
+    keys = list(dict.fromkeys([*old, *new]))
+    lacking = [key for key in keys if (old.get(key) is None) is not (new.get(key) is None)]
+    for key in keys:
         before, after = old.get(key), new.get(key)
-        if before == after:
+        if before == after or any(key.startswith(f"{block}.") for block in lacking):  # which says it all
             continue
         is_limit = key.rpartition(".")[2] in _FLOORS | {"regression_max"}
         unit = metric.unit if metric is not None and is_limit else None
@@ -104,20 +94,9 @@ def _stricter(key: str, before: Value, after: Value, metric: Metric | None) -> b
 
 def _gate_keys(gate: Gate) -> dict[str, Value]:
     keys = _flat(gate, "")
+    for name, rule in _rules(gate).items():
+        keys |= {f"segments.{name}": name} | _flat(rule, f"segments.{name}.")
     return keys | ({"direction": gate.metric.direction.value} if isinstance(gate.metric, Score) else {})
-
-
-def _rule_changes(gate: Gate, now: Gate) -> list[KeyChange]:
-    old, new = _rules(gate), _rules(now)
-    changes: list[KeyChange] = []
-    for name in dict.fromkeys([*old, *new]):
-        key, was, rule = f"segments.{name}", old.get(name), new.get(name)
-        if was is not None and rule is not None:
-            changes += _changed(_flat(was, f"{key}."), _flat(rule, f"{key}."), gate.metric)
-            continue
-        before = name if was else None
-        changes.append(KeyChange(key=key, before=before, after=None if was else name, weakens=True))
-    return changes
 
 
 def _rules(gate: Gate) -> dict[str, SegmentRule]:
@@ -144,10 +123,10 @@ def _flat(part: Part, prefix: str) -> dict[str, Value]:
         if (type(part), name) in _UNWRITTEN or name == "segments" or (isinstance(part, Criteria) and name in _OF_GATES):
             continue
         if isinstance(value, Part):
-            keys |= _flat(value, f"{path}.")
+            keys |= _flat(value, f"{path}.") | ({path: name} if path in _BLOCKS else {})
         elif isinstance(value, InputFile):
             keys |= {path: value.path, f"{path}.format": value.format, f"{path}.map": _plain(value.map)}
-        elif isinstance(value, dict) and any(isinstance(each, Part) for each in value.values()):
+        elif isinstance(value, dict) and all(isinstance(each, Part) for each in value.values()):
             for key, each in value.items():
                 keys |= _flat(each, f"{path}.{key}.")
         else:
@@ -158,8 +137,10 @@ def _flat(part: Part, prefix: str) -> dict[str, Value]:
 def _plain(value: object) -> Value:
     """A value of the criteria as a report can hold it."""
     match value:
+        case bool():
+            plain: Value = str(value).lower()
         case None | int() | float() | str() if not isinstance(value, Enum):
-            plain: Value = value
+            plain = value
         case Enum():
             plain = str(value.value)
         case Matching():
@@ -202,6 +183,15 @@ def query_changes(before: Gold, after: Gold, criteria: Criteria, limits: Criteri
         repeated=_repeated(old.values(), [new[query_id] for query_id in added]),
         diluted=_diluted(criteria, limits, len(old), len(new)),
     )
+
+
+def with_labels_of(older: Gold, gold: Gold) -> Gold:
+    """The questions and tags of a gold set, those that an older one has too with the labels of that."""
+    samples: dict[str, Sample] = {}
+    for query_id, now in gold.samples.items():
+        was = older.samples.get(query_id, now)
+        samples[query_id] = replace(was, question=now.question, tags=now.tags, cluster=now.cluster)
+    return replace(gold, samples=samples)
 
 
 def relabelled_ids(before: Gold, after: Gold) -> set[str]:
@@ -268,13 +258,3 @@ def _allowed(gate: Gate) -> tuple[float | None, float | None]:
     above = gate.threshold is not None and gate.metric.direction is Direction.HIGHER
     bounded = gate.metric.unit in (Unit.SHARE, Unit.SCORE)
     return gate.regression_max, 1.0 - (gate.threshold or 0.0) if above and bounded else None
-
-
-def values_move(before: Gold, after: Gold) -> bool:
-    """Whether a query that both have can have another value by the one than by the other, of the same ranking."""
-    both = before.samples.keys() & after.samples.keys()
-    return any(_scored(before.samples[each]) != _scored(after.samples[each]) for each in both)
-
-
-def _scored(sample: Sample) -> Sample:
-    return replace(sample, question=None, tags=(), cluster=None, line=None, judge_gains={})

@@ -5,37 +5,27 @@ Otherwise a pull request could lower the limit that it misses, or remove the que
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.base_ref.baseline import acceptances, baseline_change, baseline_in, digests, stored_lists
 from rankgate.base_ref.changes import (
     gate_changes,
     key_changes,
     moved_toward,
     query_changes,
-    values_move,
     waiver_changes,
+    with_labels_of,
 )
-from rankgate.base_ref.files import FilesAtBase, files_at
-from rankgate.base_ref.inputs import (
-    Gate,
-    Shared,
-    acceptances,
-    base_baseline,
-    base_criteria,
-    base_gate,
-    baseline_change,
-    head_baseline,
-    head_gate,
-    shared_with,
-)
+from rankgate.base_ref.files import Trees, trees_at
+from rankgate.base_ref.inputs import Gate, base_criteria, base_gate, given, head_gate, located, own_inputs
 from rankgate.base_ref.worst import worst_of
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, baseline_of, run_of
@@ -49,11 +39,34 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.report import Report
-from rankgate.model.values import Gold, Need, Ranking, Verdict
+from rankgate.model.values import Gold, Need, Ranking
 from rankgate.model.waiver_use import ACCEPT_CHANGE
-from rankgate.readers.source import STDIN, parts_of, shown_path
+from rankgate.readers.source import parts_of, shown_path
 
-Judge = Callable[[Inputs, Criteria, Gold], Report]  # of one side
+Judge = Callable[[Inputs, Criteria, Gold], Report]  # of one commit
+HALF = 0.5  # of the questions that a baseline has to have
+
+
+class Commits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the base and the judged commit judge by, or why they cannot.
+
+    `shared` are the base's criteria with what both judge with, and `introduced` says that the base has none.
+    """
+
+    base: Gate | None = None
+    head: Gate | None = None
+    shared: Criteria | None = None
+    introduced: bool = False
+    base_problems: list[Problem] = []
+    head_problems: list[Problem] = []
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """Both reports, and what was changed; no `by_base` where it would be the head's, or where there are no criteria."""
+
+    by_base: Report | None
+    by_head: Report
+    about: BaseSide
 
 
 def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
@@ -64,31 +77,20 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
     Raises:
         RankgateError: git cannot read the base, or the base is stale; the commit brings what a judge said.
     """
-    with files_at(ref, inputs.tip) as files:
-        files.refuse_head()
-        label = next((label for label in inputs.labels if label.name == ACCEPT_CHANGE), None)
-        accepted = label is not None and label.standing == "counts"
-        base = _base(inputs, files)
-        if base.shared is not None and not inputs.untrusted_run:
-            base = replace(base, shared=_kept(base.shared, files))  # what comes through a pipe is read twice
-        head = _head(inputs, base, files)
-        shared = _shared(inputs, base, head, files, accepted=accepted)
-        head = head if accepted else _without_other_labels(base.gate, head, shared)
-        _refuse_committed_verdicts(inputs, [base, head], files)
-        once = base.gate is not None and head.gate is not None and _same(base.gate, head.gate)
-        asked = replace(inputs, gold=None, run=None, baseline=None)
-        by_base = None if once or base.introduced else _judged(asked, base, base.shared, judge, files)
-        by_head = _judged(asked, head, shared, judge, files)
-        side = _side(_Case(inputs=inputs, base=base, head=head, shared=shared), judge, files)
-        side = replace(side, head_verdict=by_head.verdict, accepted_by=label.by if label and accepted else None)
-        report = worst_of(by_base, by_head, side)
+    label = next((label for label in inputs.labels if label.name == ACCEPT_CHANGE), None)
+    accepted = label is not None and label.standing == "counts"
+    with trees_at(ref) as trees:
+        commits = read_commits(inputs, trees, accepted=accepted)
+        both = judged_by_both(inputs, commits, trees, judge, accepted=accepted)
+        about = replace(both.about, accepted_by=label.by if label and accepted else None)
+        report = worst_of(both.by_base, both.by_head, about)
         if note := refusal(label, "lets a pull request's own files judge alone"):
             report = replace(report, notes=[*report.notes, note])
-        return _with_names(report, inputs, shared, head.gate or base.gate, files)
+        return _with_names(report, inputs, commits, trees)
 
 
 class ToJudge(msgspec.Struct, frozen=True):
-    """What a judge is asked about for a check against a base: the base's criteria, and what both sides judge by."""
+    """What a judge is asked about for a check against a base: the base's criteria, and what both commits judge by."""
 
     criteria: Criteria
     block: JudgeBlock
@@ -106,96 +108,94 @@ def judging_at(inputs: Inputs, ref: str) -> Iterator[ToJudge]:
     Raises:
         RankgateError: as for `check_with_base`; or the base cannot be read, or names no judge.
     """
-    with files_at(ref, inputs.tip) as files:
-        files.refuse_head()
-        base = _base(inputs, files)
-        head = _head(inputs, base, files)
-        if base.problems or head.problems:
-            raise RankgateError([*base.problems, *head.problems])
-        if base.gate is None or base.shared is None or base.shared.judge is None:
-            raise bad_input(
-                f"{files.commit.shown} names no judge; that of a pull request counts once it is merged", key="judge"
-            )
-        gates = [base.gate, *([head.gate] if head.gate else [])]
+    with trees_at(ref) as trees:
+        commits = read_commits(inputs, trees, accepted=False)
+        if problems := [*commits.base_problems, *commits.head_problems]:
+            raise RankgateError(problems)
+        shared = commits.shared
+        if shared is None or shared.judge is None:
+            what = "names no judge; that of a pull request counts once it is merged"
+            raise bad_input(f"{trees.base.commit.shown} {what}", key="judge")
+        gates = [gate for gate in (commits.base, commits.head) if gate]
         metrics = {metric.name: metric for gate in gates for metric in gate.criteria.metrics()}
         golds = [gate.gold for gate in gates]
-        criteria = base.shared.given_to(base.gate.criteria)
-        yield ToJudge(criteria, base.shared.judge, golds, list(metrics.values()), base.shared.run)
+        yield ToJudge(shared, shared.judge, golds, list(metrics.values()), shared.inputs.run)
 
 
-class _Side(msgspec.Struct, frozen=True, kw_only=True):
-    """What one commit judges by, or why it cannot; `shared` is of the base alone."""
-
-    gate: Gate | None = None
-    shared: Shared | None = None
-    problems: list[Problem] = []
-    introduced: bool = False
-
-
-class _Case(msgspec.Struct, frozen=True, kw_only=True):
-    """Both sides, and what they are judged with."""
-
-    inputs: Inputs
-    base: _Side
-    head: _Side
-    shared: Shared | None
-
-
-def _base(inputs: Inputs, files: FilesAtBase) -> _Side:
-    """Made first, of the base's files and the caller's alone."""
+def read_commits(inputs: Inputs, trees: Trees, *, accepted: bool) -> Commits:
+    """The base first, of its own files and the caller's alone; then the commit that is judged."""
+    commits = Commits()
     try:
-        criteria = base_criteria(inputs, files)
+        criteria = base_criteria(inputs, trees)
         if criteria is None:
-            return _Side(introduced=True)
-        gate = base_gate(inputs, criteria, files)
-        baseline = base_baseline(inputs, criteria, files)
-        return _Side(gate=gate, shared=shared_with(inputs, criteria, baseline, files))
+            commits = Commits(introduced=True)
+        else:
+            gate = base_gate(inputs, criteria, trees)
+            commits = Commits(base=gate, shared=located(inputs, criteria, trees))
     except GitError:
         raise
     except RankgateError as error:
-        return _Side(problems=files.problems(error))
-
-
-def _head(inputs: Inputs, base: _Side, files: FilesAtBase) -> _Side:
+        commits = Commits(base_problems=trees.problems(error))
     try:
-        return _Side(gate=head_gate(inputs, base.gate, files))
+        alone = accepted or commits.introduced
+        commits = replace(commits, head=head_gate(inputs, commits.base, trees, alone=alone))
     except GitError:
         raise
     except RankgateError as error:
-        return _Side(problems=files.problems(error))
+        commits = replace(commits, head_problems=trees.problems(error))
+    return commits
 
 
-def _shared(inputs: Inputs, base: _Side, head: _Side, files: FilesAtBase, *, accepted: bool) -> Shared | None:
-    """The base's; the pull request's own where there is no base, or where a label lets it stand in for what is gone."""
-    shared = base.shared
-    waits = head.gate is not None and head.gate.criteria.judge is not None and (shared is None or shared.judge is None)
-    if shared is not None:
-        shared = replace(shared, awaits="merge" if waits else None)
-    if head.gate is None or not (base.introduced or accepted):
-        return shared
-    criteria = head.gate.criteria
-    own = Shared(
-        run=inputs.run or criteria.inputs.run,
-        scores=criteria.inputs.scores,
-        baseline=head_baseline(inputs, criteria, files),
-        judge=None,
-        awaits="merge" if waits else None,
-        fork_runs="untrusted" if base.problems else criteria.fork_runs,
-    )
+def judged_by_both(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, *, accepted: bool) -> Judged:
+    """The base's report, which knows nothing of the head; then the head's, and what it changes."""
+    asked = replace(inputs, gold=None, run=None, baseline=None)
+    base, head = commits.base, commits.head
+    if not accepted:
+        commits = _without_other_labels(commits)
+    _refuse_committed_verdicts(inputs, commits, trees)
+    by_base = None
+    if base is not None and commits.shared is not None:
+        if head is not None and not accepted and _same(base, head):
+            by_head = _judged(asked, head, commits.shared, judge, trees)
+            return Judged(by_base=None, by_head=by_head, about=_about(inputs, commits, trees, judge, by_head))
+        by_base = _judged(asked, base, commits.shared, judge, trees)
+    elif not commits.introduced:
+        by_base = not_judged(asked, commits.base_problems)
+    by_head = _by_head(inputs, commits, trees, judge, accepted=accepted)
+    about = _about(inputs, commits, trees, judge, by_head)
+    return Judged(by_base=by_base, by_head=by_head, about=about)
+
+
+def _by_head(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, *, accepted: bool) -> Report:
+    """With what is the base's; its own where there is no base, or where a label lets it stand in for what is gone."""
+    asked = replace(inputs, gold=None, run=None, baseline=None)
+    head, shared = commits.head, commits.shared
+    if head is None:
+        return not_judged(asked, commits.head_problems)
+    criteria = head.criteria
+    if commits.introduced or accepted:
+        own = own_inputs(inputs, head, trees, trusted=commits.introduced)
+        shared = _standing_alone(own, shared, inputs) if shared else own
+        asked = replace(asked, without_baseline=shared.inputs.baseline is None and own.inputs.baseline is not None)
+    else:  # the base's report says whether the baseline is enough
+        criteria = criteria.requiring_no_baseline()
     if shared is None:
-        return own
-    gone = shared.run is not None and inputs.run is None and not os.path.lexists(shared.run.path)
-    baseline = None if _is_run(own.baseline, shared, inputs) else shared.baseline
-    return replace(shared, run=own.run if gone else shared.run, baseline=baseline)
+        what = "the base's files cannot judge, and so nothing says which run to judge"
+        return not_judged(asked, [Problem(what)])
+    if criteria.judge is not None and shared.judge is None:
+        asked = replace(asked, awaits="merge")
+    if commits.base is not None:
+        asked = replace(asked, older_gold=with_labels_of(commits.base.gold, head.gold))
+    return _judged(asked, replace(head, criteria=criteria), shared, judge, trees)
 
 
-def _kept(shared: Shared, files: FilesAtBase) -> Shared:
-    run, baseline = shared.run, shared.baseline
-    return replace(
-        shared,
-        run=run and replace(run, path=files.kept(run.path)),
-        baseline=baseline and replace(baseline, path=files.kept(baseline.path)),
-    )
+def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs) -> Criteria:
+    """What is shared, with the pull request's run where the base's is gone, and no drop from that very run."""
+    run = shared.inputs.run
+    gone = run is not None and inputs.run is None and not os.path.lexists(run.path)
+    baseline = None if _is_run(own.inputs.baseline, run, inputs) else shared.inputs.baseline
+    files = shared.inputs.model_copy(update={"run": own.inputs.run if gone else run, "baseline": baseline})
+    return shared.model_copy(update={"inputs": files})
 
 
 def _same(base: Gate, head: Gate) -> bool:
@@ -204,64 +204,66 @@ def _same(base: Gate, head: Gate) -> bool:
     return criteria and base.waivers.entries == head.waivers.entries and base.gold.samples == head.gold.samples
 
 
-def _judged(inputs: Inputs, side: _Side, shared: Shared | None, judge: Judge, files: FilesAtBase) -> Report:
-    if side.gate is None or shared is None:
-        problems = side.problems or [Problem("the base's files cannot judge, and so nothing says which run to judge")]
-        return not_judged(inputs, problems)
-    inputs = replace(inputs, awaits=shared.awaits or inputs.awaits)
+def _judged(inputs: Inputs, gate: Gate, shared: Criteria, judge: Judge, trees: Trees) -> Report:
+    """One commit's report."""
     try:
-        report = judge(inputs, shared.given_to(side.gate.criteria), side.gate.gold)
+        report = judge(inputs, given(gate.criteria, shared), gate.gold)
     except GitError:
         raise
     except RankgateError as error:
-        return not_judged(replace(inputs, run=shared.run, baseline=shared.baseline), files.problems(error))
-    return waive(report, side.gate.waivers, inputs.date)
+        files = shared.inputs
+        return not_judged(replace(inputs, run=files.run, baseline=files.baseline), trees.problems(error))
+    return waive(report, gate.waivers, inputs.date)
 
 
-def _side(case: _Case, judge: Judge, files: FilesAtBase) -> BaseSide:
+def _about(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, by_head: Report) -> BaseSide:
     """What the pull request changed of the gate, as values."""
-    about = BaseSide(
-        ref=files.commit.ref, sha=files.commit.sha, head_verdict=Verdict.PASS, introduced=case.base.introduced
-    )
-    base, head, shared = case.base.gate, case.head.gate, case.base.shared
+    commit = trees.base.commit
+    about = BaseSide(ref=commit.ref, sha=commit.sha, head_verdict=by_head.verdict, introduced=commits.introduced)
+    base, head, shared = commits.base, commits.head, commits.shared
     if base is None or head is None or shared is None:
         return about
     queries = query_changes(base.gold, head.gold, base.criteria, head.criteria)
     by_ids = {gate.criteria.match.by for gate in (base, head)} == {By.CHUNK}
-    lists = _rankings(shared.run, case.inputs) if queries and queries.relabelled and by_ids else None
+    lists = _rankings(shared.inputs.run, inputs) if queries and queries.relabelled and by_ids else None
     if queries and lists is not None:
         queries = replace(queries, toward=moved_toward(lists, base.gold, head.gold))
-    brought = head_baseline(case.inputs, head.criteria, files)
-    changed = baseline_change(shared.baseline, brought)
-    log, anchor = acceptances(shared.baseline, brought) if changed in ("replaced", "deleted") else (None, None)
-    is_new = brought is not None and changed in ("added", "replaced")
     return replace(
         about,
         gates=gate_changes(base.criteria, head.criteria),
         keys=key_changes(base.criteria, head.criteria),
         waivers=waiver_changes(base.waivers, head.waivers),
         queries=queries,
-        baseline_changed=changed,
-        baseline_verdict=_verdict_of(brought, case, judge, files) if brought and is_new else None,
-        acceptances_changed=log,
-        anchor=anchor,
         gold_supplied=base.supplied,
-        values_brought=_brings_values(base, head, shared, files),
-        run_brought=shared.run is not None and not shared.run.is_table and files.brought(shared.run.path) is not None,
+        values_brought=_brings_values(commits, trees),
+        run_brought=_brings_run(shared.inputs.run, trees),
+        **_about_baseline(inputs, base, head, shared, trees, judge),
     )
 
 
-def _verdict_of(brought: InputFile, case: _Case, judge: Judge, files: FilesAtBase) -> Verdict | None:
-    """How the base's files judge the run that the pull request brings as a baseline, as `accept` would.
-
-    None where it is the run that is judged anyway, or lies in a store elsewhere.
-    """
-    shared = case.shared
-    if shared is None or not Path(brought.path).exists() or brought.is_table or _is_run(brought, shared, case.inputs):
-        return None
-    stored = replace(shared, run=InputFile(brought.path, held=partial(_stored, brought)))
-    asked = replace(case.inputs, gold=None, run=None, baseline=None, details=None, untrusted_run=False)
-    return _judged(asked, case.base, stored, judge, files).verdict
+def _about_baseline(
+    inputs: Inputs, base: Gate, head: Gate, shared: Criteria, trees: Trees, judge: Judge
+) -> Mapping[str, Any]:
+    """What became of the baseline, and whether the base's files and questions accept what is brought in its place."""
+    accepted = shared.inputs.baseline
+    brought = baseline_in(inputs, head.criteria, trees, known=base.criteria)
+    changed = baseline_change(accepted, brought)
+    found: dict[str, Any] = {"baseline_changed": changed}
+    if changed in ("replaced", "deleted"):
+        found["acceptances_changed"], found["anchor"] = acceptances(accepted, brought)
+    stored = stored_lists(brought) if changed in ("replaced", "added") and brought and not brought.is_table else None
+    if brought is None or stored is None:
+        return found
+    lists, _ = stored
+    covered = sum(query_id in lists for query_id in base.gold.samples)
+    found["baseline_short"] = covered < HALF * len(base.gold.samples)
+    if not _is_run(brought, shared.inputs.run, inputs):
+        run = InputFile(brought.path, held=partial(_stored, brought))
+        files = shared.inputs.model_copy(update={"run": run})
+        asked = replace(inputs, gold=None, run=None, baseline=None, details=None, untrusted_run=False)
+        judged = _judged(asked, base, shared.model_copy(update={"inputs": files}), judge, trees)
+        found["baseline_verdict"] = judged.verdict
+    return found
 
 
 def _stored(brought: InputFile, needs: frozenset[Need], criteria: Criteria | None) -> object:
@@ -270,7 +272,7 @@ def _stored(brought: InputFile, needs: frozenset[Need], criteria: Criteria | Non
 
 def _rankings(run: InputFile | None, inputs: Inputs) -> Iterable[Ranking] | None:
     """The lists of the run, read once more; None of values in their place, or where they cannot be read."""
-    if run is None or run.is_table or run.path == STDIN or not Path(run.path).is_file():
+    if run is None or run.is_table or not Path(run.path).is_file():
         return None
     try:
         return list(run_of(run, None, untrusted=inputs.untrusted_run).rankings)
@@ -278,38 +280,30 @@ def _rankings(run: InputFile | None, inputs: Inputs) -> Iterable[Ranking] | None
         return None
 
 
-def _is_run(stored: InputFile | None, shared: Shared, inputs: Inputs) -> bool:
+def _is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs) -> bool:
     """Whether a stored run has the rankings that are judged, to the depth of that."""
-    if stored is None or not Path(stored.path).exists():
-        return False
-    lists = _rankings(shared.run, inputs)
-    try:
-        opened = baseline_of(stored, None)
-        if opened is None or lists is None:
-            return False
-        return _digest(opened.rankings, opened.depth) == _digest(lists, opened.depth)
-    except RankgateError:  # with what is wrong with it nothing is accepted
-        return False
+    lists = stored_lists(stored)
+    rankings = _rankings(run, inputs) if lists else None
+    return lists is not None and rankings is not None and lists[0] == digests(rankings, lists[1])
 
 
-def _digest(rankings: Iterable[Ranking], depth: int | None) -> int:
-    """One number for all lists, in any order; there may be millions."""
-    encode = msgspec.json.Encoder().encode
-    lists = (encode((ranking.query_id, ranking.ids[:depth])) for ranking in rankings)
-    return sum(int.from_bytes(hashlib.sha256(each).digest()) for each in lists)
+def _brings_run(run: InputFile | None, trees: Trees) -> bool:
+    return run is not None and not run.is_table and trees.brought(run.path) is not None
 
 
-def _brings_values(base: Gate, head: Gate, shared: Shared, files: FilesAtBase) -> bool:
+def _brings_values(commits: Commits, trees: Trees) -> bool:
     """Whether the pull request changes files of values that a gate reads."""
-    reads = any(Need.SCORES in gate.criteria.plan().needs for gate in (base, head))
-    paths = [path for path in (shared.scores, head.criteria.inputs.scores) if path and reads]
-    paths += parts_of(shared.run.path) if shared.run and shared.run.is_table else []
-    return any(files.brought(path) for path in paths)
+    gates = [gate.criteria for gate in (commits.base, commits.head) if gate]
+    reads = any(Need.SCORES in criteria.plan().needs for criteria in gates)
+    paths = [criteria.inputs.scores for criteria in gates if criteria.inputs.scores and reads]
+    run = commits.shared.inputs.run if commits.shared else None
+    paths += parts_of(run.path) if run and run.is_table else []
+    return any(trees.brought(path) for path in paths)
 
 
-def _refuse_committed_verdicts(inputs: Inputs, sides: Iterable[_Side], files: FilesAtBase) -> None:
+def _refuse_committed_verdicts(inputs: Inputs, commits: Commits, trees: Trees) -> None:
     """What a judge said counts from the job that judges alone: a RankgateError where a commit has it."""
-    criteria = [side.gate.criteria for side in sides if side.gate and side.gate.criteria.judge]
+    criteria = [gate.criteria for gate in (commits.base, commits.head) if gate and gate.criteria.judge]
     if not criteria:
         return
     from rankgate.judge.runs import verdicts_beside  # noqa: PLC0415 -- paid only where answers are judged
@@ -317,36 +311,41 @@ def _refuse_committed_verdicts(inputs: Inputs, sides: Iterable[_Side], files: Fi
     runs = [inputs.run, *(each.inputs.run for each in criteria)]
     beside = [verdicts_beside(run.path) for run in runs if run]
     for path in [inputs.verdicts] if inputs.verdicts else beside:  # beside a run none is read where one is named
-        if files.find_in_head(path) is not None:
+        if trees.head.copy(path) is not None:
             which = f"with {option('base')} only verdicts of a `rankgate judge` in the same job count"
             raise bad_input(f"is a file of the commit; {which}", file=shown_path(path))
 
 
-def _without_other_labels(base: Gate | None, head: _Side, shared: Shared | None) -> _Side:
-    """A table of values is by one gold set and one way to match: a head that has others cannot be judged by it."""
-    if base is None or head.gate is None or shared is None:
-        return head
-    table = next((file for file in (shared.run, shared.baseline) if file and file.is_table), None)
-    ways = {(gate.criteria.match, gate.criteria.default_k) for gate in (base, head.gate)}
-    relabelled = bool(table) and values_move(base.gold, head.gate.gold)
-    if table and (relabelled or len(ways) > 1):
-        what = "labels of the gold set" if relabelled else "`match` or `default_k`"
-        what = f"the pull request changes {what}, and this table has values by the one or by the other alone"
-        return _Side(problems=[Problem(f"{what}; give --run and --baseline, judged by both", shown_path(table.path))])
-    return head
+def _without_other_labels(commits: Commits) -> Commits:
+    """Values in place of a run count only for the gold set and the way to match that made them."""
+    base, head, shared = commits.base, commits.head, commits.shared
+    if base is None or head is None or shared is None:
+        return commits
+    table = next((file for file in (shared.inputs.run, shared.inputs.baseline) if file and file.is_table), None)
+    queries = query_changes(base.gold, head.gold, base.criteria, head.criteria) if table else None
+    ways = {(gate.criteria.match, gate.criteria.default_k) for gate in (base, head)}
+    relabelled = queries is not None and bool(queries.relabelled or queries.edited)
+    if table is None or not (relabelled or len(ways) > 1):
+        return commits
+    what = "labels of the gold set" if relabelled else "`match` or `default_k`"
+    what = f"the pull request changes {what}, and this table has values by the one or by the other alone"
+    problem = Problem(f"{what}; give --run and --baseline, judged by both", shown_path(table.path))
+    return replace(commits, head=None, head_problems=[problem])
 
 
-def _with_names(report: Report, inputs: Inputs, shared: Shared | None, gate: Gate | None, files: FilesAtBase) -> Report:
+def _with_names(report: Report, inputs: Inputs, commits: Commits, trees: Trees) -> Report:
     """The report with names in place of the copies' paths, what its run says of its code, and the command."""
+    gate = commits.head or commits.base
     if gate is not None:
-        report = with_code(report, replace(inputs, run=shared.run if shared else inputs.run), gate.criteria)
+        run = commits.shared.inputs.run if commits.shared else inputs.run
+        report = with_code(report, replace(inputs, run=run), gate.criteria)
     old = report.provenance
-    run = old.run and replace(old.run, path=files.told(old.run.path))
-    baseline = old.baseline and replace(old.baseline, path=files.told(old.baseline.path))
-    command = [files.typed(word) for word in old.command]
+    run_source = old.run and replace(old.run, path=trees.told(old.run.path))
+    baseline = old.baseline and replace(old.baseline, path=trees.told(old.baseline.path))
+    command = [trees.typed(word) for word in old.command]
     for name in ("gold", "run", "baseline"):
         file: InputFile | None = getattr(inputs, name)
         if file is not None and not {f"--{name}", f"--{name}-per-query"} & {*command}:
             command += [f"--{name}-per-query" if file.is_table else f"--{name}", file.path]
-    command += ["--base", files.commit.ref]
-    return replace(report, provenance=replace(old, run=run, baseline=baseline, command=command))
+    command += ["--base", trees.base.commit.ref]
+    return replace(report, provenance=replace(old, run=run_source, baseline=baseline, command=command))

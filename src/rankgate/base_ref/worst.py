@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from rankgate.errors import ProblemKind
 from rankgate.gates.conclude import with_conclusion
-from rankgate.model.base_ref import BaseSide
+from rankgate.model.base_ref import BaseSide, OwnLabels
 from rankgate.model.base_words import failures_of, notes_of, warnings_of
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER, Verdict, blocks, worst
@@ -20,6 +21,7 @@ def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report
     decides: Report = by_head
     if by_base is not None:
         about = replace(about, base_verdict=by_base.verdict, base_summary=by_base.summary)
+        about = replace(about, own_labels=_own_labels(by_base, by_head))
         if about.accepted_by is None and _rank(by_base.verdict) >= _rank(by_head.verdict):
             decides = by_base
     about = replace(about, decides="base" if decides is by_base else "head")
@@ -39,6 +41,16 @@ def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report
             base=about,
         )
     )
+
+
+def _own_labels(by_base: Report, by_head: Report) -> OwnLabels | None:
+    """What the first gate that compares says, where the base's labels speak of other ids than the run."""
+    if not any(problem.kind is ProblemKind.GOLD_STALE for problem in by_base.problems):
+        return None
+    for gate in by_head.gates:
+        if gate.baseline is not None and gate.value is not None:
+            return OwnLabels(metric=gate.metric, unit=gate.unit, before=gate.baseline, now=gate.value)
+    return None
 
 
 def _rank(verdict: Verdict) -> int:

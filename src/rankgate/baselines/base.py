@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.model.lineage import How, Lineage
-from rankgate.model.values import Need
+from rankgate.model.values import Need, Verdict
 from rankgate.readers.base import Run
 
 if TYPE_CHECKING:
@@ -113,5 +113,8 @@ def lineage_of(chosen: Chosen, date: str) -> Lineage:
         commits_behind=chosen.commits_behind,
         days_behind=days_between(record.date, date),
         reason=record.reason,
+        by=record.by,
+        failed=record.verdict is Verdict.FAIL,
         judge=record.judge or None,
+        packages=record.packages or {},
     )

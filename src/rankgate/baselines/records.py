@@ -42,7 +42,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     the day of the record, from --date, as 2026-01-31. `source` is the run's file as it was named, `provenance` what the
     run says of itself, `gold` the gold set of that time. `commit` is that whose retriever made the run; None where
     nobody said. `verdict` is of the check at that time; None where it was not checked. `scores` has each gated metric's
-    value at that time, for people and trends; a check scores the run again. `judge` judged its answers. `reason` is
+    value at that time, for people and trends; a check scores the run again. `judge` judged its answers, and
+    `packages` are the versions of those that gave it metrics beyond ours. `reason` is
     why a run was accepted although a gate said no, `rankgate` the version that wrote the record. `anchor` is the one
     from which small losses add up, which may be the record itself; of a log of acceptances alone.
     """
@@ -65,6 +66,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     scores: Mapping[str, float | None] = {}
     judge: JudgeMark | UnsetType = UNSET
+    packages: Mapping[str, str] | UnsetType = UNSET
     reason: str | None = None
     by: str | None = None
     anchor: AnchorMark | UnsetType = UNSET

@@ -20,11 +20,13 @@ from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date
 from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of, run_of
+from rankgate.criteria.starter import REQUIRED
 from rankgate.errors import RankgateError, bad_input, redacted_text
 from rankgate.files.writing import readable_twice
 from rankgate.gates.acceptance import changes_of, is_green, refusal
 from rankgate.judge.runs import verdicts_file, with_records
 from rankgate.judge.store import read_verdicts
+from rankgate.metrics.registry import packages_of
 from rankgate.model.gold_changes import mark_of
 from rankgate.model.headline import given_up_text
 from rankgate.model.lineage import AnchorMark
@@ -110,6 +112,8 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
         return _json(candidate, record, added=added, accepted=True)
     lines: list[Block] = [f"accepted {record.source} as the baseline in {candidate.memory.spec}: {_size(record)}"]
     lines += [*_facts(candidate), *_small_losses(candidate, new_anchor=arguments.new_anchor)]
+    if newest is None and candidate.criteria and not candidate.criteria.baseline.required:
+        lines.append(f"so that nobody can remove it unseen, add to {candidate.criteria.name}: {REQUIRED}")
     if record.reason:
         return [*lines, f"allowed: reason given: {record.reason}"]
     if candidate.report:
@@ -191,7 +195,8 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         if criteria and mark:
             own = file_of(arguments, "criteria")
             inputs = Inputs(date=date, criteria=own.path if own else criteria.name, gold=gold_file, run=again)
-            inputs = replace(inputs, verdicts=arguments.verdicts)
+            # What is accepted mends a baseline that is missing, or has too few of the questions.
+            inputs = replace(inputs, verdicts=arguments.verdicts, asked=criteria.requiring_no_baseline())
             report, unusable = _judged(inputs, criteria, place, memory)
     commit, branch = origin_of(arguments)
     return Candidate(
@@ -204,6 +209,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
             branch=branch,
             verdict=report.verdict if report else None,
             scores={name: metric.value for name, metric in report.metrics.items()} if report else {},
+            packages=(packages_of(criteria.metrics()) if criteria else {}) or msgspec.UNSET,
             judge=next((gate.judge for gate in (report.gates if report else ()) if gate.judge), msgspec.UNSET),
         ),
         report=report,

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 from rankgate import __version__
+from rankgate.baselines.tree import MANIFEST
 from rankgate.cli.inputs import file_of, refuse_two_stdins
 from rankgate.cli.options import add_gold, add_retriever, add_run, make_parser, retriever_of
 from rankgate.cli.progress import bar
@@ -185,6 +186,7 @@ def _write_criteria(
         gold=gold_path,
         run=run_path,
         baseline=baseline,
+        accepted=Path("baseline", MANIFEST).exists(),
         gold_format=gold_file.format,
         run_format=run_file.format if run_file else None,
         measured=measured,

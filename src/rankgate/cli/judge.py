@@ -135,8 +135,6 @@ def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
     """What to ask about, by what is here, or by the base and what is here."""
     gold, run, baseline = (file_of(arguments, flag) for flag in ("gold", "run", "baseline"))
     if arguments.base:
-        if run and run.path == STDIN:
-            raise bad_input("with --base the run is read more than once; name a file", key="--run")
         inputs = Inputs(date=today(), criteria=arguments.criteria, gold=gold, run=run, baseline=baseline)
         with judging_at(replace(inputs, untrusted_run=arguments.untrusted_run), arguments.base) as asked:
             yield asked

@@ -45,6 +45,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
     does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With `untrusted_run`
     the run is read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name.
+    `older_gold` has the labels by which the accepted run is scored where it has none of the gold set's ids.
     `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
     report, with so many items of each ranking, and `texts` for what these say, by the runs or by the `corpus`;
     `leading` is the metric whose changes are listed. `open_store` opens a store once: a branch is fetched and a bucket
@@ -63,6 +64,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     tip: str | None = None
     untrusted_run: bool = False
     without_baseline: bool = False
+    older_gold: Gold | None = None
     labels: tuple[SetLabel, ...] = ()
     details: int | None = None
     texts: bool = False

@@ -298,6 +298,11 @@ class BaselinePolicy(Part):
         "does as well, with a run that passes; never with one that failed or could not be judged.",
         "manual",
     )
+    required: bool = optional(
+        "true: without a baseline, or with one of fewer than half of the questions, nothing is judged. "
+        "false: there is nothing to compare with yet, and the check warns.",
+        False,  # noqa: FBT003 -- a default
+    )
     max_age: Age = Field(
         default_factory=Age.model_construct, description="How old the baseline may be; any age where absent."
     )
@@ -383,6 +388,10 @@ class Criteria(Part):
     def compared_with(self, baseline: InputFile | None) -> Self:
         """The same criteria with another baseline, or with none."""
         return self.model_copy(update={"inputs": self.inputs.model_copy(update={"baseline": baseline})})
+
+    def requiring_no_baseline(self) -> Self:
+        """The same for a run that may have nothing to compare with, as the first that is accepted."""
+        return self.model_copy(update={"baseline": self.baseline.model_copy(update={"required": False})})
 
 
 def load_criteria(path: str, *, at: str | None = None) -> Criteria:

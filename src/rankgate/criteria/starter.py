@@ -50,14 +50,16 @@ class FirstJudge(msgspec.Struct, frozen=True):
 class Start(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when criteria are written for the first time; paths are relative to the criteria file.
 
-    `reachable` is the best recall@5 that the gold set allows, None where it is defined for no question. `measured` are
-    the metrics of `first_gates(reachable)`, `drops` what each may lose, and `sees` the loss that its questions see;
-    `tags` are those that become segments, with their values. `by` is how results match the gold set.
+    `accepted` says that the baseline is there already. `reachable` is the best recall@5 that the gold set allows,
+    None where it is defined for no question. `measured` are the metrics of `first_gates(reachable)`, `drops` what
+    each may lose, and `sees` the loss that its questions see; `tags` are those that become segments, with their
+    values. `by` is how results match the gold set.
     """
 
     gold: str
     run: str
     baseline: str
+    accepted: bool = False
     gold_format: str | None = None
     run_format: str | None = None
     measured: Sequence[tuple[Metric, Estimate | None]]
@@ -92,6 +94,9 @@ def segment_tags(gold: Gold) -> dict[str, int]:
         for tag, counts in sorted(sizes.items())
         if FEWEST_VALUES <= len(counts) <= MOST_VALUES and max(counts) >= SEGMENT_QUESTIONS
     }
+
+
+REQUIRED = "baseline: {required: true}  # without one nothing is judged"
 
 
 def criteria_text(start: Start) -> str:
@@ -147,6 +152,7 @@ def criteria_text(start: Start) -> str:
         f"  run: {_input(start.run, start.run_format)}",
         f"  baseline: {quoted(start.baseline)}  # made by `rankgate baseline accept`",
     ]
+    lines += ["", REQUIRED] if start.accepted else []
     return "\n".join(lines) + "\n"
 
 

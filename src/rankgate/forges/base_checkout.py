@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.base_ref.files import FilesAtBase
+from rankgate.base_ref.files import Tree
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, is_remote, remote_memory
 from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
@@ -168,14 +168,14 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         if added.returncode:
             raise bad_input(f"git cannot make a work tree of {commit[:12]}: {said(added)}")
         try:
-            files = FilesAtBase(repository, Commit(ref=commit, sha=commit), str(room), most=most)
+            files = Tree(repository, Commit(ref=commit, sha=commit), str(tree), most=most)
             for path in self._places:
-                files.copy(path)
+                files.copy_inside(os.path.normpath(path), path)
             for path in filter(None, self._files(tree)):
                 if _outside(path) and path not in self.arguments.values():  # this machine's files are no commit's
                     raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
                 if not _outside(path) and not is_remote(path):
-                    files.copy(path)
+                    files.copy_inside(os.path.normpath(path), path)
             yield tree
         finally:
             run_git(repository.root, "worktree", "remove", "--force", str(tree))

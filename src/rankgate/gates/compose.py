@@ -31,12 +31,20 @@ from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
 from rankgate.metrics.matching import OF_THE_LINE, By
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.registry import packages_of
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
 from rankgate.model.details import TEXTS_OF, worst_first
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
-from rankgate.model.lineage import age_problems, anchor_problem, clock_problems, lineage_note, passed_over_text
+from rankgate.model.lineage import (
+    age_problems,
+    anchor_problem,
+    clock_problems,
+    lineage_note,
+    package_problems,
+    passed_over_text,
+)
 from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
     NAMED,
@@ -110,6 +118,7 @@ def compose(
     failures = aged if age.severity == "error" else []
     warnings = [_STALE for found in diagnosis if found.rule == STALE]
     warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
+    warnings += package_problems(lineage, packages_of(criteria.metrics())) if lineage and lineage.packages else []
     warnings += [anchor_problem(anchor.mark, anchor.problem)] if anchor and anchor.problem else []
     sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
     unplaced = [_unplaced(side, gold) for side in sides if side]

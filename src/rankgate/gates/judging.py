@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Awaited
-from rankgate.errors import Problem, RankgateError
+from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.gates.decision_rule import beyond_drop
 from rankgate.gates.given import decide_answers
 from rankgate.metrics.base import Metric, sees_hits_alone
@@ -22,6 +22,7 @@ from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Need, Ranking, Reason, ReasonKind, Scores, Verdict
+from rankgate.model.wording import count_text
 
 if TYPE_CHECKING:
     from rankgate.gates.people import People
@@ -235,6 +236,18 @@ def _waiting(result: GateResult, awaits: Awaited, count: int, among: int) -> Gat
 def whole(results: Sequence[GateResult]) -> list[GateResult]:
     """The results over all queries, one a gate."""
     return [result for result in results if result.segment is None]
+
+
+def refuse_lacking(criteria: Criteria, questions: int, covered: int | None) -> None:
+    """A baseline that the criteria require has to be there, and to have half of the questions; a RankgateError else.
+
+    `covered` is how many questions of the gold set it has, None where there is none.
+    """
+    if not criteria.baseline.required or (covered is not None and 2 * covered >= questions):
+        return
+    why = "there is none" if covered is None else f"this one has {covered:,} of {count_text(questions, 'question')}"
+    todo = "on the main branch `rankgate baseline accept`, and commit what it writes"
+    raise bad_input(f"a baseline is required, and {why}; {todo}", file=criteria.name, key="baseline.required")
 
 
 def refuse_misfits(criteria: Criteria, gold: Gold) -> None:

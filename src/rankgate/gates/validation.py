@@ -15,7 +15,7 @@ from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
-from rankgate.gates.judging import judge_all, refuse_misfits, whole
+from rankgate.gates.judging import judge_all, refuse_lacking, refuse_misfits, whole
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
@@ -81,6 +81,8 @@ def validate(inputs: Inputs) -> Findings:
 
     if criteria and gold:
         _attempt(problems, refuse_misfits, criteria, gold)
+        asked = [ranking.query_id for ranking in accepted or () if ranking.query_id in gold.samples]
+        _attempt(problems, refuse_lacking, criteria, len(gold.samples), len(asked) if opened else None)
     noted: list[str] = []
     if gold:
         noted += facts.gold_facts(gold)

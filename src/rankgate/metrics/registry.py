@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 
@@ -110,6 +112,9 @@ ELSEWHERE: dict[str, str] = {
 # Further names of what a model judges.
 JUDGED = r"(context|answer|response|semantic)_\w+|hallucination"
 
+# What names mean beyond our families; None: whatever is installed.
+_KNOWN: ContextVar[tuple[type[BaseMetric], ...] | None] = ContextVar("known", default=None)
+
 Meaning = tuple[type[BaseMetric], dict[str, str], str]
 ENTRY_POINT_GROUP = "rankgate.metrics"
 REQUIRED = ("key", "formula", "plain")  # what a family must say of itself
@@ -140,9 +145,38 @@ def words() -> list[str]:
     return [word for family in (*families(), *plugins()) for word in (family.key, *family.aliases)] + list(PRESETS)
 
 
-@cache
 def plugins() -> tuple[type[BaseMetric], ...]:
-    """Families of installed packages, from the entry points `rankgate.metrics`, by entry point name.
+    """Families of installed packages, by entry point name; within `known_alone` those alone that it was given."""
+    known = _KNOWN.get()
+    return tuple(_installed()) if known is None else known
+
+
+@contextmanager
+def known_alone(metrics: Iterable[BaseMetric]) -> Iterator[None]:
+    """Names mean our families and those of these metrics, and no package is imported for another."""
+    token = _KNOWN.set(_of_packages(metrics))
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def packages_of(metrics: Iterable[BaseMetric]) -> dict[str, str]:
+    """The packages that gave these metrics, with their versions; we are none of them."""
+    families = _of_packages(metrics)
+    return dict(sorted(_installed()[family] for family in families if family in _installed()))
+
+
+def _of_packages(metrics: Iterable[BaseMetric]) -> tuple[type[BaseMetric], ...]:
+    """The families of these metrics, or of what they are around, that are not ours; nothing is imported for them."""
+    measured: list[BaseMetric] = [getattr(metric, "metric", metric) for metric in metrics]
+    families = [type(metric) for metric in measured]
+    return tuple(dict.fromkeys(family for family in families if family.__module__.partition(".")[0] != "rankgate"))
+
+
+@cache
+def _installed() -> dict[type[BaseMetric], tuple[str, str]]:
+    """Families of installed packages, from the entry points `rankgate.metrics`, with the package and its version.
 
     An entry point names a subclass of `BaseMetric`. A key or alias that is already taken is an error: no package may
     change what `recall` means.
@@ -150,7 +184,7 @@ def plugins() -> tuple[type[BaseMetric], ...]:
     from importlib.metadata import entry_points  # noqa: PLC0415 -- costs more than scoring a small gold set
 
     taken = {word for family in families() for word in (family.key, *family.aliases)} | set(PRESETS)
-    accepted: list[type[BaseMetric]] = []
+    accepted: dict[type[BaseMetric], tuple[str, str]] = {}
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
         place = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"
         try:
@@ -173,5 +207,5 @@ def plugins() -> tuple[type[BaseMetric], ...]:
             what = "reads more than ids and gains, so it has to say what of a retrieval it measures: `kind`"
             raise bad_input(f"{place}: {point.value} {what}")
         taken.update(names)
-        accepted.append(family)
-    return tuple(accepted)
+        accepted[family] = (point.dist.name, point.dist.version) if point.dist else (point.value, "")
+    return accepted

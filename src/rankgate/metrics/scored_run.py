@@ -43,6 +43,11 @@ class ScoredRun(msgspec.Struct, frozen=True):
     details: Callable[[], Iterable[Ranking]] = tuple
     texts: Callable[[], Iterable[Ranking]] = tuple
 
+    @property
+    def covered(self) -> int:
+        """How many questions of the gold set it has."""
+        return len(self.scores.query_ids) - len(self.scores.missing)
+
     def texts_of(self, wanted: Collection[str]) -> dict[str, str]:
         """The texts that the run states of these items; none where it cannot be read again with them."""
         texts: dict[str, str] = {}
@@ -152,6 +157,15 @@ def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
                     yield ranking
                 return
     yield from islice(run.rankings, count, None) if run else ()
+
+
+def by_other_labels(gold: Gold, plan: Plan, opener: Callable[..., Run | None]) -> ScoredRun | None:
+    """The accepted run by labels of its own ids; its values alone, since its lists name documents of its own."""
+    run = opener()
+    if run is None:
+        return None
+    other = scored(gold, run, plan, opener)
+    return msgspec.structs.replace(other, scores=msgspec.structs.replace(other.scores, outlines={}, matched={}))
 
 
 def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None) -> Scores | None:

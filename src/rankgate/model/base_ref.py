@@ -102,6 +102,15 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
         return {what: count for what, count in counts.items() if count}
 
 
+class OwnLabels(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric of the accepted run by the base's labels, and of this run by the pull request's, where ids changed."""
+
+    metric: str
+    unit: Unit
+    before: float
+    now: float
+
+
 class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     """The base, what the pull request changed of it, and both verdicts.
 
@@ -109,7 +118,9 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     these are the same, or where the base has no criteria, as `introduced` says. `decides` says whose report this is,
     `base_summary` what the base's said. `accepted_by` is who has set the label by which the pull request's own alone
     counts. `keys` are changed keys that concern all gates. `baseline_changed` says what became of the baseline, and
-    `baseline_verdict` how the base judges the run that the pull request brings as one; `acceptances_changed` what it
+    `baseline_verdict` how the base judges the run that the pull request brings as one, `baseline_short` that this has
+    fewer than half of the base's questions; `own_labels` are there where the base's labels are stale;
+    `acceptances_changed` what it
     did to the base's log of acceptances, whose anchor was accepted on the day `anchor`. `gold_supplied` says that the
     gold set is no file of the base, `values_brought` that the pull request changes files of values that judge it, and
     `run_brought` that it changes the file of the run.
@@ -129,6 +140,8 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     queries: QueryChanges | None = None
     baseline_changed: Literal["added", "deleted", "replaced"] | None = None
     baseline_verdict: Verdict | None = None
+    baseline_short: bool = False
+    own_labels: OwnLabels | None = None
     acceptances_changed: LogChange | None = None
     anchor: str | None = None
     gold_supplied: bool = False

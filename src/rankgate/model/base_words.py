@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.values import blocks
 from rankgate.model.waiver_use import ACCEPT_CHANGE
-from rankgate.model.wording import count_text
+from rankgate.model.wording import count_text, value_text
 
 _BY_LABEL = f"if it is meant, a person who may write can accept that with the label `{ACCEPT_CHANGE}`"
 _BASELINES = {
@@ -23,6 +23,9 @@ def failures_of(base: BaseSide) -> list[str]:
         failures.append(f"the pull request deletes the baseline; {_BY_LABEL}")
     if base.acceptances_changed == "log":
         what = "the pull request changes or removes acceptances that the base has, whose log only grows"
+        failures.append(f"{what}; {_BY_LABEL}")
+    if base.baseline_short:
+        what = "the baseline that the pull request brings has fewer than half of the base's questions"
         failures.append(f"{what}; {_BY_LABEL}")
     if base.baseline_verdict is not None and blocks(base.baseline_verdict):
         failures.append(f"the baseline that the pull request brings does not hold by the base's files; {_BY_LABEL}")
@@ -52,10 +55,14 @@ def notes_of(base: BaseSide) -> list[str]:
     notes = [_BASELINES[base.baseline_changed]] if base.baseline_changed in _BASELINES else []
     if base.introduced:
         notes.append("The base has no ship criteria yet: the pull request's own decide alone.")
+    if (own := base.own_labels) is not None:
+        values = " → ".join(value_text(value, own.unit) for value in (own.before, own.now))
+        notes.append(f"By each one's own labels {own.metric} is {values}.")
     if base.gold_supplied:
         notes.append("The gold set is no file of the base: the job supplied it.")
-    blocked = base.base_verdict is not None and blocks(base.base_verdict) and not blocks(base.head_verdict)
-    if blocked and base.accepted_by is None:
+    # By a label no drop counts from the run that is accepted in the pull request itself.
+    milder = base.baseline_changed == "replaced" or not blocks(base.head_verdict)
+    if milder and blocks(base.base_verdict or base.head_verdict) and base.accepted_by is None:
         notes.append(f"{_BY_LABEL[0].upper()}{_BY_LABEL[1:]}.")
     if base.accepted_by is not None and base.base_verdict is not None:
         lets = "lets through what blocks" if blocks(base.base_verdict) else "was not needed: nothing blocks"

@@ -34,7 +34,8 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     where it is the nearest one before it, `newest` where no ancestor has any, `here` where the store is a directory and
     holds but one. `commits_behind` is how many commits lie between; None where that commit is no known ancestor.
     `days_behind` is how many days before the day of the check; negative in the future. `reason` is why it was accepted
-    although a gate said no, `judge` who judged its answers then, where that is known.
+    although a gate said no, `by` who did, `failed` that its gates failed then; `judge` judged its answers, and
+    `packages` have the versions of others that gave it metrics, where that is known.
     """
 
     record: str
@@ -45,7 +46,10 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     commits_behind: int | None = None
     days_behind: int
     reason: str | None = None
+    by: str | None = None
+    failed: bool = False
     judge: JudgeMark | None = None
+    packages: Mapping[str, str] = {}
 
     @property
     def shown(self) -> str:
@@ -72,6 +76,15 @@ def age_problems(lineage: Lineage, days: int | None, commits: int | None) -> lis
     if commits is not None and lineage.commits_behind is not None and lineage.commits_behind > commits:
         texts.append(f"is {count_text(lineage.commits_behind, 'commit')} behind, and max_age allows {commits}")
     return [f"the baseline {text}; accept a newer run" for text in texts]
+
+
+def package_problems(lineage: Lineage, packages: Mapping[str, str]) -> list[str]:
+    """That a package gives values by another version than the one by which the run was accepted."""
+    changed = {name: version for name, version in packages.items() if lineage.packages.get(name, version) != version}
+    return [
+        f"values by {name} {version}; the accepted run was scored by {lineage.packages[name]}"
+        for name, version in changed.items()
+    ]
 
 
 def clock_problems(lineage: Lineage, today: str) -> list[str]:

@@ -20,7 +20,10 @@ Spell = Callable[[str], str]
 _WHO = "The pull request"
 # Values that are words of ours, of which one asks for more than the other. A key tells nothing of its values: that of a
 # segment may end in any text.
-_ORDERED = {"error", "warning", *(each.value for each in Evidence), "warn", "fail", "untrusted", "trusted"}
+_ORDERED = {
+    *(each.value for each in Evidence),
+    *("error", "warning", "warn", "fail", "untrusted", "trusted", "true", "false"),
+}
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,10 +83,12 @@ def _key(key: KeyChange, where: str, spell: Spell) -> str:
         parts = (f"takes {lost} out of {what}{of}" if lost else "", f"adds {gained} to {what}{of}" if gained else "")
         return " and ".join(filter(None, parts))
     before, after = _value(key, key.before, spell), _value(key, key.after, spell)
+    # A block as a whole has its own name as value.
+    given = {None, key.key, key.key.removeprefix("segments.")}
     if key.before is None:
-        return f"adds {what} {after} to {where or 'the criteria'}"
+        return f"adds {what}{'' if key.after in given else f' {after}'} to {where or 'the criteria'}"
     if key.after is None:
-        return f"removes {what} {before}{of.replace(' of ', ' from ', 1)}"
+        return f"removes {what}{'' if key.before in given else f' {before}'} from {where or 'the criteria'}"
     if isinstance(key.before, int | float) and isinstance(key.after, int | float):
         verb = "lowers" if key.after < key.before else "raises"
     else:

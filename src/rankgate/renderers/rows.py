@@ -8,7 +8,7 @@ from functools import partial
 
 from rankgate.model.headline import headline_gate, other_sentences, sentence
 from rankgate.model.reasons import sentences, waived_text
-from rankgate.model.report import GateResult, Report, Segment, Source
+from rankgate.model.report import BaselineSource, GateResult, Report, Segment, Source
 from rankgate.model.values import CONFIDENCE, TOLERANCE, ReasonKind, Verdict, worst
 from rankgate.model.wording import VERDICT_WORDS, confidence_text, count_text
 from rankgate.renderers import phrases
@@ -258,6 +258,16 @@ def compared(report: Report) -> list[str]:
     judged = f"Criteria: {code(provenance.criteria)}, judged" if provenance.criteria else "Judged"
     items.append(f"- {judged} on {code(provenance.date)} by rankgate {provenance.rankgate}")
     return [*items, f"\n{command_block(provenance.command)}"] if provenance.command else items
+
+
+def accepted_by_reason(report: Report) -> str:
+    """Who accepted what the run is compared with although its gates failed, and why; nothing where they did not."""
+    baseline = report.provenance.baseline
+    lineage = baseline.lineage if isinstance(baseline, BaselineSource) else None
+    if lineage is None or lineage.reason is None or not lineage.failed:
+        return ""
+    by = f" by {code(lineage.by, 80)}" if lineage.by else ""
+    return f"The baseline was accepted on {lineage.date}{by} although gates failed: {code(lineage.reason, 200)}."
 
 
 def command_block(command: Sequence[str]) -> str:

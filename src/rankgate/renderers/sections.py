@@ -125,9 +125,10 @@ def _noted(report: Report) -> int:
 
 
 def _notes(report: Report, room: Room) -> str:
-    if not report.gates:
+    if not report.gates and not report.base:
         return ""
     lines = [named(phrases.values_line(report), report), _segments(report)] if report.verdict is Verdict.PASS else []
+    lines.append(rows.accepted_by_reason(report))
     return " ".join(filter(None, [*lines, named(" ".join(report.notes[: min(room["notes"], _noted(report))]), report)]))
 
 
@@ -268,8 +269,8 @@ SECTIONS = (
     Section("gates", 15, ("gate", None), _measured(_first_gates), _gates, of=lambda r: len(phrases.decided(r))),
     Section("next", 14, "the next command", lambda r: int(bool(r.conclusion.next)), lambda r, _: rows.next_line(r)),
     Section("warnings", 12, ("other reason", None), lambda r: _open(r) if r.gates else 0, _reasons),
-    Section("notes", 6, ("note", None), _judged(lambda r: [*r.notes, *r.fine_print]), _notes, always=True),
-    Section("base", 11, _CHANGES, _judged(rows.base_items), _base, _BASE_HEAD),
+    Section("notes", 6, ("note", None), lambda r: len(r.notes) + len(r.fine_print), _notes, always=True),
+    Section("base", 11, _CHANGES, lambda r: len(rows.base_items(r)), _base, _BASE_HEAD),
     Section("answers", 4, _LOST, _judged(lost_answers), answers_text, answers_head, _lost),
     Section("questions", 3, ("moved question", None), _question_count, _questions, moved_head, lambda r: len(r.misses)),
     Section("numbers", 10, _ROWS, _measured(phrases.shown_gates), _numbers, _numbers_head),

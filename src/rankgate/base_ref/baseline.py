@@ -1,0 +1,140 @@
+"""The baseline as the base has it, and what the pull request does to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.base_ref.files import Trees
+from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.memory import anchor_of, rewritten
+from rankgate.baselines.packing import RUN
+from rankgate.baselines.records import LOGS, Record
+from rankgate.baselines.stores import is_remote
+from rankgate.baselines.tree import MANIFEST, log_name
+from rankgate.criteria import Criteria, InputFile
+from rankgate.criteria.inputs import Inputs, baseline_of
+from rankgate.errors import RankgateError
+from rankgate.files.git import GitError
+from rankgate.model.base_ref import LogChange
+from rankgate.model.values import Ranking
+from rankgate.readers.source import STDIN, is_spread, shown_path
+
+BaselineChange = Literal["added", "deleted", "replaced"]
+
+
+def baseline_at(inputs: Inputs, criteria: Criteria, trees: Trees) -> InputFile | None:
+    """Where to read what the base has accepted; None where it has nothing yet.
+
+    Raises:
+        GitError: the pull request commits files where the job writes it.
+    """
+    for named in filter(None, (inputs.baseline, criteria.inputs.baseline)):
+        copy = named.path if is_remote(named.path) else trees.base.copy(named.path)
+        if copy is None and trees.head.has(named.path) and _is_baseline(named):
+            in_head = None
+            with suppress(RankgateError):
+                in_head = trees.head.copy(named.path)
+            if in_head is None or not _same_baseline(named.path, in_head):
+                why = "the job makes this baseline, and the pull request commits files in its place"
+                raise GitError(f"{shown_path(named.path)}: {why}; take them out of the commit")
+            continue
+        at_base = replace(named, path=copy or named.path)
+        if _is_baseline(at_base):
+            return at_base
+    return None
+
+
+def baseline_in(inputs: Inputs, criteria: Criteria, trees: Trees, *, known: Criteria | None) -> InputFile | None:
+    """What the pull request would have as its baseline: the commit's, or what the job made where known criteria say."""
+    named = inputs.baseline or criteria.inputs.baseline
+    if named is None or is_remote(named.path) or named.path == STDIN:
+        return named
+    copy = trees.head.copy(named.path)
+    if copy is None and named not in (inputs.baseline, known and known.inputs.baseline):
+        return None
+    in_head = replace(named, path=copy or named.path)
+    return in_head if _is_baseline(in_head) else None
+
+
+def baseline_change(before: InputFile | None, after: InputFile | None) -> BaselineChange | None:
+    """What the pull request did to the baseline."""
+    if before is None:
+        return "added" if after else None
+    if after is None:
+        return "deleted"
+    alike = (before.format, before.map) == (after.format, after.map)
+    same = alike and (before.path == after.path or _same_baseline(before.path, after.path))
+    return None if same else "replaced"
+
+
+def acceptances(before: InputFile | None, after: InputFile | None) -> tuple[LogChange | None, str | None]:
+    """What the pull request did to the log of acceptances, and the day of the base's anchor.
+
+    Directories alone have a copy on either side; the base's that cannot be read is said where it is opened.
+    """
+    if before is None or not Path(before.path).is_dir():
+        return None, None
+    base = _accepted(before.path)
+    mark = anchor_of(base, DirectoryStore(before.path).memory.keeps)
+    change = rewritten(base, _accepted(after.path) if after else [], mark)
+    return change, mark.date if mark else None
+
+
+def stored_lists(stored: InputFile | None) -> tuple[dict[str, int], int | None] | None:
+    """A digest of each list of a stored run, by question, and its depth; None where it cannot be read.
+
+    With what is wrong with it nothing is accepted: that is said where it is judged.
+    """
+    if stored is None or not Path(stored.path).exists():
+        return None
+    try:
+        opened = baseline_of(stored, None)
+        return (digests(opened.rankings, opened.depth), opened.depth) if opened else None
+    except RankgateError:
+        return None
+
+
+def digests(rankings: Iterable[Ranking], depth: int | None) -> dict[str, int]:
+    """A number for each list, by question; there may be millions."""
+    encode = msgspec.json.Encoder().encode
+    return {each.query_id: int.from_bytes(hashlib.sha256(encode(each.ids[:depth])).digest()[:8]) for each in rankings}
+
+
+def _accepted(folder: str) -> Sequence[Record]:
+    with suppress(RankgateError):
+        return DirectoryStore(folder).memory.read("accepted") if Path(folder).is_dir() else []
+    return []
+
+
+def _is_baseline(file: InputFile) -> bool:
+    """Whether anything was accepted there; a directory with neither a manifest nor Parquet is still empty."""
+    path = Path(file.path)
+    if is_spread(file.path) and not path.is_dir() and not is_remote(file.path):
+        raise GitError(f"{shown_path(file.path)}: a pattern does not say which files the base has; name their folder")
+    if path.is_dir():
+        return (path / MANIFEST).exists() or any(path.rglob("*.parquet"))
+    return is_remote(file.path) or file.path == STDIN or path.exists()
+
+
+def _same_baseline(mine: str, theirs: str) -> bool:
+    """Whether two files are the same, or all that is read of two directories: no more in one of them either."""
+    folders = Path(mine), Path(theirs)
+    if not all(map(Path.is_dir, folders)):
+        return _same_file(theirs, mine)
+    parts = {MANIFEST, *map(log_name, LOGS)}
+    names = {file.relative_to(folder).as_posix() for folder in folders for file in folder.rglob("*") if file.is_file()}
+    if any((folder / MANIFEST).exists() for folder in folders):  # the others are read by nobody
+        names = {name for name in names if name in parts or RUN.fullmatch(name)}
+    return all(_same_file(*(str(folder / name) for folder in folders)) for name in names)
+
+
+def _same_file(*paths: str) -> bool:
+    files = [*map(Path, paths)]
+    return all(map(Path.is_file, files)) and files[0].read_bytes() == files[1].read_bytes()

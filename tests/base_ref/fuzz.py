@@ -1,0 +1,211 @@
+"""Random pull requests, made of the attacks and the legitimate changes, and what has to hold of each.
+
+`python -m tests.base_ref.fuzz --seconds 600 --seed 1` from the root of the repository plays as many as it can, and says
+how many could tell pass from warn. `test_properties.py` plays a few.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+from tests.base_ref.story import (
+    FAIL,
+    NOT_JUDGED,
+    PASS,
+    QUERIES,
+    Act,
+    baseline_of,
+    begin,
+    edit,
+    gold,
+    on_main,
+    write,
+    write_run,
+)
+from tests.base_ref.test_attacks import ATTACKS
+from tests.base_ref.test_legitimate import LEGITIMATE
+from tests.repositories import commit, git
+
+from rankgate.base_ref.files import trees_at
+from rankgate.base_ref.judge import Judged, judged_by_both, read_commits
+from rankgate.cli.check import judge
+from rankgate.criteria.inputs import Inputs
+from rankgate.errors import RankgateError
+from rankgate.metrics.scored_run import unwatched
+from rankgate.model.report import Report
+from rankgate.model.values import SEVERITY_ORDER, Verdict, blocks
+
+INPUTS = Inputs(date="2026-01-31")
+LATER = ((), ("q1",), ("q5",), ("q4", "q5"), QUERIES)  # what later runs lose
+UNSEEN = {  # by a work tree, with which we compare
+    "replace the base's commit",
+    "merge main and keep nothing of it",
+    "leave the criteria's folder out of the checkout",
+}
+HARSH = {name: each.act for name, each in ATTACKS.items() if not (each.main or each.flags or name in UNSEEN)}
+SOFT: dict[str, Act] = {
+    **{name: each.act for name, each in LEGITIMATE.items() if not (each.main or each.flags)},
+    "a wider drop": edit("max: 0.03", "max: 0.2"),
+    "a stricter drop": edit("max: 0.03", "max: 0.01"),
+    "a lower floor": edit("0.85", "0.55"),
+    "two questions more": write("gold.yaml", gold(*QUERIES, "n1", "n2")),
+    "one question less": write("gold.yaml", gold(*QUERIES[1:])),
+    "accept what lost one": baseline_of(("q1",)),
+    "accept what lost all": baseline_of(QUERIES),
+    "accept three questions": baseline_of((), queries=QUERIES[:3]),
+    "accept one": baseline_of((), queries=QUERIES[:1]),
+    "one document more for all": write("gold.yaml", gold(*QUERIES, **{each: f"doc-{each}, x" for each in QUERIES})),
+}
+MAIN_CHANGES = 0.3  # of the plays
+STEPS = HARSH | SOFT
+MAINS: tuple[Act | None, ...] = (None, *(each.main for each in ATTACKS.values() if each.main and not each.flags))
+
+
+class Play(NamedTuple):
+    """What was tried; `telling` says that it passed with another gate, so that a softer one would have shown."""
+
+    names: tuple[str, ...]
+    verdict: Verdict
+    telling: bool
+    broken: tuple[str, ...]
+
+
+def both_of(inputs: Inputs) -> Judged:
+    """Both reports of the repository around, before they become one."""
+    with trees_at("main") as trees:
+        commits = read_commits(inputs, trees, accepted=False)
+        one = partial(import_module("rankgate.check")._judge, watch=unwatched)
+        return judged_by_both(inputs, commits, trees, one, accepted=False)
+
+
+def rank(verdict: Verdict) -> int:
+    """Fail and not judged block alike."""
+    return SEVERITY_ORDER.index(FAIL if blocks(verdict) else verdict)
+
+
+def alone(tree: str, job: Path, room: Path) -> Report:
+    """What a folder with the files of a commit says of the job's run."""
+    shutil.rmtree(room, ignore_errors=True)
+    git("worktree", "prune")
+    git("worktree", "add", "--quiet", "--force", "--detach", str(room), tree)
+    for file in (*job.glob("*.jsonl"), *job.glob("*.csv"), *job.glob("made.yaml")):
+        if not file.is_symlink():
+            shutil.copy(file, room)
+    with contextlib.chdir(room):
+        return judge(INPUTS)
+
+
+def bare(report: Report) -> str:
+    """A report less paths and provenance."""
+    left = replace(report, provenance=msgspec.structs.replace(report.provenance, command=[]), base=None, links=None)
+    text = msgspec.json.encode(left).decode()
+    values = msgspec.json.decode(text)
+    for name in ("provenance", "call", "conclusion", "other_code"):
+        values.pop(name, None)
+    text = msgspec.json.encode(values).decode()
+    return re.sub(r" at main \([0-9a-f]{7}\)", "", text)
+
+
+def broken_rules(repository: Path, *, pairs: bool = True) -> tuple[Report, list[str], bool]:
+    """The report, the properties that it breaks, and whether it could tell pass from warn."""
+    report = judge(replace(INPUTS, base="main"))
+    if report.base is None or report.base.introduced:
+        return report, [], False
+    broken: list[str] = []
+    try:
+        both = both_of(INPUTS)
+    except RankgateError:
+        return report, [], False
+    by_base = both.by_base or both.by_head
+    by_folder = alone("main", repository, repository.parent / "room")
+    if by_base.verdict is not NOT_JUDGED and bare(by_base) != bare(by_folder):
+        broken.append("P1: the base's report is not that of its folder")
+    if rank(report.verdict) < max(rank(by_base.verdict), rank(both.by_head.verdict), rank(by_folder.verdict)):
+        broken.append(f"P2: {report.verdict}, though {by_base.verdict}, {both.by_head.verdict} or {by_folder.verdict}")
+    changed = git("diff", "--name-only", "main", "HEAD") != ""
+    passes = report.verdict is PASS and not report.warnings
+    if pairs and passes and changed:
+        broken += softer(repository)
+    return report, broken, passes and changed
+
+
+def softer(repository: Path) -> Iterator[str]:
+    """Later runs of which the merged gate says something milder than main's did."""
+    more = tuple(re.findall(r"id: (\w+)", Path("gold.yaml").read_text())) if Path("gold.yaml").is_file() else QUERIES
+    for lost in LATER:
+        write_run(Path("run.jsonl"), lost=lost, queries=tuple(dict.fromkeys([*QUERIES, *more])))
+        before = alone("main", repository, repository.parent / "room").verdict
+        after = alone("HEAD", repository, repository.parent / "room").verdict
+        if rank(after) < rank(before):
+            yield f"P3: {after} where main says {before} of a run that loses {lost}"
+
+
+def play(seed: str, folder: Path) -> Play | None:
+    """One random pull request; None where its changes do not go together."""
+    draw = random.Random(seed)  # noqa: S311 -- no secret
+    repository = folder / "repository"
+    begin(repository)
+    with contextlib.chdir(repository), contextlib.redirect_stdout(io.StringIO()):
+        git("init", "--quiet", "--initial-branch", "main", ".")
+        commit()
+        git("switch", "--quiet", "--create", "pull")
+        soft = draw.sample(sorted(SOFT), draw.choice((1, 1, 2, 2, 3)))
+        names = tuple(soft + draw.sample(sorted(HARSH), draw.choice((0, 0, 0, 1))))
+        try:
+            if draw.random() < MAIN_CHANGES and (main := draw.choice(MAINS)) is not None:
+                on_main(main)
+            write_run(Path("run.jsonl"), lost=draw.choice(((), (), (), (), *LATER[1:4])))
+            for name in names:
+                STEPS[name]()
+            commit()
+        except (AssertionError, OSError, Exception):  # noqa: BLE001 -- what git refuses is no pull request
+            return None
+        report, broken, telling = broken_rules(repository)
+    return Play(names, report.verdict, telling, tuple(broken))
+
+
+def many(seconds: float, first: int) -> int:
+    """Play until the time is over; how many broke a rule."""
+    verdicts, telling, failed, number = Counter[str](), 0, 0, first
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with tempfile.TemporaryDirectory() as folder:
+            played = play(str(number), Path(folder))
+        number += 1
+        if played is None:
+            continue
+        verdicts[played.verdict.value] += 1
+        telling += played.telling
+        failed += bool(played.broken)
+        if played.broken:
+            sys.stdout.write(f"seed {number - 1}: {played.names}: {'; '.join(played.broken)}\n")
+            sys.stdout.flush()
+    tried = sum(verdicts.values())
+    sys.stdout.write(f"{tried} tried ({dict(verdicts)}), {telling} could tell pass from warn, {failed} broke a rule\n")
+    return failed
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seed", type=int, default=1)
+    os.environ.setdefault("GIT_CONFIG_NOSYSTEM", "1")
+    given = parser.parse_args()
+    sys.exit(many(given.seconds, given.seed) > 0)
