@@ -10,8 +10,10 @@ import subprocess
 import sys
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from rankgate.cli import main
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.parts import Part
 from rankgate.judge import client
-from rankgate.judge.store import Store, read_verdicts
+from rankgate.judge.store import Store, read_verdicts, written
 
 KEY_VARIABLE = "RANKGATE_JUDGE_KEY"
 CRITERIA = """\
@@ -370,6 +372,67 @@ def test_what_both_runs_share_is_asked_again_once(server: HashJudge, capsys: pyt
     value = as_json(capsys, *BASELINE, "--again")
     assert len(server.requests) == 3
     assert value["outcome"]["run"] == value["outcome"]["baseline"] == {"judged": 0, "unjudged": {"length": 1}}
+
+
+# Another model behind the same name
+
+
+def moved_server(server: HashJudge) -> None:
+    """Both runs are judged; then half of the answers change, and what answers is another model."""
+    judge(*BASELINE)
+    write_run("run.jsonl", 4, q1="It is blue.", q2="It is green.")
+    server.requests.clear()
+    server.served = "hash-judge-2"
+
+
+def served_in(path: str) -> Counter[str]:
+    return Counter(record.model for record in read_verdicts(path).values())
+
+
+def test_where_another_model_answers_the_baseline_is_judged_again(
+    server: HashJudge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the questions whose answers changed alone, and no more the next time."""
+    moved_server(server)
+    out, _ = printed(capsys, *BASELINE)
+    assert len(server.requests) == 8, "two for each new answer, and as many for the baseline's"
+    again = "the baseline: 4 verdicts asked for again, as they were by another model than now answers by this name\n"
+    assert again in out
+    assert served_in("run.verdicts.jsonl") == {"hash-judge-1": 4, "hash-judge-2": 8}
+    main(["check", "--run", "run.jsonl", "--gold", "gold.jsonl", *BASELINE, "-o", "report.json"])
+    assert "not comparable" not in capsys.readouterr().out
+    judge(*BASELINE)
+    assert len(server.requests) == 8
+
+
+def test_one_model_of_several_machines_is_one(server: HashJudge) -> None:
+    """Their fingerprints differ, and both runs have met both."""
+    write_gold(8)
+    for name in ("run.jsonl", "base.jsonl"):
+        write_run(name, 8)
+    write_run("run.jsonl", 8, **{f"q{n}": f"It is blue, {n}." for n in range(8)})
+    machines = cycle(["a", "b"])
+    server.machine = lambda: next(machines)
+    judge(*BASELINE, "--workers", "1")
+    assert len(server.requests) == 32
+    assert {record.fingerprint for record in read_verdicts("run.verdicts.jsonl").values()} == {"fp_a", "fp_b"}
+
+
+def test_where_nobody_can_be_asked_the_runs_are_not_comparable(
+    server: HashJudge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By name, and with what to do."""
+    moved_server(server)
+    known = read_verdicts("run.verdicts.jsonl")
+    judge()  # without the baseline, which nobody asks about again
+    known |= read_verdicts("run.verdicts.jsonl")
+    Path("run.verdicts.jsonl").write_bytes(written(known.values()))
+    capsys.readouterr()
+    main(["check", "--run", "run.jsonl", "--gold", "gold.jsonl", *BASELINE, "-o", "comment.md"])
+    why = "answered_rate is not comparable with the baseline: for 2 of 4 questions the judge was 'hash-judge-2"
+    comment = Path("comment.md").read_text("utf-8")
+    assert why in comment
+    assert "`rankgate judge` judges the baseline's answers again" in comment
 
 
 # What is in the way

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
 from rankgate.model.answer_losses import NoVerdicts
-from rankgate.model.answers import Lack, UnjudgedKind
+from rankgate.model.answers import JudgeMark, Lack, UnjudgedKind
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
 from rankgate.model.values import (
@@ -184,6 +184,16 @@ OTHERS = {
     ReasonKind.TOO_SMALL: "3 queries, fewer than the 2 that a segment needs to be judged",
     ReasonKind.TEXT: "as an old report has it",
 }
+
+
+def test_another_served_model_is_named() -> None:
+    reason = Reason(ReasonKind.OTHER_JUDGE, count=3, among=1_200, names=("m-2", "m-1"))
+    text = (
+        "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the judge was 'm-2' now and 'm-1' then"
+    )
+    assert sentences(replace(SHARE, reasons=[reason])) == [text]
+    ours = replace(SHARE, reasons=[reason], judge=JudgeMark("a", "m"))
+    assert sentences(ours) == [f"{text}; `rankgate judge` judges the baseline's answers again"]
 
 
 @pytest.mark.parametrize(

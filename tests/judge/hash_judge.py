@@ -46,6 +46,7 @@ class HashJudge(LoopbackServer):
         self.truth, self.se, self.sp = truth, se, sp
         self.obedient = False  # does what INJECTED says, wherever in the content of a task it stands
         self.served: str | None = "hash-judge-1"
+        self.machine: Callable[[], str] | None = None  # of several, each with a fingerprint of its own
         self.forms = {"json_schema", "json_object", None}
         self.faults: list[Fault] = []
         self.always: Fault | None = None
@@ -155,7 +156,7 @@ def content_of(body: dict[str, Any]) -> tuple[str, dict[str, list[str]]]:
 def completion(text: str | None, judge: HashJudge, reason: str = "stop") -> Answer:
     """A chat completion with this text."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
-    fingerprint = judge.served and f"fp_{judge.served}"
+    fingerprint = f"fp_{judge.machine()}" if judge.machine else judge.served and f"fp_{judge.served}"
     body = {"choices": [choice], "model": judge.served, "system_fingerprint": fingerprint, "usage": judge.usage}
     return _json(200, body)
 

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.gates.test_decide import scores
 
 from rankgate.gates.decision_rule import rule_on_drop
-from rankgate.metrics.comparison import Comparison, Pairs, baseline_column, compare, paired
+from rankgate.metrics.comparison import Comparison, Pairs, baseline_column, compare, gaps, paired
 from rankgate.metrics.names import parse_metric
 from rankgate.model.values import Direction, Evidence, Interval, Ruling, Scores
 
@@ -230,3 +232,32 @@ def test_what_an_exact_test_proves_still_has_to_pass_the_limit(allowed: float, r
     found = pairs_of("recall@5", new, old, [f"{row // 10}" for row in range(90)]).compared()
     ruled = rule_on_drop(Evidence.PROVEN_HARM, found.delta, found.ci, allowed, Direction.HIGHER, found.exact, 0.95)
     assert ruled.ruling is ruling
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "others"),
+    [
+        pytest.param("aaaa", "aaaa", 0, id="one model"),
+        pytest.param("aabb", "aaaa", 2, id="another one since"),
+        pytest.param("a1 a2 a1 a1", "a1 a1 a2 a2", 0, id="two machines that both runs have met"),
+        pytest.param("a1 a2 a3 a3", "a1 a2 a1 a2", 2, id="other machines, where values were not taken over"),
+        pytest.param("a1 a3 a1 a1", "a1 a1 a3 a1", 0, id="each machine was met by both"),
+        pytest.param("a1 b1 a1 a1", "a1 a1 a1 a1", 1, id="another model, whose machine has a known name"),
+        pytest.param("aaa-", "aaaa", 0, id="a value that is missing is no other judge's"),
+        pytest.param("a*a*", "aaaa", 0, id="an empty answer takes nobody's word"),
+        pytest.param("b1 * b2", "a1 a2 *", 1, id="nor does one of the baseline"),
+    ],
+)
+def test_who_gave_the_values_of_both_runs(now: str, before: str, others: int) -> None:
+    """A letter is a model, a digit its fingerprint; `-` is no verdict."""
+
+    def givers(text: str) -> dict[str, str | None]:
+        names = text.split() if " " in text else text
+        each = (None if name == "-" else "\t".join(name) for name in names)
+        return {f"q{row}": name for row, name in enumerate(each)}
+
+    runs = []
+    for text in (now, before):
+        values = [None if name is None else 1.0 for name in givers(text).values()]
+        runs.append(replace(scores(values, "faithfulness"), givers={"faithfulness": givers(text)}))
+    assert len(gaps(parse_metric("faithfulness"), *runs).other_judge) == others

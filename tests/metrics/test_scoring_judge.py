@@ -364,7 +364,7 @@ WORST: dict[str, float | None] = {
     **dict.fromkeys(("rprec", "rbp", "bpref", "err@20", "map(of=retrieved)", "mrr(judged_only=true)"), 0.0),
     **dict.fromkeys(("answer_contains", "exact_match", "token_f1"), 0.0),
     **dict.fromkeys(("latency", "latency(quantile=0.9)", "score(cost)", "source_share(kb)"), None),
-    **dict.fromkeys(("answered_rate", "claim_recall", "vital_claim_recall", "factual_correctness"), 0.0),
+    **dict.fromkeys(("given_rate", "answered_rate", "claim_recall", "vital_claim_recall", "factual_correctness"), 0.0),
     **dict.fromkeys(("context_recall", "context_precision", "answer_relevancy"), 0.0),
     **dict.fromkeys(("faithfulness", "unfaithful_rate", "abstained_rate", "context_utilization"), None),
     **dict.fromkeys(("noise_sensitivity", "citation_precision", "citation_recall"), None),
@@ -395,7 +395,7 @@ def test_an_absent_unanswerable_query_is_not_an_empty_list() -> None:
 
 
 NEEDS_NO_GOLD = {"judged@5": 0.0, "holes@5": 1.0, "distinct_docs@5": 0.0, "redundancy@5": 1.0, "novelty@5": 0.0}
-NEEDS_NO_GOLD |= dict.fromkeys(("answered_rate", "answer_relevancy", "context_precision"), 0.0)
+NEEDS_NO_GOLD |= dict.fromkeys(("given_rate", "answered_rate", "answer_relevancy", "context_precision"), 0.0)
 
 
 @pytest.mark.parametrize("metric", [*WORST, "false_evidence_rate"])

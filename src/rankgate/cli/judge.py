@@ -336,6 +336,9 @@ def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
         rest = f", {missing.total():,} not ({reasons})" if reasons else ""
         judged = f"{len(run.answers) - missing.total():,} judged{rest}"
         yield f"{_of(name)}{count_text(len(run.answers), 'answer')}: {judged}"
+    if outcome.again:
+        verdicts = count_text(outcome.again, "verdict")
+        yield f"the baseline: {verdicts} asked for again, as they were by another model than now answers by this name"
     by = ", ".join(f"{model or NAMELESS} ({count:,})" for model, count in outcome.models.most_common())
     yield f"{cost_text(outcome.spent)}{f'; verdicts by {by}' if by else ''}"
 

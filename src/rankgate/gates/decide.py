@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
@@ -194,10 +195,12 @@ def _ruled(
     else:
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
-            uncompared = _uncompared(metric, baseline, pairs, gap)
+            uncompared = _uncompared(metric, candidate, baseline, pairs, gap)
             lost = baseline is not None and pairs is None and metric.name not in baseline.foreign
             lost = lost and baseline is not None and not baseline.unstated.keys() & metric.needs
             lost = lost and metric.worst is not None and (may_block or not of_judge)
+            moved = any(reason.kind is ReasonKind.OTHER_JUDGE for reason in uncompared)
+            lost = lost or (moved and of_judge and may_block)
             (unjudged if lost else warnings).extend(uncompared)
             ruled += [_drop(gate, candidate, seen.old_values, pairs, gap, people)] if pairs and not uncompared else []
         if gate.threshold is not None:
@@ -364,7 +367,16 @@ def _at_fault(metric: Metric, candidate: Scores, query_id: str) -> bool:
     return any(each.kind.lasts for each in missing)
 
 
-def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | None, gap: Gaps) -> list[Reason]:
+def _giver(metric: Metric, scores: Scores, rows: Sequence[int]) -> str:
+    """Who gave most of the values in these rows."""
+    givers = scores.givers.get(metric.name, {})
+    count = Counter(givers.get(scores.query_ids[row]) or "" for row in rows)
+    return max(count, key=lambda name: (count[name], name)).replace("\t", ", ")
+
+
+def _uncompared(
+    metric: Metric, candidate: Scores, baseline: Scores | None, pairs: Comparison | None, gap: Gaps
+) -> list[Reason]:
     """Why a drop is not ruled on, if it is not."""
     if baseline is None:
         return [Reason(ReasonKind.NO_BASELINE)]
@@ -374,7 +386,8 @@ def _uncompared(metric: Metric, baseline: Scores | None, pairs: Comparison | Non
         need = next((need for need in baseline.unstated if need in metric.needs), None)
         return [Reason(ReasonKind.NOT_STATED, need=need) if need else Reason(ReasonKind.NOT_IN_BASELINE)]
     if too_many(gap.other_judge, pairs.n_pairs):
-        return [Reason(ReasonKind.OTHER_JUDGE, count=len(gap.other_judge), among=pairs.n_pairs)]
+        names = tuple(_giver(metric, scores, gap.other_judge) for scores in (candidate, baseline))
+        return [Reason(ReasonKind.OTHER_JUDGE, count=len(gap.other_judge), among=pairs.n_pairs, names=names)]
     return []
 
 

@@ -15,10 +15,10 @@ from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers, settle
 from rankgate.judge.model import MODES, Answer, Judge, Known, Record, Slot
-from rankgate.judge.plan import Plan, plan_for, walk
+from rankgate.judge.plan import Plan, plan_for, served_by, walk
 from rankgate.judge.runs import answer_of, judge_with_verdicts
 from rankgate.judge.store import Store
-from rankgate.model.answers import Unjudged, UnjudgedKind, Want
+from rankgate.model.answers import Unjudged, UnjudgedKind, Want, fingerprints_count, same_served
 from rankgate.model.values import Gold
 from rankgate.readers.base import Run
 
@@ -82,7 +82,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     `unjudged` counts, of each of `Job.runs`, the answers that lack a verdict, by reason; `failed` the calls that failed
     and are not kept. `stopped` is why judging ended early, and `at` where. `records` is all that is known of what the
-    job needs.
+    job needs. `again` counts verdicts on the baseline that were given up, as another model was served since.
     """
 
     judge: Judge
@@ -92,6 +92,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     unjudged: Mapping[str, Counter[UnjudgedKind]]
     records: Mapping[Slot, Record]
+    again: int = 0
 
     @property
     def models(self) -> Counter[str]:
@@ -185,6 +186,7 @@ def do_job(
     """
     budget, failed, stopped, at = job.block.budget, Counter[UnjudgedKind](), None, RUN
     judge, plans, own, done = planned.judge, planned.plans, Spending(budget.calls, budget.tokens), set[Answer]()
+    again = 0
     spendings = [own]
     try:
         settled = settle(job.block, endpoint, store, own)
@@ -215,6 +217,24 @@ def do_job(
             stopped = progress.stopped
             if stopped:
                 break
+        old = _Moved(store, job.kept, moved_slots(job, judge, _Verdicts(store, job.kept)))
+        if old.slots and not stopped:
+            again, at = len(old.slots), "baseline"
+            few = max(math.ceil(_SPARE * again), again + _SPARE_CALLS)
+            spendings.append(Spending(few if budget.baseline_calls is None else budget.baseline_calls))
+            progress = judge_answers(
+                job.runs["baseline"].answers,
+                judge,
+                job.wants,
+                endpoint=endpoint,
+                store=old,
+                spending=spendings[-1],
+                repeats=job.block.repeats,
+                workers=workers,
+                watch=lambda _: watch(_spent(spendings, total + again)),
+            )
+            failed.update({kind: count for kind, count in progress.unjudged.items() if not kind.lasts})
+            stopped = progress.stopped
     except KeyboardInterrupt:
         stopped = Unjudged(UnjudgedKind.INTERRUPTED)
     records: dict[Slot, Record] = {}
@@ -227,7 +247,40 @@ def do_job(
         at=at,
         unjudged={name: _unjudged(job, run, judge, known, records) for name, run in job.runs.items()},
         records=records,
+        again=again,
     )
+
+
+def moved_slots(job: Job, judge: Judge, known: Known) -> frozenset[Slot]:
+    """What the baseline's answers rest on where another served model gave it than gave the run's own verdicts.
+
+    Of each question whose answer changed; what both answers rest on is of one model anyway.
+    """
+    if job.baseline is None:
+        return frozenset()
+    before = {answer.query_id: answer for answer in job.baseline.answers}
+    slots: dict[str, frozenset[Slot]] = {}
+    names: tuple[dict[str, str | None], dict[str, str | None]] = ({}, {})
+    for answer in job.run.answers:
+        old = before.get(answer.query_id)
+        if old is None or old == answer:
+            continue
+        of_run, of_baseline = (_own_records(each, judge, job, known) for each in (answer, old))
+        slots[answer.query_id] = frozenset(of_baseline.keys() - of_run.keys())
+        names[0][answer.query_id] = served_by(record for slot, record in of_run.items() if slot not in of_baseline)
+        names[1][answer.query_id] = served_by(of_baseline[slot] for slot in slots[answer.query_id])
+    fingerprints = fingerprints_count(*names)
+    moved = [
+        query
+        for query, name in names[0].items()
+        if name and names[1][query] and not same_served(name, names[1][query], fingerprints=fingerprints)
+    ]
+    return frozenset[Slot]().union(*(slots[query] for query in moved))
+
+
+def _own_records(answer: Answer, judge: Judge, job: Job, known: Known) -> dict[Slot, Record]:
+    walks = [walk(answer, judge, job.wants, known, repeat) for repeat in range(job.block.repeats)]
+    return {record.slot: record for each in walks for record in each.records}
 
 
 def _spent(spendings: Iterable[Spending], total: int = 0) -> Spent:
@@ -249,7 +302,7 @@ def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[
     for answer in run.answers:
         walks = [walk(answer, judge, job.wants, known, repeat) for repeat in range(job.block.repeats)]
         found_records = (record for each in walks for record in each.records)
-        records.update((record.slot, record) for record in found_records if record.slot not in job.kept)
+        records.update((record.slot, record) for record in found_records if record != job.kept.get(record.slot))
         values = [getattr(each.verdicts, want.value) for each in walks for want in Want if want in job.wants]
         missing = sorted((each.kind for each in values if isinstance(each, Unjudged)), key=lambda kind: not kind.lasts)
         found.update(missing[:1])
@@ -271,3 +324,19 @@ class _Verdicts(msgspec.Struct, frozen=True):
     def put(self, *records: Record) -> bool:
         """Keep records in the store."""
         return self.store.put(*records)
+
+
+class _Moved(msgspec.Struct):
+    """The same while slots are asked again: each keeps what it has until its new verdict is there."""
+
+    store: Store
+    kept: Mapping[Slot, Record]
+    slots: frozenset[Slot]
+
+    def get(self, slot: Slot, /) -> Record | None:
+        """The record of a slot that is not asked again."""
+        return None if slot in self.slots else self.store.get(slot) or self.kept.get(slot)
+
+    def put(self, *records: Record) -> bool:
+        """Keep verdicts in place of those that slots have; a failure takes no verdict's place."""
+        return all(record.unjudged is None for record in records) and self.store.put(*records, replace=True)

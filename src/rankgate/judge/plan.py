@@ -22,6 +22,7 @@ from rankgate.model.answers import (
     Unjudged,
     UnjudgedKind,
     Want,
+    served_name,
 )
 
 MAX_GRADE = 3  # of a passage's relevance
@@ -156,9 +157,16 @@ def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, rep
         no_answer=answer.no_answer,
         claims=claims if wants & _OF_CLAIMS else None,
         gold_claims=gold,
+        served=served_by(look.records.values()),
         **found,
     )
     return Walk(verdicts, tuple(look.records.values()), tuple(look.calls), look.later_calls, look.later_tokens)
+
+
+def served_by(records: Iterable[Record]) -> str | None:
+    """What gave these verdicts; None where there are none."""
+    names = {served_name(record.model, record.fingerprint) for record in records if record.unjudged is None}
+    return " and ".join(sorted(names)) if names else None
 
 
 def _state(split: Split | Unjudged, *, abstains: bool) -> AnswerState | Unjudged:

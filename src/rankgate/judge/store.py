@@ -31,6 +31,7 @@ _PUT = """
 insert into verdicts values (?, ?, ?, ?, ?, ?) on conflict do update
 set verdict = excluded.verdict, line = excluded.line where excluded.verdict > verdict
 """
+_REPLACE = "insert or replace into verdicts values (?, ?, ?, ?, ?, ?)"
 _PATIENCE, _SWITCHES = 120.0, 100  # seconds for another process that writes; tries to change the file's mode
 
 
@@ -63,17 +64,17 @@ class Store:
         rows = self._run(where, slot.judge, slot.task.value, slot.key, slot.repeat)
         return self._record(rows[0][0]) if rows else None
 
-    def put(self, *records: Record) -> bool:
+    def put(self, *records: Record, replace: bool = False) -> bool:
         """Keep records, all or none, unless their slots have verdicts; they are on the disk when this returns.
 
-        False where a slot kept what it had.
+        With `replace` what slots have is given up. False where a slot kept what it had.
         """
         rows = [(*_plain(record.slot), record.unjudged is None, line_of(record)) for record in records]
         with self._lock:
             try:
                 if len(rows) > 1:  # one is a transaction of its own
                     self._base.execute("begin immediate")
-                taken = self._base.executemany(_PUT, rows).rowcount
+                taken = self._base.executemany(_REPLACE if replace else _PUT, rows).rowcount
                 if len(rows) > 1:
                     self._base.execute("commit")
             except sqlite3.Error as error:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import LineMetric
 from rankgate.model.answers import (
+    ANYBODY,
     Addressing,
     AnswerState,
     AnswerVerdicts,
@@ -62,6 +63,11 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
     def stated(self, details: Details) -> bool:
         """Whether all verdicts that it needs are there."""
         return bool(details.verdicts) and not any(self.unjudged(each) for each in details.verdicts or ())
+
+    def served(self, details: Details) -> str:
+        """What gave the verdicts, as the server called it; `ANYBODY` where they took no model's word."""
+        names = {each.served for each in details.verdicts or () if each.served}
+        return " and ".join(sorted(names)) or ANYBODY
 
     def unjudged(self, found: AnswerVerdicts) -> Unjudged | None:
         """The first verdict that is missing."""

@@ -14,6 +14,7 @@ import msgspec
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of
 from rankgate.metrics.plan import Plan
+from rankgate.model.answers import fingerprints_count, same_served
 from rankgate.model.values import BEYOND, CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
 from rankgate.statistics.binomial import level_at, swap_p
 from rankgate.statistics.clusters import (
@@ -53,6 +54,7 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     now, before = (side.givers.get(metric.name, {}) if side else {} for side in (candidate, baseline))
     values, noted = candidate.values[metric.name], {*now, *before, *candidate.missing}
     old_values = baseline_column(metric, baseline) if baseline else values
+    fingerprints = fingerprints_count(now, before)
     for row, (query_id, new, old) in enumerate(zip(candidate.query_ids, values, old_values, strict=True)):
         if (new is None) == (old is None) and query_id not in noted:
             continue  # as good as every query
@@ -63,7 +65,9 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
                 rows.missing_before.append(row)
             elif (new is None) != (old is None):
                 rows.one_sided.append(row)
-            elif new is not None and now.get(query_id) != before.get(query_id):
+            elif new is None or same_served(now.get(query_id), before.get(query_id), fingerprints=fingerprints):
+                continue
+            else:
                 rows.other_judge.append(row)
     return rows
 

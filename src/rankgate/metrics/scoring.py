@@ -159,6 +159,8 @@ class Tally:
         stated = getattr(metric, "stated", None)  # whether its own entry is there, and not null
         lacks = None in [getattr(details, key) for key in keys] or (stated and not stated(details))
         judge = details.judges.get(getattr(metric, "field", "")) if details.judges else None
+        if served := getattr(metric, "served", None):
+            judge = served(details)
         if judge or (lacks and defined_by_gold(metric, query)):
             self.givers.setdefault(metric.name, {})[query.query_id] = None if lacks else judge
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import TypeAlias
 
@@ -197,7 +198,7 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     those of the gold or else those of its reference. Of these four each has one verdict a claim, in order; passages are
     numbers, from 1, of `context`, of the reference or the gold claims, of the answer (always 1), and of `context`.
     `relevance` has a grade a passage of the context. `key` is the SHA-256 of question, answer and passages, where the
-    run has an answer.
+    run has an answer. `served` names what gave the verdicts, as the server called it: see `served_name`.
     """
 
     query_id: str
@@ -214,3 +215,32 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     relevance: tuple[int, ...] | Unjudged | None = None
     address: Addressing | Unjudged | None = None
     key: str | None = None
+    served: str | None = None
+
+
+ANYBODY = "*"  # gave a value that takes no model's word, as that of an empty answer
+
+
+def served_name(model: str, fingerprint: str | None) -> str:
+    """`gpt-4o-2024-08-06`, or with its fingerprint behind a tab: what a server says that it is."""
+    return f"{model}\t{fingerprint}" if fingerprint else model
+
+
+def fingerprints_count(now: Mapping[str, str | None], before: Mapping[str, str | None]) -> bool:
+    """Whether fingerprints tell models apart, by what gave the values of either run, by query.
+
+    A service of several machines answers by several fingerprints, and both runs have met each. They tell where the
+    values that were not taken over have none in common.
+    """
+    changed = [query for query, name in now.items() if name != before.get(query)]
+    ours = {name for query in changed if (name := now[query]) not in {None, ANYBODY}}
+    return ours.isdisjoint(before.get(query) for query in changed)
+
+
+def same_served(one: str | None, other: str | None, *, fingerprints: bool) -> bool:
+    """Whether two names are of one model; its fingerprint counts where that is asked for."""
+    if ANYBODY in {one, other}:
+        return True
+    if one is None or other is None or fingerprints:
+        return one == other
+    return one.partition("\t")[0] == other.partition("\t")[0]

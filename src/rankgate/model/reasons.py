@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankgate.errors import Problem
+from rankgate.errors import Problem, shown
 from rankgate.model.answer_losses import Stage
 from rankgate.model.answers import (
     LABELLED,
@@ -242,6 +242,15 @@ def _no_verdict(reason: Reason, gate: GateResult, of: str) -> str:
     return f"{missing}; run `rankgate judge` before the check{advice}"
 
 
+def _other_judge(reason: Reason, gate: GateResult, begin: str) -> str:
+    """Which judges two runs rest on, and for verdicts of our own what makes them comparable."""
+    if not reason.names or not all(reason.names):
+        return f"{begin}the two runs do not name the same judge"
+    run, baseline = (shown(name) for name in reason.names)
+    again = "; `rankgate judge` judges the baseline's answers again" if gate.judge else ""
+    return f"{begin}the judge was {run} now and {baseline} then{again}"
+
+
 def _other(reason: Reason, gate: GateResult, name: str) -> str:
     """What is no limit; `name` is what the metric is called where the sentence begins with it."""
     metric, of = gate.metric, f"{reason.count:,} of {count_text(reason.among, 'question')}"
@@ -256,8 +265,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.FOREIGN_BASELINE: f"whether {metric} got worse could not be checked: the baseline's lists hold ids "
         "that the gold set does not know; accept a run of today's ids",
         ReasonKind.NOT_IN_BASELINE: f"the baseline has {metric} for none of the queries that are scored now",
-        ReasonKind.OTHER_JUDGE: f"{name} is not comparable with the baseline: for {of} the two runs do not name the "
-        "same judge",
+        ReasonKind.OTHER_JUDGE: _other_judge(reason, gate, f"{name} is not comparable with the baseline: for {of} "),
         ReasonKind.MISSING: f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; "
         + ("accept a run that states it" if reason.source == "baseline" else "state it, or allow more: `max_unjudged`")
         if reason.need is not Need.OFFSETS

@@ -173,7 +173,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     missing, or that only the baseline has, or that a judge has no word on (`need`), that ruling is in doubt. `count` of
     `among` queries are concerned, and `limit` is what is allowed or needed of them. `source` lacks the values, `need`
     is what the baseline does not state. `corrected_for` is how many segments share the correction. `text` is written
-    into report.json for its readers, and read of `TEXT` alone.
+    into report.json for its readers, and read of `TEXT` alone. `names` are the judges of run and baseline.
     """
 
     kind: ReasonKind
@@ -185,6 +185,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     limit: int = 0
     source: Literal["run", "baseline"] | None = None
     need: Need | None = None
+    names: tuple[str, ...] = ()
     at_worst: float | None = None
     corrected_for: int = 0
     text: str = ""
