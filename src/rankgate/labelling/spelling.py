@@ -11,18 +11,18 @@ _END = "\0"  # between ids, so that many are folded at once, at a pattern's spee
 _EXPONENT = r"(?<![^\0])\d(?:\.\d+)?e\+\d{1,2}(?![^\0])"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = f"(?P<name>{'|'.join(_MONTHS)})"
-# What a spreadsheet makes of 1-2, MAR1, 1-99 and 2026-01-02, as it shows a date in English or German; and what any has.
-_DATES = [
-    (signs, re.compile(rf"(?<![^\0]){pattern}(?![^\0])"))
-    for signs, pattern in (
-        (_MONTHS, rf"(?P<day>\d{{1,2}})-{_MONTH}(?:-(?P<year>\d\d|\d{{4}}))?"),
-        (_MONTHS, rf"{_MONTH}(?P<day>\d{{1,2}})"),
-        (_MONTHS, rf"{_MONTH}-(?P<year>3[2-9]|[4-9]\d)"),
-        (("/",), r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})"),
-        ((".",), r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})"),
-        ((" 00:00:00",), r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2}) 00:00:00"),
-    )
-]
+# What a spreadsheet makes of 1-2, MAR1, 1-99 and 2026-01-02, as it shows dates in English or German. The keys are signs
+# of which such a text has one: to look for these costs less.
+_DATES = {
+    _MONTHS: (
+        rf"(?P<day>\d{{1,2}})-{_MONTH}(?:-(?P<year>\d\d|\d{{4}}))?",
+        rf"{_MONTH}(?P<day>\d{{1,2}})",
+        rf"{_MONTH}-(?P<year>3[2-9]|[4-9]\d)",
+    ),
+    ("/",): (r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})",),
+    (".",): (r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",),
+    (" 00:00:00",): (r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2}) 00:00:00",),
+}
 _Fold = Callable[[str], str]
 
 
@@ -36,8 +36,9 @@ def _number(match: re.Match[str]) -> str:
 
 
 def _dates(text: str) -> str:
-    for signs, pattern in _DATES:
-        text = pattern.sub(_date, text) if any(sign in text for sign in signs) else text
+    for signs, patterns in _DATES.items():
+        for pattern in patterns if any(sign in text for sign in signs) else ():
+            text = re.sub(rf"(?<![^\0]){pattern}(?![^\0])", _date, text)
     return text
 
 
