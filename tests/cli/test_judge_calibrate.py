@@ -13,7 +13,8 @@ import pytest
 from tests.cli.test_judge import printed, write_lines
 from tests.judge.hash_judge import KEY, REFUSAL, HashJudge, judging, share
 
-from rankgate.cli import main
+from rankgate.cli import judge_calibrate, main
+from rankgate.criteria import load_criteria
 from rankgate.judge import client
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.label_files import add_labels, label_of, read_sample
@@ -248,6 +249,76 @@ def test_unfinished_labels_do_not_count(server: HashJudge, capsys: Capture) -> N
     assert found.agreement is None
     assert found.people == ("ana",)
     assert server.errors == []
+
+
+BLOCKS = {
+    "a flow": CRITERIA.replace(", calibration: {{file: calibration.json}}", ""),
+    "a block": """\
+# Ours.
+inputs: {{gold: gold.jsonl, run: run.jsonl, baseline: base.jsonl}}
+judge:   # asked at night
+
+    endpoint: {address}   # ours
+    model: {model}
+    structured: json_schema
+gates:
+  - {{name: faithfulness, regression_max: 0.03, segments: [{{by: lang, regression_max: 0.5}}]}}  # blocks
+  - {{name: answered_rate, regression_max: 0.05}}
+""",
+    "a flow of lines": """\
+{{"judge": {{"endpoint": "{address}", "model": "{model}",
+            "structured": "json_schema"
+           }}, "inputs": {{"gold": "gold.jsonl", "run": "run.jsonl", "baseline": "base.jsonl"}},
+ "gates": [{{"name": "faithfulness", "regression_max": 0.03}}, {{"name": "answered_rate", "regression_max": 0.05}}]}}
+""",
+}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_calibration_is_named_in_the_criteria_and_nothing_else_changes(
+    block: str, newline: str, server: HashJudge, capsys: Capture
+) -> None:
+    criteria = Path("ship-criteria.yaml")
+    before = BLOCKS[block].format(address=server.address, model="hash-2026-01-01").replace("\n", newline).encode()
+    criteria.write_bytes(before)
+    out, _ = printed(capsys, "calibrate", "sample.jsonl", "-o", "sub dir/c.json")
+    assert '(`--write` does): judge: {calibration: {file: "sub dir/c.json"}}' in out
+    assert criteria.read_bytes() == before
+    out, _ = printed(capsys, "calibrate", "sample.jsonl", "-o", "sub dir/c.json", "--write")
+    assert "ship-criteria.yaml: names it now\ngates that may block now: faithfulness\n" in out
+    after = criteria.read_bytes()
+    entry = b'calibration: {file: "sub dir/c.json"}'
+    added = [b", " + entry, entry + newline.encode() + b"    "]
+    assert any(after.replace(each, b"", 1) == before for each in added if each in after)
+    found = load_criteria("ship-criteria.yaml").judge
+    assert found is not None
+    assert found.calibration is not None
+    assert found.calibration.file == "sub dir/c.json"
+    printed(capsys, "calibrate", "sample.jsonl", "--write")
+    assert criteria.read_bytes() == after, "it names one already"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(None, id="nowhere to add it"),
+        pytest.param("gates: [", id="no YAML"),
+        pytest.param("gates: [{name: recall@5, threshold: 0.1}]\n", id="other criteria"),
+    ],
+)
+def test_criteria_that_cannot_be_written_are_left_alone(
+    after: str | None, server: HashJudge, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was computed is kept, and the line to add is printed."""
+    criteria = Path("ship-criteria.yaml")
+    criteria.write_text(BLOCKS["a block"].format(address=server.address, model="hash-2026-01-01"), "utf-8")
+    before = criteria.read_bytes()
+    monkeypatch.setattr(judge_calibrate, "with_entry", lambda *_: after)
+    err = printed(capsys, "calibrate", "sample.jsonl", "-o", "c.json", "--write", code=2)[1]
+    assert 'add this line to `judge:` yourself: calibration: {file: "c.json"}' in err
+    assert criteria.read_bytes() == before
+    assert read_calibration("c.json") is not None
 
 
 @pytest.mark.usefixtures("server")

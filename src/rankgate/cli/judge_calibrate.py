@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +18,8 @@ from msgspec.structs import asdict, replace
 from rankgate.cli.judge_labels import Judged, judged_of, segments_by_query
 from rankgate.cli.options import today
 from rankgate.cli.output import as_json, say
-from rankgate.errors import bad_input, redacted, shown
+from rankgate.criteria import Criteria, load_criteria
+from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
 from rankgate.judge.calibrate import (
@@ -41,6 +44,7 @@ from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.reasons import labels_text
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, interval_text, value_text
+from rankgate.readers.yaml_text import with_entry
 from rankgate.renderers.blocks import Block, Pairs, Table
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.phrases import LONGEST, NOTHING
@@ -53,7 +57,8 @@ people (default: sample.labels.jsonl), and the verdicts on the run that was labe
 
 examples:
   rankgate judge calibrate judge/sample.jsonl
-  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.jsonl -o judge/calibration.json"""
+  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.jsonl -o judge/calibration.json
+  rankgate judge calibrate judge/sample.jsonl --write     # names the file in the criteria, too"""
 _SHOWN = 5  # disagreements
 _LEGEND = Pairs(
     [
@@ -115,13 +120,57 @@ def calibrate(arguments: argparse.Namespace) -> int:
     write_atomic(output, f"{text}\n".encode())
     lines.append(f"written: {redacted(output)}")
     whole |= {"output": redacted(output), "calibration": written}
-    if named is None:
-        lines.append("Gates count on it once the criteria name it: judge: {calibration: {file: …}}")
+    if arguments.write and named is None:
+        _name_in_criteria(found.criteria, output)
+        lines.append(f"{found.criteria.name}: names it now")
+    elif named is None:
+        entry = _entry(found.criteria, output)
+        lines.append(f"Gates count on it once the criteria name it (`--write` does): judge: {{{entry}}}")
+    if named or arguments.write:
+        lines.append(_blocking_text(found.criteria, standings))
     if left := len(items) - len(words):
         lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
     whole["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
     say(as_json(whole) if arguments.format == "json" else [*lines, *_disagreement_lines(differing)])
     return 0
+
+
+def _entry(criteria: Criteria, output: str) -> str:
+    path = os.path.relpath(output, Path(criteria.name).parent).replace(os.sep, "/")
+    return f"calibration: {{file: {json.dumps(path, ensure_ascii=False)}}}"
+
+
+def _name_in_criteria(criteria: Criteria, output: str) -> None:
+    """Add the file to the criteria's judge block, as text: every other byte stays.
+
+    Raises:
+        RankgateError: it cannot be added so that the file then says just that; nothing is written.
+    """
+    path, entry = Path(criteria.name), _entry(criteria, output)
+    after = with_entry(path.read_bytes().decode(), "judge", entry) if path.is_file() else None
+    with tempfile.TemporaryDirectory() as folder, suppress(RankgateError):
+        copy = Path(folder) / path.name
+        copy.write_bytes((after or "").encode())
+        found = load_criteria(str(copy), at=criteria.name)
+        if after and _without_calibration(found) == _without_calibration(criteria):
+            write_atomic(criteria.name, after.encode())
+            return
+    raise bad_input(f"could not be written by itself; add this line to `judge:` yourself: {entry}", file=criteria.name)
+
+
+def _without_calibration(criteria: Criteria) -> Criteria:
+    """All that criteria say but for that, and for where it stands."""
+    judge = criteria.judge and criteria.judge.model_copy(update={"calibration": None})
+    gates = tuple(gate.model_copy(update={"line": None}) for gate in criteria.gates)
+    return criteria.model_copy(update={"judge": judge, "gates": gates, "name": ""})
+
+
+def _blocking_text(criteria: Criteria, standings: Mapping[str, Standing]) -> str:
+    """Which gates may block by these labels."""
+    counting = [
+        gate.name for gate in criteria.gates if gate.blocks and (of := standings.get(gate.metric.name)) and of.counts
+    ]
+    return f"gates that may block now: {', '.join(counting) or 'none'}"
 
 
 def _refuse_others(output: str) -> None:

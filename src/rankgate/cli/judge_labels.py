@@ -66,6 +66,7 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     calibrate.add_argument("labels", metavar="LABELS", nargs="*", default=[], help="default: sample.labels.jsonl")
     where = "default: that of the criteria, or calibration.json beside the sample"
     calibrate.add_argument("-o", "--output", metavar="FILE", help=where)
+    calibrate.add_argument("--write", action="store_true", default=False, help="name the file in the criteria")
     calibrate.add_argument("--format", choices=["terminal", "json"], help="what to print")
     sample.add_argument("--n", metavar="N", default="200", help=f"answers, from {LEAST} (default: 200)")
     output = "the sample (default: sample.jsonl), with its design beside it"

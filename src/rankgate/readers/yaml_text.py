@@ -55,6 +55,24 @@ def dump_yaml(value: Any) -> str:
     return str(yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120))
 
 
+def with_entry(text: str, key: str, entry: str) -> str | None:
+    """The text with one entry more, `name: value`, in the mapping under a key of the document; all else as it is.
+
+    None where that key has no mapping with entries, to which one could be added.
+    """
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    pairs = root.value if isinstance(root, yaml.MappingNode) else []
+    mapping = next((value for name, value in pairs if name.value == key and isinstance(value, yaml.MappingNode)), None)
+    if mapping is None or not mapping.value:
+        return None
+    if mapping.flow_style:
+        last = mapping.value[-1][1].end_mark.index
+        return f"{text[:last]}, {entry}{text[last:]}"
+    first = mapping.start_mark
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return f"{text[: first.index]}{entry}{newline}{' ' * first.column}{text[first.index :]}"
+
+
 def load_yaml(text: str, name: str) -> YamlDocument:
     """Load one YAML document.
 
