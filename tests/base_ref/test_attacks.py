@@ -374,9 +374,6 @@ ATTACKS: dict[str, Change] = {
         FAIL,
         "lowers the threshold",
     ),
-    "criteria that the job writes there": Change(
-        ignored("config/ship-criteria.yaml", MILD), FAIL, "recall@5 lost 40.0 points"
-    ),
     "criteria that the job writes": Change(
         all_of(
             remove("ship-criteria.yaml"),
@@ -423,15 +420,6 @@ ATTACKS: dict[str, Change] = {
     "break them in a run that is right": Change(
         write("ship-criteria.yaml", "gates: 5\n"), NOT_JUDGED, "expected a list", right=True
     ),
-    "an alias": Change(
-        all_of(edit("gates:", "x: &mild {threshold: 0.1}\ngates:"), edit("name: found,", "<<: *mild, name: found,")),
-        NOT_JUDGED,
-        "anchor &mild is not allowed",
-        right=True,
-    ),
-    "a key twice": Change(
-        edit("threshold: 0.85,", "threshold: 0.85, threshold: 0.1,"), NOT_JUDGED, "duplicate key", right=True
-    ),
     "waive its own harm": Change(write("ship-waivers.yaml", WAIVER), FAIL, "adds a waiver of gate found"),
     "waivers that the job writes": Change(ignored("ship-waivers.yaml", WAIVER), FAIL, "recall@5 lost 40.0 points"),
     "raise a waiver": Change(
@@ -465,11 +453,6 @@ ATTACKS: dict[str, Change] = {
     ),
     "waivers under other names": Change(
         all_of(*(write(f"{name}waivers.yaml", WAIVER) for name in ("", ".rankgate/", "config/ship-"))),
-        FAIL,
-        "recall@5 lost 40.0 points",
-    ),
-    "settings of our own name": Change(
-        all_of(*(write(name, "base = 'none'\n") for name in (".rankgate.yaml", "rankgate.toml", "sitecustomize.py"))),
         FAIL,
         "recall@5 lost 40.0 points",
     ),
@@ -620,13 +603,6 @@ ATTACKS: dict[str, Change] = {
         edit("gates:", f"{JUDGE}gates:"),
         right=True,
     ),
-    "bring it, and remove the judge": Change(
-        all_of(edit(JUDGE, ""), tracked(write("run.verdicts.jsonl", ""), "run.verdicts.jsonl")),
-        NOT_JUDGED,
-        "run.verdicts.jsonl: is a file of the commit",
-        edit("gates:", f"{JUDGE}gates:"),
-        right=True,
-    ),
     "bring it beside the base's run, and name another": Change(
         all_of(
             edit("run: run.jsonl", "run: other.jsonl"), tracked(write("run.verdicts.jsonl", ""), "run.verdicts.jsonl")
@@ -677,13 +653,6 @@ ATTACKS: dict[str, Change] = {
         all_of(edit("inputs:", "baseline: {required: true}\ninputs:"), baseline_of((), queries=("q1", "q2"))),
         right=True,
     ),
-    "require it no longer": Change(
-        edit("required: true", "required: false"),
-        WARN,
-        "baseline.required",
-        edit("inputs:", "baseline: {required: true}\ninputs:"),
-        right=True,
-    ),
     "require no baseline any more, and remove it": Change(
         all_of(edit("baseline: {required: true}\n", ""), remove("baseline")),
         FAIL,
@@ -705,25 +674,13 @@ ATTACKS: dict[str, Change] = {
     "a stricter floor and a wider drop": Change(
         edit(LIMITS, "threshold: 0.9, regression_max: 0.5"), WARN, "raises regression_max", right=True
     ),
-    "a stricter gate that blocks no more": Change(
-        edit(LIMITS, "threshold: 0.9, regression_max: 0.01, severity: warning"), WARN, "severity", right=True
-    ),
     "match by document with a separator that is everywhere": Change(
         edit("gates:", "match: {by: doc, separator: '-'}\ngates:"), NOT_JUDGED, "changes match", right=True
-    ),
-    "criteria that name this very file as gold": Change(
-        edit("gold: gold.yaml", "gold: ship-criteria.yaml"), FAIL, "recall@5 lost"
     ),
     "remove the questions, and accept what is left": Change(
         all_of(write("gold.yaml", gold("q1", "q2", "q3")), baseline_of((), queries=("q1", "q2", "q3"))),
         FAIL,
         "removes 2 questions",
-    ),
-    "rename the gate with the waiver that waits": Change(
-        all_of(edit("name: found", "name: seen"), write("ship-waivers.yaml", WAIVER.replace("found", "seen"))),
-        WARN,
-        "removes gate found",
-        write("ship-waivers.yaml", WAIVER),
     ),
     "swap the texts of an easy and a lost question": Change(
         all_of(

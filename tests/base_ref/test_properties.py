@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 import pytest
 from tests.base_ref import fuzz
 from tests.base_ref.story import (
+    COUNTS,
     FAIL,
     HARD,
     NOT_JUDGED,
@@ -24,7 +27,6 @@ from tests.base_ref.story import (
     judged,
     on_main,
     replace_in,
-    told,
     write,
     write_run,
 )
@@ -120,15 +122,22 @@ NAMED = {
 }
 
 
+def install(folder: Path, name: str, version: str, point: str, files: Mapping[str, str]) -> dict[str, str]:
+    """A package with a metric, as pip would leave it; the environment in which it is found."""
+    shutil.rmtree(folder, ignore_errors=True)
+    about = folder / f"{name}-{version}.dist-info"
+    write(str(about / "METADATA"), f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")()
+    write(str(about / "entry_points.txt"), f"[rankgate.metrics]\n{point}\n")()
+    for file, text in files.items():
+        write(str(folder / file), text)()
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)])}
+
+
 @pytest.mark.parametrize("command", ["check", "judge"])
 @pytest.mark.parametrize("name", NAMED)
 def test_nothing_that_the_head_names_is_asked_imported_or_opened(repository: Path, name: str, command: str) -> None:
-    package = repository.parent / "installed"
-    (package / "forbidden-1.dist-info").mkdir(parents=True)
-    (package / "forbidden-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: forbidden\nVersion: 1\n")
-    points = "[rankgate.metrics]\nforbidden = forbidden:Mine\n"
-    (package / "forbidden-1.dist-info" / "entry_points.txt").write_text(points)
-    (package / "forbidden.py").write_text("raise SystemExit('imported')\n")
+    files = {"forbidden.py": "raise SystemExit('imported')\n"}
+    environment = install(repository.parent / "installed", "forbidden", "1", "forbidden = forbidden:Mine", files)
     outside = repository.parent / "forbidden"
     for name_of, text in {"gold.yaml": gold("q1"), "run.jsonl": "", "scores.csv": "", "waivers.yaml": ""}.items():
         write(str(outside / name_of), text)()
@@ -137,7 +146,6 @@ def test_nothing_that_the_head_names_is_asked_imported_or_opened(repository: Pat
     write_run(Path("run.jsonl"))
     NAMED[name]()
     commit()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, [package]), *filter(None, sys.path)])}
     program = WATCHED.replace("NAMES", repr(NAMES))
     words = [sys.executable, "-c", program, command, "--base", "main"]
     subprocess.run(words, env=environment, capture_output=True, check=False)
@@ -221,19 +229,48 @@ def test_a_run_accepted_by_reason_although_gates_failed_is_named(repository: Pat
     assert said in Path("../comment.md").read_text()
 
 
-def test_another_version_of_a_package_that_gives_values_warns(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its code may have changed, whoever installs it."""
+OWN = """
+from typing import ClassVar
+from rankgate.metrics.base import RelevanceMetric
+
+class First(RelevanceMetric, frozen=True, kw_only=True):
+    '''Whether the first result is relevant.'''
+    key: ClassVar[str] = "first"
+    formula: ClassVar[str] = "1 or 0"
+    plain: ClassVar[str] = "share of questions"
+
+    def per_query(self, query):
+        return float(bool(query.hits) and query.hits[0][0] == 1) if self.relevant(query) else None
+"""
+FIRST = edit("gates:\n", "gates:\n  - {name: first@1, threshold: 0.5, regression_max: 0.1}\n")
+
+
+def test_a_package_of_the_heads_gates_counts_once_merged_and_another_version_warns(repository: Path) -> None:
+    package = repository.parent / "installed"
+    environment = install(package, "acme.metrics", "1.2", "first = acme:First", {"acme.py": OWN})
+
+    def rankgate_with(*words: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "rankgate", *words]
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    write_run(Path("run.jsonl"))
+    FIRST()
+    commit()
+    code, text = rankgate_with("check", "--base", "main")
+    assert (code, "a package that no gate of the base uses counts once it is merged" in text) == (2, True)
+    Path("../labels.json").write_bytes(msgspec.json.encode([COUNTS]))
+    code, text = rankgate_with("check", "--base", "main", "--labels", "../labels.json")
+    assert (code, "first@1" in text) == (0, True)
     git("switch", "--quiet", "main")
-    log = Path("baseline/manifest.json")
-    record = json.loads(log.read_text())
-    log.write_text(json.dumps({**record, "packages": {"acme.metrics": "1.2"}}))
+    FIRST()
+    assert rankgate_with("baseline", "accept", "--reason", "another metric")[0] == 0
+    git("add", "--force", "baseline")
     commit()
     git("switch", "--quiet", "--force-create", "pull")
-    write_run(Path("run.jsonl"), lost=())
-    monkeypatch.setattr("rankgate.gates.compose.packages_of", lambda _: {"acme.metrics": "1.3"})
     commit()
-    report = judged()
-    assert report.verdict is WARN
-    assert "values by acme.metrics 1.3; the accepted run was scored by 1.2" in told(report)
+    assert rankgate_with("check", "--base", "main")[1].startswith("PASS")
+    install(package, "acme.metrics", "1.3", "first = acme:First", {"acme.py": OWN})
+    code, text = rankgate_with("check", "--base", "main")
+    assert "values by acme.metrics 1.3; the accepted run was scored by 1.2" in text
+    assert text.startswith("WARN")

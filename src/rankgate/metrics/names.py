@@ -134,6 +134,8 @@ def _family(text: str, stem: str, cutoff: str | None) -> registry.Meaning:
     else:
         meant = _meant(stem)
         what = f"did you mean {meant + at!r}?" if meant else "`rankgate metrics` lists them"
+    if registry.knows_alone():
+        what += "; a metric of a package that no gate of the base uses counts once it is merged"
     raise UnknownMetricError(f"unknown metric {text!r}; {what}")
 
 

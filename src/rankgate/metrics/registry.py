@@ -161,6 +161,11 @@ def known_alone(metrics: Iterable[BaseMetric]) -> Iterator[None]:
         _KNOWN.reset(token)
 
 
+def knows_alone() -> bool:
+    """Whether names mean nothing of packages but what was given."""
+    return _KNOWN.get() is not None
+
+
 def packages_of(metrics: Iterable[BaseMetric]) -> dict[str, str]:
     """The packages that gave these metrics, with their versions; we are none of them."""
     families = _of_packages(metrics)
