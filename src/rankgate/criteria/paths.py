@@ -53,8 +53,11 @@ def find_criteria() -> str:
     )
 
 
-def inputs_named(path: str) -> dict[str, str]:
-    """Where the files lie that a criteria file names, by their key, as far as it can be read."""
+def inputs_named(path: str, *, at: str | None = None) -> dict[str, str]:
+    """Where the files lie that a criteria file names, by their key, as far as it can be read; no metric is looked for.
+
+    They are relative to `at` where the file is a copy of that.
+    """
     from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only where a file is read
 
     try:
@@ -68,7 +71,7 @@ def inputs_named(path: str) -> dict[str, str]:
     paths = (
         (key, each.get("path", each.get("file")) if isinstance(each, dict) else each) for key, each in named.items()
     )
-    return {key: place(each, path) for key, each in paths if isinstance(each, str)}
+    return {key: place(each, at or path) for key, each in paths if isinstance(each, str)}
 
 
 def _mapping(value: Any, key: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rankgate.base_ref.files import Tree
 from rankgate.baselines.base import Where
 from rankgate.baselines.stores import copied, is_remote, remote_memory
-from rankgate.criteria import DEFAULT_PATHS, Criteria, load_criteria
+from rankgate.criteria import DEFAULT_PATHS, Criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input
@@ -184,23 +184,28 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
     def _places(self) -> Sequence[str]:
         return [self.arguments["--criteria"]] if "--criteria" in self.arguments else DEFAULT_PATHS
 
+    def _path(self, tree: Path) -> str | None:
+        """Where a tree has criteria; None where it has none."""
+        return next((path for path in self._places if (tree / path).is_file()), None)
+
     def _criteria(self, tree: Path) -> Criteria | None:
         """The criteria of a tree; None where it has none, or none that can be read, which the check says."""
-        path = next((path for path in self._places if (tree / path).is_file()), None)
+        path = self._path(tree)
         with suppress(RankgateError):
             return load_criteria(str(tree / path), at=path) if path else None
         return None
 
     def _files(self, tree: Path) -> Sequence[str]:
-        """Where gold set, baseline, waivers, prompts and calibration lie, by the caller or a tree; else empty."""
-        criteria, named = self._criteria(tree), self.arguments
-        files = criteria.inputs if criteria else None
-        gold = named.get("--gold") or (files.gold.path if files and files.gold else "")
-        baseline = named.get("--baseline") or (files.baseline.path if files and files.baseline else "")
-        judge = criteria.judge if criteria else None
-        calibration = judge.calibration.file if judge and judge.calibration else ""
-        prompts = (judge.prompts if judge else None) or ""
-        return gold, baseline, files.waivers if files else "", prompts, calibration
+        """Where gold set, baseline, waivers, prompts and calibration lie, by the caller or a tree; else empty.
+
+        Of the pull request's criteria nothing else is read here, and nothing that they name is imported.
+        """
+        path = self._path(tree)
+        named = inputs_named(str(tree / path), at=path) if path else {}
+        gold = self.arguments.get("--gold") or named.get("inputs.gold", "")
+        baseline = self.arguments.get("--baseline") or named.get("inputs.baseline", "")
+        others = (named.get(key, "") for key in ("inputs.waivers", "judge.prompts", "judge.calibration"))
+        return gold, baseline, *others
 
     def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
         """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""
