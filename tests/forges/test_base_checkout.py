@@ -369,6 +369,18 @@ def test_nothing_else_of_a_pull_request_is_written_and_nothing_of_it_is_run(
     assert not runs.exists()
 
 
+def test_no_package_is_looked_for_in_the_job_that_has_the_token(judging: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head's criteria name a metric; where what they name lies is read without it."""
+
+    def never() -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("rankgate.metrics.registry._installed", never)
+    Path("ship-criteria.yaml").write_text(PLAIN.replace("[{", "[{name: first@1, threshold: 0.5}, {"))
+    report = report_on(judging, 10)
+    assert (report.verdict.value, "unknown metric 'first@1'" in str(report.problems)) == ("not_judged", True)
+
+
 def pointer() -> None:
     Path("gold.yaml").write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 100\n")
 
