@@ -330,7 +330,7 @@ def test_header_of_msmarco() -> None:
 
 def test_msmarco_is_no_gold() -> None:
     (message,) = refusal("q\ta\t0.5\n")
-    assert "no run format starts like that" in message
+    assert "three columns that end in a score need a header" in message
 
 
 # Whatever it is.
