@@ -116,6 +116,7 @@ def test_plan_and_summary_in_full(server: HashJudge, capsys: pytest.CaptureFixtu
         "4 answers: 4 judged\n"
         "8 calls, 880 tokens; verdicts by hash-judge-1 (8)\n"
         "verdicts: run.verdicts.jsonl\n"
+        "next: rankgate check --baseline base.jsonl\n"
     )
     assert err == ""
     write_run("run.jsonl", 4, q1="It is blue. It is red.", q2=REFUSAL)
@@ -128,6 +129,7 @@ def test_plan_and_summary_in_full(server: HashJudge, capsys: pytest.CaptureFixtu
         "4 answers: 4 judged\n"
         "3 calls, 330 tokens; verdicts by hash-judge-1 (11)\n"
         "verdicts: run.verdicts.jsonl\n"
+        "next: rankgate check --baseline base.jsonl\n"
     )
     assert err == ""
 
@@ -322,6 +324,7 @@ def test_what_the_model_fails_at_is_counted_and_no_error(server: HashJudge, caps
         "1 answer: 0 judged, 1 not (1 cut off by length)",
         "3 calls, 330 tokens",
         "verdicts: run.verdicts.jsonl",
+        "next: rankgate check",
     ]
     assert err == ""
     server.requests.clear()

@@ -82,6 +82,7 @@ def words_of(capsys: Capture, *words: str, code: int = 0) -> str:
 def test_a_sample_and_its_design(capsys: Capture) -> None:
     assert words_of(capsys, "sample", "--n", "45") == (
         "sample.jsonl: 45 answers of 60 to label\nsample.design.json: how they were drawn\n"
+        "next: rankgate judge label sample.jsonl --by NAME\n"
     )
     assert len(lines("sample.jsonl")) == 45
     for word in ("unsupported", "supported", "absent", "kind", "stratum", "design"):
@@ -290,7 +291,8 @@ def test_a_sheet_goes_out_and_comes_back(capsys: Capture) -> None:
     filled = re.sub(",,(?=[0-9a-f]{64})", ",a,", sheet).replace('question back)",a,', 'question back)",y,')
     Path("ben.csv").write_bytes(filled.encode())
     told = words_of(capsys, *label, "--import", "ben.csv")
-    assert told == "s.labels.jsonl: 3 of 3 answers labelled by ben\n"
+    goes_on = "next: rankgate judge calibrate s.jsonl --write\n"
+    assert told == f"s.labels.jsonl: 3 of 3 answers labelled by ben\n{goes_on}"
     size = Path("s.labels.jsonl").stat().st_size
     words_of(capsys, *label, "--import", "ben.csv")
     assert Path("s.labels.jsonl").stat().st_size == size, "nothing new"

@@ -19,7 +19,7 @@ from rankgate.baselines.stores import store_for, store_in
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, refuse_two_stdins
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
 from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
-from rankgate.cli.judge_labels import add_actions, run_action
+from rankgate.cli.judge_labels import add_actions, named_files, next_line, run_action
 from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, today
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
@@ -175,10 +175,27 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     if arguments.format == "json":
         say(_json(job, {"metrics": names, "needs": needs}, planned, outcome, output))
     elif outcome:
-        say([*_outcome_lines(job, outcome), *_noise_lines(job, outcome, names), f"verdicts: {redacted(output)}"])
+        say(
+            [
+                *_outcome_lines(job, outcome),
+                *_noise_lines(job, outcome, names),
+                f"verdicts: {redacted(output)}",
+                *_next(arguments, outcome),
+            ]
+        )
     if outcome and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         add_summary(summary, "".join(f"- {code(line, 300)}\n" for line in (first, *_outcome_lines(job, outcome))))
     return end_of(outcome, criteria, ".fork_calls" if arguments.fork else "") if outcome else 0
+
+
+def _next(arguments: argparse.Namespace, outcome: Outcome) -> list[str]:
+    """What comes after all is judged; nothing where the same command has to go on first, or another one called it."""
+    done = outcome.stopped is None and not outcome.failed
+    if not done or arguments.untrusted_run or arguments.base:
+        return []
+    if arguments.claims_of:
+        return [next_line("judge", "calibrate", arguments.claims_of, "--write")]
+    return [next_line("check", *named_files(arguments))]
 
 
 def refuse_committed(paths: Iterable[str]) -> None:

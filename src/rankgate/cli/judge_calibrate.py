@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import asdict, replace
 
-from rankgate.cli.judge_labels import Judged, judged_of, segments_by_query
+from rankgate.cli.judge_labels import Judged, judged_of, named_files, next_line, segments_by_query
 from rankgate.cli.options import today
 from rankgate.cli.output import as_json, say
 from rankgate.criteria import Criteria, load_criteria
@@ -130,6 +130,8 @@ def calibrate(arguments: argparse.Namespace) -> int:
         lines.append(_blocking_text(found.criteria, standings))
     if left := len(items) - len(words):
         lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
+    if named or arguments.write:
+        lines.append(next_line("check", *named_files(arguments)))
     whole["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
     say(as_json(whole) if arguments.format == "json" else [*lines, *_disagreement_lines(differing)])
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -84,6 +85,17 @@ def run_action(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def next_line(*words: str) -> str:
+    """The next command, complete, with nothing secret in it."""
+    return f"next: rankgate {shlex.join(map(redacted, words))}"
+
+
+def named_files(arguments: argparse.Namespace) -> list[str]:
+    """The options that name what a check reads, as they were given."""
+    given = ((f"--{flag}", getattr(arguments, flag, None)) for flag in ("criteria", "gold", "run", "baseline"))
+    return [word for flag, value in given if value for word in (flag, value)]
+
+
 class Judged(NamedTuple):
     """A run with the verdicts of the judge that has most of them."""
 
@@ -147,6 +159,7 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
     yield f"{redacted(beside)}: how they were drawn"
     if design.unjudged:
         yield f"left out: {left}"
+    yield next_line("judge", "label", output, "--by", "NAME")
 
 
 def segments_by_query(gold: Gold, criteria: Criteria) -> dict[str, str]:
@@ -162,7 +175,11 @@ def _label(arguments: argparse.Namespace) -> Iterator[str]:
     path = arguments.output or f"{arguments.sample.removesuffix('.jsonl')}.labels.jsonl"
     labels = take_labels(arguments, items, path)
     if labels is None:
-        yield f"{redacted(arguments.export)}: fill in `verdict`, from the top; then the same with --import"
+        yield f"{redacted(arguments.export)}: fill in `verdict`, from the top; the row says which words it takes"
+        yield next_line("judge", "label", arguments.sample, "--by", by, "--import", arguments.export)
         return
     done = sum(all((by, item.key, n) in labels for n in due(item, labels, by)) for item in items)
     yield f"{redacted(path)}: {done:,} of {count_text(len(items), 'answer')} labelled by {by}"
+    if done == len(items):
+        own = [] if arguments.output is None else [arguments.output]
+        yield next_line("judge", "calibrate", arguments.sample, *own, "--write")
