@@ -249,15 +249,15 @@ def test_what_an_exact_test_proves_still_has_to_pass_the_limit(allowed: float, r
     ],
 )
 def test_who_gave_the_values_of_both_runs(now: str, before: str, others: int) -> None:
-    """A letter is a model, a digit its fingerprint; `-` is no verdict."""
+    """A letter is a model, a digit its fingerprint; `-` is no verdict, and `*` takes no model's word."""
 
     def givers(text: str) -> dict[str, str | None]:
-        names = text.split() if " " in text else text
-        each = (None if name == "-" else "\t".join(name) for name in names)
-        return {f"q{row}": name for row, name in enumerate(each)}
+        names = text.split() if " " in text else list(text)
+        each = {f"q{row}": None if name == "-" else "\t".join(name) for row, name in enumerate(names)}
+        return {query: name for query, name in each.items() if name != "*"}
 
     runs = []
     for text in (now, before):
-        values = [None if name is None else 1.0 for name in givers(text).values()]
+        values = [None if name == "-" else 1.0 for name in (text.split() if " " in text else text)]
         runs.append(replace(scores(values, "faithfulness"), givers={"faithfulness": givers(text)}))
     assert len(gaps(parse_metric("faithfulness"), *runs).other_judge) == others

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import LineMetric
 from rankgate.model.answers import (
-    ANYBODY,
     Addressing,
     AnswerState,
     AnswerVerdicts,
@@ -64,10 +63,10 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
         """Whether all verdicts that it needs are there."""
         return bool(details.verdicts) and not any(self.unjudged(each) for each in details.verdicts or ())
 
-    def served(self, details: Details) -> str:
-        """What gave the verdicts, as the server called it; `ANYBODY` where they took no model's word."""
+    def served(self, details: Details) -> str | None:
+        """What gave the verdicts, as the server called it; None where they took no model's word."""
         names = {each.served for each in details.verdicts or () if each.served}
-        return " and ".join(sorted(names)) or ANYBODY
+        return " and ".join(sorted(names)) or None
 
     def unjudged(self, found: AnswerVerdicts) -> Unjudged | None:
         """The first verdict that is missing."""

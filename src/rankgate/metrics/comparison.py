@@ -65,11 +65,15 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
                 rows.missing_before.append(row)
             elif (new is None) != (old is None):
                 rows.one_sided.append(row)
-            elif new is None or same_served(now.get(query_id), before.get(query_id), fingerprints=fingerprints):
-                continue
-            else:
-                rows.other_judge.append(row)
+            elif new is not None:
+                alike = _same_giver(metric, now.get(query_id), before.get(query_id), fingerprints=fingerprints)
+                rows.other_judge.extend([] if alike else [row])
     return rows
+
+
+def _same_giver(metric: Metric, one: str | None, other: str | None, *, fingerprints: bool) -> bool:
+    """Whether two values are by one judge; a judge of ours is the model that was served."""
+    return same_served(one, other, fingerprints=fingerprints) if hasattr(metric, "served") else one == other
 
 
 def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: set[int]) -> list[float | None]:

@@ -218,9 +218,6 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     served: str | None = None
 
 
-ANYBODY = "*"  # gave a value that takes no model's word, as that of an empty answer
-
-
 def served_name(model: str, fingerprint: str | None) -> str:
     """`gpt-4o-2024-08-06`, or with its fingerprint behind a tab: what a server says that it is."""
     return f"{model}\t{fingerprint}" if fingerprint else model
@@ -233,14 +230,17 @@ def fingerprints_count(now: Mapping[str, str | None], before: Mapping[str, str |
     values that were not taken over have none in common.
     """
     changed = [query for query, name in now.items() if name != before.get(query)]
-    ours = {name for query in changed if (name := now[query]) not in {None, ANYBODY}}
+    ours = {name for query in changed if (name := now[query])}
     return ours.isdisjoint(before.get(query) for query in changed)
 
 
 def same_served(one: str | None, other: str | None, *, fingerprints: bool) -> bool:
-    """Whether two names are of one model; its fingerprint counts where that is asked for."""
-    if ANYBODY in {one, other}:
+    """Whether two names are of one model; its fingerprint counts where that is asked for.
+
+    A value without a name takes no model's word, as that of an empty answer: it compares with any.
+    """
+    if one is None or other is None:
         return True
-    if one is None or other is None or fingerprints:
+    if fingerprints:
         return one == other
     return one.partition("\t")[0] == other.partition("\t")[0]
