@@ -31,6 +31,7 @@ from tests.base_ref.story import (
     PASS,
     QUERIES,
     Act,
+    accepted,
     baseline_of,
     begin,
     edit,
@@ -39,7 +40,7 @@ from tests.base_ref.story import (
     write,
     write_run,
 )
-from tests.base_ref.test_attacks import ATTACKS
+from tests.base_ref.test_attacks import ALLOWED, ATTACKS
 from tests.base_ref.test_legitimate import LEGITIMATE
 from tests.repositories import commit, git
 
@@ -70,12 +71,16 @@ SOFT: dict[str, Act] = {
     "accept what lost one": baseline_of(("q1",)),
     "accept what lost all": baseline_of(QUERIES),
     "accept three questions": baseline_of((), queries=QUERIES[:3]),
+    "accept what it has": accepted("as it is"),
     "accept one": baseline_of((), queries=QUERIES[:1]),
     "one document more for all": write("gold.yaml", gold(*QUERIES, **{each: f"doc-{each}, x" for each in QUERIES})),
 }
 MAIN_CHANGES = 0.3  # of the plays
 STEPS = HARSH | SOFT
-MAINS: tuple[Act | None, ...] = (None, *(each.main for each in ATTACKS.values() if each.main and not each.flags))
+MAINS: tuple[Act | None, ...] = (
+    *[ALLOWED] * 20,
+    *(each.main for each in ATTACKS.values() if each.main and not each.flags),
+)
 
 
 class Play(NamedTuple):

@@ -220,6 +220,17 @@ def baseline_of(lost: tuple[str, ...], folder: str = "baseline", queries: tuple[
     return act
 
 
+def accepted(reason: str) -> Act:
+    """The run as it is, accepted into the baseline as people do."""
+
+    def act() -> None:
+        words = ["baseline", "accept", "--run", "run.jsonl", "--date", "2026-01-20", "--commit", "none"]
+        assert main([*words, "--reason", reason, "--by", "alice"]) == 0
+        git("add", "--force", "baseline")
+
+    return act
+
+
 def gate_in(folder: str, text: str = CRITERIA, lost: tuple[str, ...] = ()) -> Act:
     """A folder with a gate of its own and all that it reads."""
 

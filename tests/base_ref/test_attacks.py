@@ -29,6 +29,7 @@ from tests.base_ref.story import (
     Act,
     Change,
     accept,
+    accepted,
     after,
     all_of,
     baseline_of,
@@ -77,6 +78,7 @@ TWO_LISTS = "".join(f"{json.dumps(line)}\n" for line in LESS)
 COPIES = gold(*QUERIES) + gold(*EASY).partition("\n")[2]
 MINTED = {query: f"other-{query}" for query in QUERIES}
 CLUSTERED = gold(*QUERIES).replace("[doc-q1]", "[doc-q1], metadata: {cluster: a}")
+ALLOWED = edit(LIMITS, "threshold: 0.5, regression_max: 0.25")
 JUDGE = "judge: {endpoint: 'http://localhost:1/v1', model: m-2026-01-01}\n"
 SCORED = all_of(
     edit("gates:\n", "gates:\n  - {name: score(f), direction: higher, threshold: 0.5}\n"),
@@ -307,7 +309,6 @@ ATTACKS: dict[str, Change] = {
     "name the accepted run": Change(
         all_of(edit("run: run.jsonl", "run: accepted.jsonl"), run(file="accepted.jsonl")), FAIL, "inputs.run"
     ),
-    "name the baseline as the run": Change(edit("run: run.jsonl", "run: baseline"), FAIL, "inputs.run"),
     "read another list of the same file": Change(
         all_of(
             edit("run: run.jsonl", "run: {path: run.jsonl, map: {query_id: query_id, items: old, chunk_id: chunk_id}}"),
@@ -355,9 +356,6 @@ ATTACKS: dict[str, Change] = {
         WARN,
         "changes values that judge it",
         all_of(SCORED, scores("scores.csv", 0.3)),
-    ),
-    "commit scores where the job writes them": Change(
-        all_of(scores("scores.csv", 0.9), run()), WARN, "changes values that judge it", SCORED
     ),
     "stop writing what a gate of the base reads": Change(
         edit("  - {name: latency_p95, threshold: 900}\n", ""),
@@ -626,6 +624,12 @@ ATTACKS: dict[str, Change] = {
     "accept a run of a few questions": Change(
         baseline_of((), queries=("q1", "q2")), FAIL, "fewer than half of the base's questions", right=True
     ),
+    "accept a loss that is allowed": Change(
+        all_of(run(lost=("q5",)), accepted("smaller"), run()), WARN, "lower in 2 gates: once", ALLOWED
+    ),
+    "accept its own loss, which is allowed": Change(
+        all_of(run(lost=("q5",)), accepted("smaller")), WARN, "lower in 2 gates: once", ALLOWED
+    ),
     "accept a run of questions that it brings": Change(
         all_of(
             write("gold.yaml", gold(*QUERIES, "n1", "n2")),
@@ -670,9 +674,6 @@ ATTACKS: dict[str, Change] = {
     ),
     "drop a tag that a segment looks at, and the segment": Change(
         all_of(write("gold.yaml", gold(*QUERIES)), edit(f", {BY_LANG}", "")), FAIL, "segments.lang", SEGMENTS
-    ),
-    "a stricter floor and a wider drop": Change(
-        edit(LIMITS, "threshold: 0.9, regression_max: 0.5"), WARN, "raises regression_max", right=True
     ),
     "match by document with a separator that is everywhere": Change(
         edit("gates:", "match: {by: doc, separator: '-'}\ngates:"), NOT_JUDGED, "changes match", right=True

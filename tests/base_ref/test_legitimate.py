@@ -15,8 +15,8 @@ from tests.base_ref.story import (
     QUERIES,
     WAIVER,
     WARN,
-    Act,
     Change,
+    accepted,
     after,
     all_of,
     baseline_of,
@@ -34,23 +34,8 @@ from tests.base_ref.story import (
     write,
 )
 from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- the fixture
-from tests.repositories import git
-
-from rankgate.cli import main
 
 GOLDEN = Path(__file__).with_name("legitimate.md")
-
-
-def accepted(reason: str) -> Act:
-    """The run as it is, accepted into the baseline as people do."""
-
-    def act() -> None:
-        words = ["baseline", "accept", "--run", "run.jsonl", "--date", "2026-01-20", "--commit", "none"]
-        assert main([*words, "--reason", reason, "--by", "alice"]) == 0
-        git("add", "--force", "baseline")
-
-    return act
-
 
 FOUND_ANEW = lists({query: ["new" if query in HARD else f"doc-{query}"] for query in QUERIES})
 

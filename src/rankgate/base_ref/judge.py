@@ -26,7 +26,7 @@ from rankgate.base_ref.changes import (
 )
 from rankgate.base_ref.files import Trees, trees_at
 from rankgate.base_ref.inputs import Gate, base_criteria, base_gate, given, head_gate, located, own_inputs
-from rankgate.base_ref.worst import worst_of
+from rankgate.base_ref.worst import lower_gates, worst_of
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, baseline_of, run_of
 from rankgate.criteria.judge_block import JudgeBlock
@@ -263,6 +263,7 @@ def _about_baseline(
         asked = replace(inputs, gold=None, run=None, baseline=None, details=None, untrusted_run=False)
         judged = _judged(asked, base, shared.model_copy(update={"inputs": files}), judge, trees)
         found["baseline_verdict"] = judged.verdict
+        found["baseline_lower"] = lower_gates(judged)
     return found
 
 

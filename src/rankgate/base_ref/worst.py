@@ -9,7 +9,7 @@ from rankgate.gates.conclude import with_conclusion
 from rankgate.model.base_ref import BaseSide, OwnLabels
 from rankgate.model.base_words import failures_of, notes_of, warnings_of
 from rankgate.model.report import Report
-from rankgate.model.values import SEVERITY_ORDER, Verdict, blocks, worst
+from rankgate.model.values import SEVERITY_ORDER, TOLERANCE, Verdict, blocks, worst
 
 
 def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report:
@@ -24,6 +24,8 @@ def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report
         about = replace(about, own_labels=_own_labels(by_base, by_head))
         if about.accepted_by is None and _rank(by_base.verdict) >= _rank(by_head.verdict):
             decides = by_base
+    if about.baseline_changed == "replaced" and about.baseline_verdict is None:  # by this very run
+        about = replace(about, baseline_lower=lower_gates(by_base or by_head))
     about = replace(about, decides="base" if decides is by_base else "head")
     failures = failures_of(about)
     warnings = warnings_of(about)
@@ -41,6 +43,12 @@ def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report
             base=about,
         )
     )
+
+
+def lower_gates(report: Report) -> int:
+    """How many gates have a lower value than the accepted run, over all questions or in a segment."""
+    changed = [gate for gate in report.gates if gate.delta is not None]
+    return len({gate.name for gate in changed if gate.direction.sign * (gate.delta or 0.0) < -TOLERANCE})
 
 
 def _own_labels(by_base: Report, by_head: Report) -> OwnLabels | None:

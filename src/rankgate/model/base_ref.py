@@ -114,15 +114,15 @@ class OwnLabels(msgspec.Struct, frozen=True, kw_only=True):
 class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     """The base, what the pull request changed of it, and both verdicts.
 
-    `head_verdict` is by the pull request's own criteria, gold set and waivers, `base_verdict` by the base's; None where
-    these are the same, or where the base has no criteria, as `introduced` says. `decides` says whose report this is,
-    `base_summary` what the base's said. `accepted_by` is who has set the label by which the pull request's own alone
-    counts. `keys` are changed keys that concern all gates. `baseline_changed` says what became of the baseline, and
-    `baseline_verdict` how the base judges the run that the pull request brings as one, `baseline_short` that this has
-    fewer than half of the base's questions; `own_labels` are there where the base's labels are stale;
-    `acceptances_changed` what it
-    did to the base's log of acceptances, whose anchor was accepted on the day `anchor`. `gold_supplied` says that the
-    gold set is no file of the base, `values_brought` that the pull request changes files of values that judge it, and
+    `head_verdict` is by the pull request's own criteria, gold set and waivers, `base_verdict` by the base's; None
+    where these are the same, or where the base has no criteria, as `introduced` says. `decides` says whose report
+    this is, `base_summary` what the base's said. `accepted_by` is who has set the label by which the pull request's
+    own alone counts. `keys` are changed keys that concern all gates. `baseline_changed` says what became of the
+    baseline, and `baseline_verdict` how the base judges the run that the pull request brings as one,
+    `baseline_short` that this has fewer than half of the base's questions, `baseline_lower` in how many gates its
+    value is lower; `own_labels` are there where the base's labels are stale; `acceptances_changed` what it did to
+    the base's log of acceptances, whose anchor was accepted on the day `anchor`. `gold_supplied` says that the gold
+    set is no file of the base, `values_brought` that the pull request changes files of values that judge it, and
     `run_brought` that it changes the file of the run.
     """
 
@@ -141,6 +141,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     baseline_changed: Literal["added", "deleted", "replaced"] | None = None
     baseline_verdict: Verdict | None = None
     baseline_short: bool = False
+    baseline_lower: int = 0
     own_labels: OwnLabels | None = None
     acceptances_changed: LogChange | None = None
     anchor: str | None = None

@@ -42,6 +42,9 @@ def warnings_of(base: BaseSide) -> list[str]:
     if base.values_brought:
         what = "the pull request changes values that judge it (`inputs.scores`, --per-query)"
         warnings.append(f"{what}; let the job write them")
+    if base.baseline_lower:
+        what = f"the baseline that the pull request brings is lower in {count_text(base.baseline_lower, 'gate')}"
+        warnings.append(f"{what}: once it is merged, as much may be lost again")
     if base.acceptances_changed == "anchor":
         which = f"the run accepted on {base.anchor}, " if base.anchor else ""
         warnings.append(f"the pull request moves the anchor: small losses add up from {which}and would no longer")
