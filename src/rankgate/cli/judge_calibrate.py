@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,8 @@ from msgspec.structs import asdict, replace
 from rankgate.cli.judge_labels import Judged, judged_of, named_files, next_line, segments_by_query
 from rankgate.cli.options import today
 from rankgate.cli.output import as_json, say
-from rankgate.criteria import Criteria, load_criteria
+from rankgate.criteria import Criteria
+from rankgate.criteria.model import criteria_in
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
@@ -150,11 +150,8 @@ def _name_in_criteria(criteria: Criteria, output: str) -> None:
     """
     path, entry = Path(criteria.name), _entry(criteria, output)
     after = with_entry(path.read_bytes().decode(), "judge", entry) if path.is_file() else None
-    with tempfile.TemporaryDirectory() as folder, suppress(RankgateError):
-        copy = Path(folder) / path.name
-        copy.write_bytes((after or "").encode())
-        found = load_criteria(str(copy), at=criteria.name)
-        if after and _without_calibration(found) == _without_calibration(criteria):
+    with suppress(RankgateError):
+        if after and _without_calibration(criteria_in(after, criteria.name)) == _without_calibration(criteria):
             write_atomic(criteria.name, after.encode())
             return
     raise bad_input(f"could not be written by itself; add this line to `judge:` yourself: {entry}", file=criteria.name)

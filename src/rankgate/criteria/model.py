@@ -406,6 +406,15 @@ def load_criteria(path: str, *, at: str | None = None) -> Criteria:
     return _checked(document, name, at or path)
 
 
+def criteria_in(text: str, path: str) -> Criteria:
+    """The criteria that a text holds, as if it stood in the file at `path`.
+
+    Raises:
+        RankgateError: every problem, with line and key path.
+    """
+    return _checked(load_yaml(text.removeprefix("\ufeff"), path), path, path)
+
+
 def parse_criteria(written: Mapping[str, Any], name: str = "criteria") -> Criteria:
     """Check ship criteria that are no file; their paths are relative to the working directory, problems have no line.
 
