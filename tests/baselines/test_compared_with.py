@@ -82,6 +82,7 @@ def test_a_shallow_clone_looks_as_far_as_it_goes(
     origin = (tmp_path / "origin.git").as_uri()
     git("clone", "--quiet", "--depth", "1", origin, "shallow", at=tmp_path)
     monkeypatch.chdir(tmp_path / "shallow")
+    commit()
     Path("run-10.jsonl").write_bytes((tmp_path / "team" / "run-10.jsonl").read_bytes())
     gate, lineage = compared()
     assert gate["baseline"] == 0.5
@@ -93,11 +94,12 @@ def test_a_shallow_clone_looks_as_far_as_it_goes(
 
 @pytest.fixture
 def shallow(story: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A job's clone of the tip of main alone; what was accepted last is of another branch. The tip."""
+    """A job's commit on a clone of the tip of main alone; what was accepted last is of another branch. The tip."""
     words = ["--baseline", STORE, "--run", "run-10.jsonl", "--date", "2026-01-05", "--commit", "f" * 40]
     assert main(["baseline", "accept", *words, "--branch", "release"]) == 0
     git("clone", "--quiet", "--depth", "1", (tmp_path / "origin.git").as_uri(), "shallow", at=tmp_path)
     monkeypatch.chdir(tmp_path / "shallow")
+    commit()
     Path("run.jsonl").write_bytes((tmp_path / "team" / "run-10.jsonl").read_bytes())
     return story[3]
 
@@ -126,7 +128,8 @@ def test_a_base_that_is_a_sha_is_of_the_branch_that_the_job_is_for(
 def test_the_action_says_which_branch_its_base_is_of(
     shallow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "event.json").write_text(json.dumps({"merge_group": {"head_sha": shallow, "base_sha": shallow}}))
+    event = {"merge_group": {"head_sha": git("rev-parse", "HEAD").strip(), "base_sha": shallow}}
+    (tmp_path / "event.json").write_text(json.dumps(event))
     told = {
         "GITHUB_EVENT_NAME": "merge_group",
         "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
