@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from tests.forges import test_workflows
 
 from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import CHECK, LABEL
+from rankgate.forges.workflows.job import CHECK
+from rankgate.model.waiver_use import ACCEPT_RANKINGS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")
@@ -22,7 +23,7 @@ PAGE = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")
 
 
 def test_it_names_check_label_and_key_as_they_are() -> None:
-    assert f"gh label create {shlex.quote(LABEL)} " in PAGE
+    assert f"gh label create {shlex.quote(ACCEPT_RANKINGS)} " in PAGE
     assert "gh secret set RANKGATE_APP_KEY --env rankgate < private-key.pem\n" in PAGE
     assert f"The check is called `{CHECK}`" in PAGE
     [required] = RULESET["rules"][0]["parameters"]["required_status_checks"]

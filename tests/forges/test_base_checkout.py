@@ -20,7 +20,7 @@ from tests.baselines.test_git_token import server as server_of_git
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
-from rankgate.forges.base_checkout import LOADER, MAX_BYTES, BaseCheckout
+from rankgate.forges.base_checkout import LOADER, MAX_BYTES, BaseCheckout, Subject
 from rankgate.forges.context import Pull
 from rankgate.model.report import Report
 from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel
@@ -222,7 +222,8 @@ def pushed() -> Pull:
 
 def report_on(judging: Path, right: int, *labels: SetLabel, gold: bytes | None = None) -> Report:
     pull, at_base = pushed(), BaseCheckout(repository=judging, date="2026-01-31")
-    return at_base.judge(at_base.at_tip(pull), run(right), labels=labels, gold=gold)
+    based = at_base.at_tip(pull)
+    return at_base.judge(based, run(right), head=at_base.merged(based), labels=labels, gold=gold)
 
 
 def easier_gate() -> None:
@@ -284,6 +285,72 @@ def test_what_main_got_meanwhile_is_not_the_pull_requests_doing(judging: Path) -
     report = report_on(judging, 10)
     assert report.base is not None
     assert (report.verdict.value, report.base.queries, report.base.keys) == ("pass", None, [])
+
+
+def more_questions() -> None:
+    Path("gold.yaml").write_text(gold_of(*range(12)))
+
+
+def notes() -> None:
+    Path("notes.txt").write_text("a change")
+
+
+def own_labels() -> None:
+    Path("ship-criteria.yaml").write_text(PLAIN + "accept_own: true\n")
+
+
+def on_main(judging: Path, change: Callable[[], None]) -> None:
+    repositories.git("switch", "--quiet", "main")
+    change()
+    repositories.commit()
+    repositories.git("push", "--quiet", "origin", "main")
+    repositories.git("switch", "--quiet", "change")
+
+
+def subject_of(judging: Path, pull: Pull, right: int = 9, *, own: bool = True, gold: bytes | None = None) -> Subject:
+    at_base = BaseCheckout(repository=judging, date="2026-01-31")
+    based = at_base.at_tip(pull)
+    return at_base.subject(based, at_base.merged(based) if own else None, run(right), gold)
+
+
+def test_what_is_judged_is_the_commit_the_gate_at_both_sides_and_the_run(judging: Path) -> None:
+    """Told apart before the dot by the gate, behind it by the run; whatever else main gets changes neither."""
+    easier_gate()
+    pull = pushed()
+    first = subject_of(judging, pull)
+    gate, _, ran = first.text.partition(".")
+    assert (len(gate), len(ran), first.accept_own) == (32, 32, False)
+    on_main(judging, notes)
+    assert subject_of(judging, pull) == first
+    other_run = subject_of(judging, pull, 8).text.partition(".")
+    assert (other_run[0], other_run[2] == ran) == (gate, False)
+    others = [
+        subject_of(judging, pull, own=False),
+        subject_of(judging, pull, gold=b"made"),
+        subject_of(judging, replace(pull, head_sha="c" * 40), own=False),
+    ]
+    on_main(judging, more_questions)
+    others.append(subject_of(judging, pull))
+    on_main(judging, own_labels)
+    others.append(subject_of(judging, pull))
+    assert [each.accept_own for each in others] == [False] * 4 + [True]
+    gates = {gate, *(each.text.partition(".")[0] for each in others)}
+    assert len(gates) == 1 + len(others)
+
+
+def test_what_a_jobs_own_checkout_judges_is_told_by_its_run_its_scores_and_its_gold_set(clone: None) -> None:
+    base_with("baseline")
+    pull = Pull(
+        number=1, head_sha="a" * 40, base_ref="main", base_sha=repositories.commit(), head_repository=1, from_fork=False
+    )
+    at_base, told = BaseCheckout(repository=Path.cwd(), date="2026-01-31"), list[tuple[str, ...]]()
+    for file, content in (("notes.txt", b""), ("run.jsonl", run(9)), ("other.jsonl", run(8)), ("gold.yaml", b"- {}")):
+        Path(file).write_bytes(content)
+        told.append(at_base.subject(pull, "HEAD", "run.jsonl").text.partition("."))
+    (gate, _, ran), run_again, other_run, other_gold = told
+    assert (run_again[0], run_again[2] == ran) == (gate, False)
+    assert other_run == run_again, "a file that is not the run"
+    assert (other_gold[0] == gate, other_gold[2]) == (False, run_again[2])
 
 
 def linked_gold() -> None:
@@ -451,7 +518,9 @@ def test_what_the_workflow_names_may_lie_anywhere_and_nothing_of_an_artifact_is_
     for gold, right, verdict in (("elsewhere.yaml", 5, "pass"), ("absent.yaml", 5, "not_judged")):
         arguments = {"--gold": str(tmp_path / gold)}
         at_base = BaseCheckout(repository=judging, date="2026-01-31", arguments=arguments)
-        report = at_base.judge(at_base.at_tip(pull), run(right), labels=[], gold=gold_of(*range(5)).encode())
+        based = at_base.at_tip(pull)
+        made = gold_of(*range(5)).encode()
+        report = at_base.judge(based, run(right), head=at_base.merged(based), gold=made)
         assert report.verdict.value == verdict
     assert not (tmp_path / "absent.yaml").exists()
 
@@ -464,6 +533,7 @@ def test_a_group_of_the_merge_queue_is_judged_onto_one_that_only_the_queue_has(j
     second = repositories.commit()
     repositories.git("push", "--quiet", "origin", f"{second}:refs/heads/gh-readonly-queue/main/pr-2-{first}")
     group = Pull(number=0, head_sha=second, base_ref="main", base_sha=first, head_repository=1, from_fork=False)
-    report = BaseCheckout(repository=judging, date="2026-01-31").judge(group, run(6), labels=[])
+    at_base = BaseCheckout(repository=judging, date="2026-01-31")
+    report = at_base.judge(group, run(6), head=at_base.merged(group))
     assert report.base is not None
     assert (report.verdict.value, report.base.sha, report.base.queries) == ("pass", first, None)

@@ -22,17 +22,17 @@ from tests.scenario_calls import report_of
 
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, bad_input
-from rankgate.forges.base_checkout import BaseCheckout
+from rankgate.forges.base_checkout import BaseCheckout, Subject
 from rankgate.forges.checks import CHECK
 from rankgate.forges.comments import Mark
 from rankgate.forges.context import Context, Pull, context_of
-from rankgate.forges.fork import ACCEPT_LABEL, Judged, concerns_forks, judge_fork, publish_each
+from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_each
 from rankgate.forges.publish import Settings, Told, conclude, joined
 from rankgate.gates.compose import not_judged
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel, Standing
+from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel, Standing
 
 RUN = b'{"query_id": "q1", "retrieved": ["a"]}\n'
 
@@ -46,24 +46,32 @@ class Verdicts:
     judged: list[tuple[int, str, bytes]] = field(default_factory=list)
     labels: list[SetLabel] | None = None  # by which the pull request's own criteria and gold set judged, too
     gold: bytes | None = None
+    gate: str = "gate"  # what the base's files are
     accepted: list[bool] = field(default_factory=list)  # whether the judge may be asked about a fork's answers
 
     @property
     def at_base(self) -> BaseCheckout:
         return cast("BaseCheckout", self)
 
+    def merged(self, pull: Pull) -> str:
+        return "merged"
+
+    def subject(self, pull: Pull, head: str | None, run: bytes | str, gold: bytes | None = None) -> Subject:
+        return Subject(f"{head} {pull.head_sha} {self.gate}.{run!r}")
+
     def judge(
         self,
         pull: Pull,
         run: bytes,
         *,
-        labels: Sequence[SetLabel] | None = None,
+        head: str | None = None,
+        labels: Sequence[SetLabel] = (),
         gold: bytes | None = None,
         accepted: bool = False,
     ) -> Report:
         self.judged.append((pull.number, pull.base_sha, run))
         self.accepted.append(accepted)
-        self.labels, self.gold = None if labels is None else list(labels), gold
+        self.labels, self.gold = None if head is None else list(labels), gold
         verdict = self.by_base.get(pull.base_sha, "pass")
         if verdict == "problem":
             raise bad_input("this base is not in the clone", key="base")
@@ -118,9 +126,10 @@ class ReportingJob:
         accepts(self.github, self.proxy, pull, *events, by=by, may=may)
 
     def sets(self, pull: PullRequest, at: str = LATE) -> None:
-        """alice accepts what a pull request changes."""
+        """carol accepts what a pull request changes."""
         self.github.label(pull.number, ACCEPT_CHANGE)
-        timeline = [happened(5, "labeled", at, label=ACCEPT_CHANGE)]
+        self.permits("carol", "write")
+        timeline = [happened(5, "labeled", at, by="carol", label=ACCEPT_CHANGE)]
         self.proxy.play("GET", f"/issues/{pull.number}/timeline", json=timeline)
 
     def context(self, event: str, pull: PullRequest, queue: str | None = None, **about: Any) -> Context:
@@ -180,7 +189,7 @@ class ReportingJob:
 
     def labelled(self, pull: PullRequest, **about: Any) -> Answered:
         """What the job does on a maintainer's label."""
-        return self.report(pull, "pull_request_target", **{"label": ACCEPT_LABEL, "run": 8, **about})
+        return self.report(pull, "pull_request_target", **{"label": ACCEPT_RANKINGS, "run": 8, **about})
 
     def recorded(self) -> PullRequest:
         """A fork's pull request whose own job has left a run."""
@@ -237,7 +246,7 @@ def as_listed(pull: PullRequest, **about: Any) -> dict[str, Any]:
 
 
 def happened(
-    number: int, event: str, at: str = LATE, *, by: str = "alice", label: str = ACCEPT_LABEL
+    number: int, event: str, at: str = LATE, *, by: str = "alice", label: str = ACCEPT_RANKINGS
 ) -> dict[str, Any]:
     """An event of a pull request, as GitHub lists it."""
     named = {"label": {"name": label, "color": "ededed"}} if "label" in event else {}
@@ -252,7 +261,7 @@ def accepts(
     github: Emulator, proxy: Proxy, pull: PullRequest, *events: dict[str, Any], by: str = "alice", may: str = "write"
 ) -> None:
     """The label is put on a pull request, after all reports unless the events say otherwise."""
-    github.label(pull.number, ACCEPT_LABEL)
+    github.label(pull.number, ACCEPT_RANKINGS)
     plays_permission(proxy, by, may)
     proxy.play(
         "GET", f"/issues/{pull.number}/timeline", json=[*OF_NO_TIME, *(events or [happened(1, "labeled", by=by)])]
@@ -290,7 +299,7 @@ def test_a_required_check_that_asks_for_a_maintainer_blocks_the_merge_until_a_la
     assert job.github.merge(pull.number) != 200
     job.accepts(pull)
     report, _, _ = job.labelled(pull)
-    assert report.notes[-1] == "A maintainer has accepted these rankings for this commit."
+    assert report.notes[-1] == "`alice` has accepted these rankings."
     assert job.concluded(pull) == ["success"]
     assert len(job.github.comments(pull.number)) == 1
     assert job.github.merge(pull.number) == 200
@@ -301,26 +310,27 @@ def new_run(**about: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return {}, {"id": 8, **about}
 
 
-@pytest.mark.parametrize(
-    "runs",
-    [
-        pytest.param(new_run(), id="a newer run of the same commit has ended"),
-        pytest.param(new_run(status="in_progress", conclusion=None), id="one was at work"),
-        pytest.param(new_run(conclusion="action_required"), id="one waited for an approval"),
-        pytest.param([{"run_attempt": 2}], id="the workflow was started again"),
-    ],
-)
-def test_a_label_accepts_no_rankings_that_were_not_reported_yet(
-    job: ReportingJob, runs: Sequence[dict[str, Any]]
-) -> None:
-    """What the maintainer saw was run 7; the newest one may hold other rankings. The label goes, the check stays."""
+def test_a_label_accepts_no_rankings_but_those_that_were_reported(job: ReportingJob) -> None:
+    """What the maintainer saw was run 7; the newest one holds others. The comment says so, and the label stays."""
     pull = job.reported()
-    job.without_artifact(8)
     job.accepts(pull)
-    _, told, _ = job.report(pull, "pull_request_target", runs=runs, label=ACCEPT_LABEL, run=9)
-    assert any("it was set before the newest run of this commit was reported" in line for line in told.done)
-    assert job.github.labels(pull.number) == []
-    assert "success" not in job.concluded(pull)
+    job.labelled(pull)
+    assert job.concluded(pull) == ["success"]
+    job.artifact(zipped(RUN + b"\n"))
+    report, _, verdicts = job.labelled(pull, runs=[{"run_attempt": 2}], run=9)
+    assert "what is judged now is not what was reported before it was set" in report.notes[-1]
+    assert (job.concluded(pull)[-1], verdicts.accepted) == ("action_required", [False])
+    assert job.github.labels(pull.number) == [ACCEPT_RANKINGS]
+
+
+def test_a_label_accepts_by_no_other_files_of_the_base(job: ReportingJob) -> None:
+    """What the base judges by now is a later report, of the same attempt, and the label was set before it."""
+    pull = job.reported()
+    job.accepts(pull)
+    first = job.github.check_runs(pull.head_sha)[0]["completed_at"]
+    job.labelled(pull, verdicts=Verdicts(gate="another"))
+    [check] = job.github.check_runs(pull.head_sha)
+    assert (check["conclusion"], check["completed_at"] >= first) == ("action_required", True)
 
 
 @pytest.mark.parametrize(
@@ -342,76 +352,25 @@ def test_what_records_nothing_for_this_commit_stands_in_no_labels_way(job: Repor
     job.accepts(pull)
     job.labelled(pull, runs=new_run(**other))
     assert job.concluded(pull) == ["success"]
-    assert job.github.labels(pull.number) == [ACCEPT_LABEL]
-
-
-SET = happened(5, "labeled")
-OTHER_BASE = "the pull request was pushed to, reopened or pointed at another base since"
-UNKNOWN = "GitHub did not say whether whoever set it may write to this repository"
-
-
-@pytest.mark.parametrize(
-    ("events", "why"),
-    [
-        pytest.param([happened(5, "labeled", EARLY)], "set it again when that is", id="set before the first report"),
-        pytest.param([SET, happened(6, "base_ref_changed")], OTHER_BASE, id="then another base"),
-        pytest.param([happened(6, "base_ref_changed"), SET], OTHER_BASE, id="the same, listed the other way round"),
-        pytest.param(
-            [SET, happened(6, "automatic_base_change_succeeded")], OTHER_BASE, id="the base was merged itself"
-        ),
-        pytest.param([SET, happened(6, "head_ref_force_pushed")], OTHER_BASE, id="pushed away and back"),
-        pytest.param([SET, happened(6, "closed"), happened(7, "reopened")], OTHER_BASE, id="closed and reopened"),
-        pytest.param([happened(5, "labeled", label="bug")], UNKNOWN, id="nobody is known to have set it"),
-        pytest.param(
-            [happened(4, "head_ref_force_pushed", "2098-01-01T00:00:00Z"), SET],
-            "set it again when that is",
-            id="set on another head, after which the one that was reported before came back",
-        ),
-    ],
-)
-def test_a_label_that_is_void_is_taken_off_and_the_check_asks_again(
-    job: ReportingJob, events: list[dict[str, Any]], why: str
-) -> None:
-    """Whatever the event: the reporting job may have taken the place of another that waited."""
-    pull = job.reported()
-    job.accepts(pull)
-    job.labelled(pull)
-    assert job.concluded(pull) == ["success"]
-    job.accepts(pull, *events)
-    _, told, _ = job.report(pull, "pull_request_target", action="edited", run=9)
-    assert why in told.done[0]
-    assert job.concluded(pull) == ["action_required"]
-    assert job.github.labels(pull.number) == []
 
 
 def test_a_forks_answers_are_asked_about_only_while_a_label_accepts_the_very_run_that_is_judged(
     job: ReportingJob,
 ) -> None:
-    """Not before, not of a newer run that the fork recorded meanwhile, and not once the label is void."""
     pull = job.recorded()
     assert job.report(pull)[2].accepted == [False]
     job.accepts(pull)
     assert job.labelled(pull)[2].accepted == [True]
-    newer = job.labelled(pull, runs=[{}, {"run_attempt": 2}], run=9)[2]
-    assert newer.accepted == [False], "it records something else once the label is set"
-    job.accepts(pull, SET, happened(6, "head_ref_force_pushed"))
-    assert job.labelled(pull, run=10)[2].accepted == [False]
+    assert job.labelled(pull, verdicts=Verdicts(gate="another"), run=9)[2].accepted == [False]
 
 
 def test_a_label_that_is_taken_off_accepts_no_longer(job: ReportingJob) -> None:
     pull = job.reported()
     job.accepts(pull)
     job.labelled(pull)
-    job.github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
+    job.github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_RANKINGS)}")
     job.report(pull, "pull_request_target", action="unlabeled", run=9)
     assert job.concluded(pull) == ["action_required"]
-
-
-def test_a_label_that_was_set_again_after_what_made_it_void_accepts(job: ReportingJob) -> None:
-    pull = job.reported()
-    job.accepts(pull, SET, happened(6, "base_ref_changed"), happened(7, "unlabeled"), happened(8, "labeled"))
-    job.labelled(pull)
-    assert job.concluded(pull) == ["success"]
 
 
 def test_the_same_run_judged_again_is_no_later_report(job: ReportingJob) -> None:
@@ -422,7 +381,7 @@ def test_the_same_run_judged_again_is_no_later_report(job: ReportingJob) -> None
     job.github.do("PATCH", f"/check-runs/{number}", {"completed_at": EARLY}, by=job.github.token)
     job.accepts(pull, happened(5, "labeled", "2001-01-01T00:00:00Z"))
     for run in (8, 9):
-        job.report(pull, "pull_request_target", label=ACCEPT_LABEL, run=run)
+        job.report(pull, "pull_request_target", label=ACCEPT_RANKINGS, run=run)
         (check,) = job.github.check_runs(pull.head_sha)
         assert (check["conclusion"], check["completed_at"]) == ("success", EARLY), first
 
@@ -467,16 +426,16 @@ def test_a_label_on_a_pull_request_of_dependabot_accepts_as_on_a_forks(
     """Its branch lies in this repository, but its own job could not write."""
     pull = job.pull_of_writer()
     job.runs(pull, {"actor": {"login": actor}})
-    job.accepts(pull)
+    job.accepts(pull, by="carol")
     issues = f"/repos/{job.github.repository}/issues"
-    labelled: dict[str, Any] = {"label": ACCEPT_LABEL, "run": 8}
+    labelled: dict[str, Any] = {"label": ACCEPT_RANKINGS, "run": 8}
     for event, about in (("workflow_run", {}), ("pull_request_target", labelled)):
         context = replace(job.context(event, pull, **about), read_only=True)
         if context.workflow_run:
             context = replace(context, workflow_run=replace(context.workflow_run, from_fork=True))
-            job.github.ask("DELETE", f"{issues}/{pull.number}/labels/{quote(ACCEPT_LABEL)}")
+            job.github.ask("DELETE", f"{issues}/{pull.number}/labels/{quote(ACCEPT_RANKINGS)}")
         else:
-            job.github.label(pull.number, ACCEPT_LABEL)
+            job.github.label(pull.number, ACCEPT_RANKINGS)
         job.does(context, Verdicts(), Settings(), job.github.token)
     assert job.concluded(pull) == concluded
 
@@ -509,20 +468,29 @@ def test_a_label_of_somebody_who_may_not_write_accepts_nothing(job: ReportingJob
     """Whoever the event's sender is: who set the label counts."""
     pull = job.reported()
     job.accepts(pull, by="mallory", may=permission)
-    _, told, _ = job.report(pull, "pull_request_target", label=ACCEPT_LABEL, sender="alice", run=8)
-    assert "it was set by somebody who may not write to this repository" in told.done[0]
+    job.report(pull, "pull_request_target", label=ACCEPT_RANKINGS, sender="alice", run=8)
+    [comment] = job.github.comments(pull.number)
+    assert "it was set by a bot, or by somebody who may not write to this repository" in comment.body
     assert job.concluded(pull) == ["action_required"]
-    assert job.github.labels(pull.number) == []
 
 
-def test_where_nobody_can_tell_who_set_the_label_it_accepts_nothing_and_stays(job: ReportingJob) -> None:
+def test_the_label_of_a_branch_here_accepts_nothing_and_the_comment_says_so(job: ReportingJob) -> None:
+    pull = job.reported()
+    job.sets(pull)
+    report, _, _ = job.report(pull, "pull_request_target", label=ACCEPT_CHANGE, run=8)
+    assert report.notes[-1] == (
+        f"The label `{ACCEPT_CHANGE}` changes nothing: on this pull request that is `{ACCEPT_RANKINGS}`."
+    )
+    assert job.concluded(pull) == ["action_required"]
+
+
+def test_where_nobody_can_tell_who_set_the_label_it_accepts_nothing(job: ReportingJob) -> None:
     pull = job.recorded()
     job.accepts(pull)
     job.proxy.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
-    _, told, _ = job.report(pull)
-    assert "GitHub refused" in told.troubles[0]
+    report, _, _ = job.report(pull)
+    assert "GitHub did not say who set it" in report.notes[-1]
     assert job.concluded(pull) == ["action_required"]
-    assert job.github.labels(pull.number) == [ACCEPT_LABEL]
 
 
 def test_another_label_accepts_nothing(job: ReportingJob) -> None:
@@ -532,27 +500,11 @@ def test_another_label_accepts_nothing(job: ReportingJob) -> None:
     assert job.concluded(pull) == ["action_required"]
 
 
-def test_a_label_counts_for_the_commit_that_it_was_set_on(job: ReportingJob) -> None:
-    """The label's job works on the head as it is by then, whose run was reported after the label."""
-    pull = job.recorded()
-    job.accepts(pull, happened(5, "labeled", EARLY))
-    newer = job.github.push_fork()
-    job.runs(replace_head(pull, newer), {})
-    job.report(replace_head(pull, newer))
-    assert job.github.labels(pull.number) == []
-    job.report(replace_head(pull, newer), "pull_request_target", label=ACCEPT_LABEL, run=8)
-    assert job.concluded(replace_head(pull, newer)) == ["action_required"]
-    assert job.concluded(pull) == []
-
-
-def test_a_push_voids_the_acceptance_and_takes_the_label_off(job: ReportingJob) -> None:
-    pull = job.github.fork_pull()
-    job.accepts(pull, happened(5, "labeled", EARLY))
-    job.github.label(pull.number, "bug")
-    job.artifact()
+def test_a_label_accepts_no_other_commit(job: ReportingJob) -> None:
+    pull = job.reported()
+    job.accepts(pull, happened(5, "labeled", "2098-01-01T00:00:00Z"))
     assert job.report(replace_head(pull, job.github.push_fork()))[2].accepted == [False]
     assert job.concluded(job.github.pull(pull.number)) == ["action_required"]
-    assert job.github.labels(pull.number) == ["bug"]
 
 
 def replace_head(pull: PullRequest, sha: str) -> PullRequest:
@@ -574,7 +526,7 @@ def test_a_label_accepts_the_run_that_was_reported_and_no_other(job: ReportingJo
 def test_a_label_before_any_verdict_accepts_nothing(job: ReportingJob) -> None:
     pull = job.github.fork_pull()
     job.accepts(pull)
-    report, told, _ = job.report(pull, "pull_request_target", label=ACCEPT_LABEL)
+    report, told, _ = job.report(pull, "pull_request_target", label=ACCEPT_RANKINGS)
     assert report is None
     assert told.done == [f"nothing to do: no run for {pull.head_sha[:12]} has ended yet"]
 
@@ -844,7 +796,7 @@ def test_with_an_app_another_base_or_a_reopening_is_no_success_until_it_is_recor
 def test_with_an_app_a_label_judges_the_recorded_run_again(job: ReportingJob) -> None:
     pull = job.pull_of_writer()
     job.app_judges(pull)
-    _, _, verdicts = job.app_judges(pull, "pull_request_target", "fail", label=ACCEPT_LABEL, run=8)
+    _, _, verdicts = job.app_judges(pull, "pull_request_target", "fail", label=ACCEPT_RANKINGS, run=8)
     assert verdicts.judged == [(pull.number, pull.base_sha, RUN)]
     assert job.concluded(pull) == ["failure"]
 
@@ -862,7 +814,7 @@ def test_with_an_app_the_merge_queue_is_judged_onto_what_its_branch_names(
 
 
 def counts(standing: Standing = "counts") -> list[SetLabel]:
-    return [SetLabel(name=ACCEPT_CHANGE, by="alice", standing=standing)]
+    return [SetLabel(name=ACCEPT_CHANGE, by="carol", standing=standing)]
 
 
 def test_with_an_app_labels_count_on_a_writers_pull_request_once_its_head_was_reported(job: ReportingJob) -> None:

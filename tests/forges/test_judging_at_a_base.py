@@ -76,9 +76,10 @@ def fork(base_ref: str = "main") -> Pull:
     return Pull(number=1, head_sha="a" * 40, base_ref=base_ref, base_sha="b" * 40, head_repository=2, from_fork=True)
 
 
-def report_on(pull: Pull, answers: bytes, tmp_path: Path, **how: Any) -> Report:
+def report_on(pull: Pull, answers: bytes, tmp_path: Path, *, own: bool = False, accepted: bool = False) -> Report:
     at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31", store=tmp_path / "store" / "verdicts.sqlite")
-    return at_base.judge(at_base.at_tip(pull), answers, **how)
+    based = at_base.at_tip(pull)
+    return at_base.judge(based, answers, head=at_base.merged(based) if own else None, accepted=accepted)
 
 
 def gates(report: Report) -> dict[str, GateResult]:
@@ -158,7 +159,7 @@ def test_the_key_goes_to_no_endpoint_that_only_another_branch_names(
         head = repositories.git("rev-parse", "HEAD")
         base(server)
         pull = replace(fork("evil"), head_sha=head, from_fork=not own)
-        report = report_on(pull, run(), tmp_path, labels=[] if own else None, accepted=not own)
+        report = report_on(pull, run(), tmp_path, own=own, accepted=not own)
         assert (evil.keys, server.keys) == ([], [])
     assert any("is not that of the default branch, to which alone the key is sent" in note for note in report.notes)
     assert verdicts(report) == {"recall@1": "pass", "faithfulness": "not_judged", "answered_rate": "not_judged"}
@@ -174,7 +175,7 @@ def test_a_writers_pull_request_is_judged_by_the_bases_judge_within_its_whole_bu
         head = repositories.commit()
         repositories.git("switch", "--quiet", "main")
         pull = replace(fork(), head_sha=head, from_fork=False)
-        report = report_on(pull, run(wrong=3), tmp_path, labels=[])
+        report = report_on(pull, run(wrong=3), tmp_path, own=True)
         assert evil.keys == []
     assert len(server.requests) == 2 * COUNT
     assert (report.verdict.value, gates(report)["faithfulness"].value) == ("fail", 0.5)

@@ -27,9 +27,8 @@ from tests.forges.test_fork import LATE, accepts, happened, plays_permission, pl
 from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK, PUSH_CHECK
-from rankgate.forges.fork import ACCEPT_LABEL
 from rankgate.model.report_text import decode_report
-from rankgate.model.waiver_use import ACCEPT_CHANGE
+from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "scenarios"
@@ -459,7 +458,7 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert github.merge(pull.number) == 422
 
     accepts(github, proxy, pull)
-    accepted = team.job("pull_request_target", pull, label=ACCEPT_LABEL)
+    accepted = team.job("pull_request_target", pull, label=ACCEPT_RANKINGS)
     assert accepted.code == 0, accepted.log
     assert team.conclusions(pull.head_sha) == ["success"]
     assert [each.id for each in github.comments(pull.number)] == [comment.id]

@@ -629,13 +629,6 @@ def test_the_hardened_workflows_pin_what_the_written_ones_and_the_action_pin() -
     assert re.fullmatch(r"actions/create-github-app-token@[0-9a-f]{40} # v\d+\.\d+\.\d+", others.pop())
 
 
-def test_the_label_is_the_one_that_the_reporting_job_knows() -> None:
-    from rankgate.forges.fork import ACCEPT_LABEL
-    from rankgate.forges.workflows.job import LABEL
-
-    assert LABEL == ACCEPT_LABEL
-
-
 def test_the_judges_key_is_where_it_is_decided_and_only_where_the_criteria_name_a_judge() -> None:
     key = "${{ secrets.RANKGATE_JUDGE_KEY }}"
     assert key not in gate_text(JOB) + report_text(JOB)

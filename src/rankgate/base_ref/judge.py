@@ -33,11 +33,12 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.run_code import with_code
 from rankgate.errors import Problem, RankgateError, bad_input, option
 from rankgate.files.git import GitError
-from rankgate.gates.apply_waivers import refusal, waive
+from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import not_judged
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By
 from rankgate.model.base_ref import BaseSide
+from rankgate.model.base_words import label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.model.waiver_use import ACCEPT_CHANGE
@@ -84,8 +85,7 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         both = judged_by_both(inputs, commits, trees, judge, accepted=accepted)
         about = replace(both.about, accepted_by=label.by if label and accepted else None)
         report = worst_of(both.by_base, both.by_head, about)
-        if note := refusal(label, "lets a pull request's own files judge alone"):
-            report = replace(report, notes=[*report.notes, note])
+        report = replace(report, notes=[*report.notes, *label_notes(inputs.labels, ACCEPT_CHANGE)])
         return _with_names(report, inputs, commits, trees)
 
 

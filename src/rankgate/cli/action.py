@@ -27,6 +27,7 @@ from rankgate.cli.signals import interrupted_once
 from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.files.git import repository_around
 from rankgate.files.writing import write_atomic
 from rankgate.forges.artifacts import MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import QUEUED, at_merge, at_tip, base_branch
@@ -47,7 +48,7 @@ from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
 
-NO_BASE, INTERRUPTED, _PULLS = "none", 130, "pulls.json"
+NO_BASE, INTERRUPTED, _PULLS, _JUDGED = "none", 130, "pulls.json", "judged"
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
 _KEY = "whoever can push can use your App's token; use the hardened workflows: docs/workflows.md#with-an-app"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
@@ -117,7 +118,7 @@ def publish_all() -> int:
                 _publish(job, lambda client: conclude(client, job.context, ended, settings_of(job)))
         return 0
     settings = settings_of(job)
-    first, *others = found or [Judged(job.context, left)]
+    first, *others = found or [Judged(replace(job.context, judged=_judged_text(job)), left)]
     first = replace(first, context=replace(first.context, page_url=job.context.page_url))
     try:
         keep(job, linked(first.report or ended, first.context, settings))
@@ -192,7 +193,7 @@ def _judged(job: Job) -> Report:
         return not_judged(named, error.problems)
     named, missing = _with_verdicts(job, replace(named, base=base, branch=branch, tip=tip))
     page = {"details": SHOWN_ITEMS, "texts": True} if job.page else {}
-    report = judged(replace(named, labels=_labels(job), **page))
+    report = judged(replace(named, labels=_labels(job, named) if base else (), **page))
     if named.verdicts:  # whose place is this job's; the artifact has them beside the run
         command = [word for word in report.provenance.command if word not in ("--verdicts", named.verdicts)]
         report = replace(report, provenance=replace(report.provenance, command=command))
@@ -259,14 +260,23 @@ def _base(job: Job) -> tuple[str | None, str | None, str | None]:
     return merged.base_sha, merged.base_ref, now.base_sha
 
 
-def _labels(job: Job) -> tuple[SetLabel, ...]:
-    """The labels that stand on the pull request of the repository itself, or on the one that the queue has merged."""
+def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
+    """The labels that stand on the pull request of the repository itself, or on the one that the queue has merged.
+
+    What they are compared with is left for the check, which says it to later jobs.
+    """
     labels: list[SetLabel] = []
     context, queue = job.context, QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
 
     def work(client: Client) -> Told:
         pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
-        labels.extend(labels_now(client, context, settings_of(job), pull) if pull else [])
+        if pull is not None:
+            base = repository_around(".").commit(named.base or "")
+            pull = replace(pull, base_sha=base, base_ref=named.branch or pull.base_ref)
+            subject = _at_base(job).subject(pull, "HEAD", job.inputs.run or "")
+            (job.directory / _JUDGED).write_text(subject.text)
+            settings, queued = settings_of(job), context.pull is None
+            labels.extend(labels_now(client, context, settings, pull, subject, queued=queued))
         return Told()
 
     if context.event in ("pull_request", "merge_group") and not context.read_only:
@@ -274,21 +284,29 @@ def _labels(job: Job) -> tuple[SetLabel, ...]:
     return tuple(labels)
 
 
-def _fork_report(job: Job) -> Report | None:
-    """The worst that the reporting job says of a fork's run."""
+def _judged_text(job: Job) -> str:
+    """What an earlier phase said is judged; empty where it said nothing."""
+    file = job.directory / _JUDGED
+    return file.read_text() if file.is_file() else ""
+
+
+def _at_base(job: Job) -> BaseCheckout:
     inputs = job.inputs
     named = {"--criteria": inputs.criteria, "--gold": inputs.gold, "--baseline": inputs.baseline}
-    arguments = {flag: path for flag, path in named.items() if path}
-    at_base = BaseCheckout(
+    return BaseCheckout(
         repository=Path.cwd(),
         date=today(),
-        arguments=arguments,
+        arguments={flag: path for flag, path in named.items() if path},
         store=job.store,
         pages=job.page and job.directory,
     )
-    artifact, settings, left = artifact_name(inputs.gate_id), settings_of(job), job.directory / _PULLS
+
+
+def _fork_report(job: Job) -> Report | None:
+    """The worst that the reporting job says of a fork's run."""
+    artifact, settings, left = artifact_name(job.inputs.gate_id), settings_of(job), job.directory / _PULLS
     with interrupted_once():
-        _publish(job, lambda client: judge_fork(client, job.context, settings, at_base, artifact, left))
+        _publish(job, lambda client: judge_fork(client, job.context, settings, _at_base(job), artifact, left))
     return next((each.report for each in _pulls(job)), None)
 
 

@@ -364,6 +364,11 @@ class Criteria(Part):
         "untrusted: a maintainer accepts them before it counts. trusted: it counts.",
         "untrusted",
     )
+    accept_own: bool = optional(
+        "Whether the author of a pull request may set the label `rankgate: accept change` or `rankgate: accept "
+        "rankings` on it, as in a team of one. It counts as the base has it.",
+        default=False,
+    )
     judge: JudgeBlock | None = Field(
         default=None, description="The model that judges answers, for metrics such as faithfulness."
     )

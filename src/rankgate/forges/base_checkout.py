@@ -5,6 +5,7 @@ Nothing is checked out: what of a commit judges is copied out of git as plain fi
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from rankgate.criteria import DEFAULT_PATHS, Criteria, inputs_named, load_criter
 from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.files.digests import digest_below, digest_of
 from rankgate.files.git import Repository, repository_around, run_git, said
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
@@ -32,6 +34,7 @@ from rankgate.model.base_ref import Commit
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.waiver_use import SetLabel
+from rankgate.readers.source import parts_of
 from rankgate.renderers.escape import code
 
 MAX_BYTES = 200_000_000  # of a pull request's files, all together
@@ -45,6 +48,16 @@ _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 _CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _ASKING = (KEY_VARIABLE, "GITHUB_STEP_SUMMARY", *_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What is judged, by which labels are bound to it: a digest of the gate, a dot, and one of the run.
+
+    The text is empty where nobody can say. `accept_own` is the base's.
+    """
+
+    text: str = ""
+    accept_own: bool = False
 
 
 class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,12 +79,44 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         """The pull request with the tip of its base branch, fetched, as its base; raises what `at_tip` does."""
         return at_tip(pull, self.repository)
 
+    def merged(self, pull: Pull) -> str:
+        """The pull request's head merged onto its base; raises what `merged` does."""
+        return merged(pull, self.repository)
+
+    def subject(self, pull: Pull, head: str | None, run: bytes | str, gold: bytes | None = None) -> Subject:
+        """What is judged: the commit, the gate's files at the base and in the head, and the run.
+
+        The head is None where the base's files alone judge. A run that is a path lies in the work tree, as do gold set
+        and scores; of an empty one the criteria say where. The base's baseline is no part of it: that moves by itself.
+        """
+        repository, known = repository_around(str(self.repository)), list[Criteria | None]()
+        facts = ["rankings" if head is None else "change", pull.head_sha, pull.base_ref]
+        with tempfile.TemporaryDirectory(prefix="rankgate-") as room, suppress(RankgateError):
+            for commit in map(repository.commit, [pull.base_sha, *([head] if head else [])]):
+                tree = Path(room, str(len(known)))
+                files = Tree(repository, Commit(ref=commit, sha=commit), str(tree), most=sys.maxsize)
+                self._write(files, tree, baseline=False)
+                known.append(self._criteria(tree))
+                facts += [digest_below(tree), "" if known[-1] else commit]  # nobody knows what else judges
+            if isinstance(run, bytes):
+                made, ran = hashlib.sha256(gold or b"").hexdigest(), hashlib.sha256(run).hexdigest()
+            else:
+                inputs = [each.inputs for each in known if each]
+                golds = [self.arguments.get("--gold"), *(each.gold and each.gold.path for each in inputs)]
+                runs = [run] if run else [each.run.path for each in inputs if each.run]
+                paths = [*(path for each in runs for path in sorted(parts_of(each))), *(each.scores for each in inputs)]
+                made, ran = (digest_of(self.repository / each for each in some if each) for some in (golds, paths))
+            gate = hashlib.sha256("\0".join([*facts, made]).encode("utf-8", "surrogateescape")).hexdigest()
+            return Subject(f"{gate[:32]}.{ran[:32]}", accept_own=known[0] is not None and known[0].accept_own)
+        return Subject()
+
     def judge(
         self,
         pull: Pull,
         run: bytes,
         *,
-        labels: Sequence[SetLabel] | None = None,
+        head: str | None = None,
+        labels: Sequence[SetLabel] = (),
         gold: bytes | None = None,
         accepted: bool = False,
     ) -> Report:
@@ -81,26 +126,25 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         no links. The run, JSONL, lies beside it. The check runs without the job's environment, and so without its token
         and keys: what a baseline store elsewhere holds is fetched here, and handed over as files.
 
-        With labels, those that stand on the pull request, it is judged against the base (`--base`), as the pull
-        request's own criteria and gold set ask, too: those of its head merged onto the base. `gold` is the gold set
-        that the job made; it counts only with labels, and where neither commit has one at its place.
+        With a `head`, the pull request's merged onto the base, it is judged against the base (`--base`), as the pull
+        request's own criteria and gold set ask, too; `labels` are those that stand on it. `gold` is the gold set that
+        the job made; it counts only with a head, and where neither commit has one at its place.
 
-        The base's judge is asked about the answers within its budget: with labels, or with that for forks where the run
+        The base's judge is asked about the answers within its budget: with a head, or with that for forks where the run
         was `accepted`. Before, gates on answers wait for that.
 
         Raises:
-            RankgateError: the clone does not have the commit; the baseline cannot be fetched; the head cannot be
-                merged; files lie outside of the repository, or the head's are too large; or the check left no report.
+            RankgateError: the clone does not have the commit; the baseline cannot be fetched; files lie outside of the
+                repository, or the head's are too large; or the check left no report.
         """
         repository = repository_around(str(self.repository))
-        head = merged(pull, self.repository) if labels is not None else ""  # with it comes a group's own base
         commit = repository.commit(pull.base_sha)
         with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, ExitStack() as trees:
             place = Path(directory)
             tree = trees.enter_context(self._tree(repository, place / "base", commit))
             flags = {"--run": "../run.jsonl", "--date": self.date, **self.arguments}
             flags |= self._copied(tree, place / "baseline", pull)
-            if labels is not None:
+            if head is not None:
                 tree = trees.enter_context(self._tree(repository, place / "head", head, most=MAX_BYTES))
                 file = tree / (named := self._files(tree)[0] or ".")
                 if gold is not None and not _outside(named) and not file.exists():
@@ -113,12 +157,12 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
                 flags |= {"--base": commit, "--labels": "../labels.json"}
             (tree / "../run.jsonl").write_bytes(run)
             more, missing = {"GITHUB_BASE_REF": pull.base_ref}, ""
-            if labels is None and not accepted:
+            if head is None and not accepted:
                 flags["--awaits"] = "label"
             elif self.store and (asked := self._criteria(place / "base" / "tree")) and asked.judge:
                 (tree / "../verdicts.jsonl").touch()
                 words = _words({name: path for name, path in flags.items() if name not in ("--date", "--labels")})
-                missing = self._ask(tree, asked.judge, words if labels is not None else [*words, "--fork"], more)
+                missing = self._ask(tree, asked.judge, words if head is not None else [*words, "--fork"], more)
                 flags["--verdicts"] = "../verdicts.jsonl"
             page = ["-o", str(self.pages / f"{pull.number}.html")] if self.pages else []
             report = _report(tree, place / "report.json", [*page, *_words(flags)], more)
@@ -168,17 +212,21 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         if added.returncode:
             raise bad_input(f"git cannot make a work tree of {commit[:12]}: {said(added)}")
         try:
-            files = Tree(repository, Commit(ref=commit, sha=commit), str(tree), most=most)
-            for path in self._places:
-                files.copy_inside(os.path.normpath(path), path)
-            for path in filter(None, self._files(tree)):
-                if _outside(path) and path not in self.arguments.values():  # this machine's files are no commit's
-                    raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
-                if not _outside(path) and not is_remote(path):
-                    files.copy_inside(os.path.normpath(path), path)
+            self._write(Tree(repository, Commit(ref=commit, sha=commit), str(tree), most=most), tree)
             yield tree
         finally:
             run_git(repository.root, "worktree", "remove", "--force", str(tree))
+
+    def _write(self, files: Tree, tree: Path, *, baseline: bool = True) -> None:
+        """Write the files that judge into a tree: the criteria, and what they name."""
+        for path in self._places:
+            files.copy_inside(os.path.normpath(path), path)
+        gold, stored, *others = self._files(tree)
+        for path in filter(None, [gold, *[stored] * baseline, *others]):
+            if _outside(path) and path not in self.arguments.values():  # this machine's files are no commit's
+                raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
+            if not _outside(path) and not is_remote(path):
+                files.copy_inside(os.path.normpath(path), path)
 
     @property
     def _places(self) -> Sequence[str]:

@@ -168,10 +168,11 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
 
 
 def _update(client: Client, check: Check, ours: _Ours, fields: Mapping[str, Any]) -> None:
-    """Complete a check run that is there. Judging the same attempt again is no later report: the first time stays."""
+    """Complete a check run that is there. Judging the same once more is no later report: the first time stays."""
     item, record = ours
     if item["completed_at"] and record.own != "pending":
-        fields = {**fields, "completed_at": item["completed_at"]}
+        same = (record_of(fields.get("external_id")) or record).judged == record.judged
+        fields = {**fields, "completed_at": item["completed_at"] if same else client.time()}
     path = f"/repos/{check.repository}/check-runs/{item['id']}"
     try:
         client.send("PATCH", path, fields)

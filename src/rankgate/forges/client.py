@@ -5,6 +5,7 @@ Every failure is a `ForgeError` whose text may be printed: it holds neither the 
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 import re
@@ -96,6 +97,10 @@ class Client:
         self._clock = clock or Clock()
         self._waited = 0.0
         self._last_write = -math.inf
+
+    def time(self) -> str:
+        """Now, as GitHub writes times."""
+        return dt.datetime.fromtimestamp(self._clock.now(), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def get(self, path: str, params: Mapping[str, str | int] = {}) -> Any:
         """The decoded JSON of an answer."""

@@ -65,7 +65,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     place in the matrix. With `read_only` the token cannot write. `action` is what became of a pull request. `settles`
     is of an event that changes which reports count: a pull request was closed, or points at another base. `run_url`
     leads to this job's own run, whichever it judges: what stands in the log of a fork's run was written by the fork.
-    `page_url` is where `report.html` was uploaded to.
+    `page_url` is where `report.html` was uploaded to. `judged` is the digest of what was judged, for labels.
     """
 
     event: str
@@ -85,6 +85,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     settles: bool = False
     run_url: str | None = None
     page_url: str | None = None
+    judged: str = ""
 
 
 _SHA, _SHA_FORM = r"[0-9a-f]{40}(?:[0-9a-f]{24})?", "the 40 or 64 hex digits of a commit"

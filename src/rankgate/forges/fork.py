@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,20 +18,19 @@ from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import DEPENDABOT, Context, Pull
 from rankgate.forges.publish import Settings, Told, announce, check_of, joined, publish
-from rankgate.forges.pull_labels import label_events, labels_now, worth
-from rankgate.forges.pulls import of_writer, open_at, pull_of, remove_label
+from rankgate.forges.pull_labels import labels_now
+from rankgate.forges.pulls import of_writer, open_at, pull_of
 from rankgate.forges.standing import QUEUE
-from rankgate.gates.apply_waivers import REFUSED
+from rankgate.model.base_words import label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
+from rankgate.renderers.escape import code
 
 if TYPE_CHECKING:  # what judges at a base is paid for where there is something to judge
     from rankgate.forges.base_checkout import BaseCheckout
 
-ACCEPT_LABEL = ACCEPT_RANKINGS
 _CHANGES = ("labeled", "unlabeled", "edited", "closed", "reopened")
-_ACCEPTED = "A maintainer has accepted these rankings for this commit."
 _OWN = "The rankings come from a branch of this repository and count, though whoever can push could have invented them."
 
 
@@ -65,11 +64,9 @@ def judge_fork(
         return Told([f"nothing to do: {work}"], [])
     found = {pull.number: Judged(replace(work.context, pull=pull)) for pull in work.pulls}
     write_atomic(left, msgspec.json.encode([*found.values()]))
-    told = joined(work.told, *(announce(client, each.context, settings) for each in found.values()))
-    for pull, judged in _judged(client, work, settings, at_base, artifact):
-        note = work.counts.get(pull.number)
-        report = replace(judged, fork_runs="trusted", notes=[*judged.notes, note]) if note else judged
-        found[pull.number] = Judged(replace(work.context, pull=pull), report)
+    told = joined(*(announce(client, each.context, settings) for each in found.values()))
+    for pull, report, judged in _judged(client, work, settings, at_base, artifact):
+        found[pull.number] = Judged(replace(work.context, pull=pull, judged=judged), report)
         write_atomic(left, msgspec.json.encode(sorted(found.values(), key=_severity, reverse=True)))
     return told
 
@@ -89,19 +86,18 @@ def publish_each(client: Client, found: Sequence[Judged], settings: Settings, en
 
 
 class _Work(msgspec.Struct, frozen=True):
-    """The run that judged, the pull requests with its commit or the queue's group, and why its rankings count there."""
+    """The run that judged, the pull requests with its commit or the queue's group, and those judged by both sides."""
 
     context: Context
     pulls: Sequence[Pull]
-    counts: Mapping[int, str]
-    told: Told
+    own: Collection[int]
 
 
 def _work_for(client: Client, context: Context, settings: Settings) -> _Work | str:
     """What there is to do, or why there is nothing.
 
     The event only says whose turn it is: another one may have taken its place while it waited. What is judged is the
-    newest run that has ended, and what accepts it is a label that is there now.
+    newest run that has ended.
     """
     run, number = context.workflow_run, context.pull and context.pull.number
     alone = settings.login != ACTIONS_LOGIN
@@ -114,29 +110,15 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
         return f"no open pull request has {str(context.sha)[:12]} as its head"
     judging = replace(context, sha=head.head_sha, settles=False)
     check = check_of(replace(judging, pull=pulls[0]), settings)
-    reported = {(each.pull, each.run, each.attempt): at for each, at in reports(client, check)} if check else {}
-    runs = _recorded(client, context, pulls[0], {each for _, each, _ in reported}, alone=alone)
+    known = {each.run for each, _ in reports(client, check)} if check else set[int]()
+    runs = _recorded(client, context, pulls[0], known, alone=alone)
     ended = [each for each in runs if each["status"] == "completed" and each["conclusion"] != "action_required"]
     if not ended:
         return f"no run for {head.head_sha[:12]} has ended yet"
-    newest = ended[-1]["id"], ended[-1]["run_attempt"]
-    unreported = [each["run_started_at"] for each in runs[runs.index(ended[-1]) + 1 :]]
-    own, accepted, told = dict[int, str](), False, Told()
-    for pull in pulls:
-        try:
-            if alone and of_writer(client, context.repository, pull):
-                own[pull.number] = _OWN
-            refused = _refused(client, context, pull, reported.get((pull.number, *newest)), unreported)
-            accepted = accepted or refused is None
-            if refused:
-                remove_label(client, context.repository, pull.number, ACCEPT_LABEL)
-                told.done.append(f"took the label {ACCEPT_LABEL!r} off pull request {pull.number}: {refused}")
-        except ForgeError as error:
-            told.troubles.append(str(error))
-    if own and unreported:
+    newest, own = ended[-1], {each.number for each in pulls if alone and of_writer(client, context.repository, each)}
+    if own and newest is not runs[-1]:
         return f"a newer run for {head.head_sha[:12]} has not ended yet"
-    counts = {**dict.fromkeys((pull.number for pull in pulls if accepted), _ACCEPTED), **own}
-    return _Work(replace(judging, run_id=newest[0], attempt=newest[1]), pulls, counts, told)
+    return _Work(replace(judging, run_id=newest["id"], attempt=newest["run_attempt"]), pulls, own)
 
 
 def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
@@ -145,7 +127,7 @@ def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
     queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run else None
     if run and queue and alone:  # whatever became of the run, so that the queue never waits
         group = Pull(QUEUE, run.head_sha, queue["base"], queue["sha"], run.head_repository, from_fork=False)
-        return _Work(context, [group], {QUEUE: _OWN}, Told())
+        return _Work(context, [group], {QUEUE})
     if run and not (run.event == "pull_request" and (alone or run.from_fork)):
         return "the workflow was not one of a fork's pull request"
     own = pull and not pull.from_fork and (alone or not context.read_only)  # read-only: of Dependabot
@@ -176,28 +158,14 @@ def _recorded(client: Client, context: Context, head: Pull, known: set[int], *, 
     return sorted(ours, key=lambda each: (each["id"], each["run_attempt"]))
 
 
-def _refused(client: Client, context: Context, pull: Pull, first: str | None, unreported: Sequence[str]) -> str | None:
-    """Why a pull request's label does not accept the newest run, empty where it has none; None where it does.
-
-    `first` is when the first report on that run was completed, None where there is none yet. `unreported` is when newer
-    runs began: the label itself may have set one off, which records nothing.
-    """
-    there = client.pages(f"/repos/{context.repository}/issues/{pull.number}/labels")
-    if all(item["name"] != ACCEPT_LABEL for item in there):
-        return ""
-    events = label_events(client, context.repository, pull.number)
-    label = worth(client, context.repository, events, ACCEPT_LABEL, [first] if first else [], unreported)
-    return None if label.standing == "counts" else REFUSED[label.standing]
-
-
 def _judged(
     client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, artifact: str
-) -> Iterator[tuple[Pull, Report]]:
-    """Each pull request with the report by its own base; those of a writer as they ask themselves, too."""
-    context, problems, run, gold = work.context, list[Problem](), b"", b""
+) -> Iterator[tuple[Pull, Report, str]]:
+    """Each pull request with the report by its own base, and what was judged; a writer's as it asks itself, too."""
+    context, problems, run, made = work.context, list[Problem](), b"", b""
     try:
         data = download_artifact(client, context.repository, context.run_id, artifact)
-        run, gold = read_member(data, MEMBER), read_member(data, GOLD, optional=True)
+        run, made = read_member(data, MEMBER), read_member(data, GOLD, optional=True)
     except RankgateError as error:
         problems += error.problems
     except ForgeError as error:
@@ -207,13 +175,23 @@ def _judged(
         try:
             based = at_base.at_tip(pull) if pull.number != QUEUE else pull
             if problems:
-                yield based, at_base.not_judged(problems)
-            elif work.counts.get(pull.number) == _OWN:
-                number = queue and int(queue["number"])
-                labelled = pull_of(client, context.repository, number) if number else pull
-                labels = labels_now(client, context, settings, labelled)
-                yield based, at_base.judge(based, run, labels=labels, gold=gold or None)
+                yield based, at_base.not_judged(problems), ""
+                continue
+            own, gold = pull.number in work.own, made or None
+            head = at_base.merged(based) if own else None  # with it comes a group's own base
+            asked = pull_of(client, context.repository, int(queue["number"])) if queue and own else based
+            about = replace(asked, base_sha=based.base_sha, base_ref=based.base_ref)
+            now = at_base.subject(about, head, run, gold if own else None)
+            labels = labels_now(client, context, settings, about, now, queued=pull.number == QUEUE)
+            if own:
+                report = at_base.judge(based, run, head=head, labels=labels, gold=gold)
+                report = replace(report, fork_runs="trusted", notes=[*report.notes, _OWN])
             else:
-                yield based, at_base.judge(based, run, accepted=pull.number in work.counts)
+                whose = [each.by for each in labels if (each.name, each.standing) == (ACCEPT_RANKINGS, "counts")]
+                report = at_base.judge(based, run, accepted=bool(whose))
+                notes = [*report.notes, *label_notes(labels, ACCEPT_RANKINGS)]
+                notes += [f"{code(by, 100)} has accepted these rankings." for by in whose]
+                report = replace(report, fork_runs="trusted" if whose else report.fork_runs, notes=notes)
+            yield based, report, now.text
         except RankgateError as error:
-            yield pull, at_base.not_judged(error.problems)
+            yield pull, at_base.not_judged(error.problems), ""

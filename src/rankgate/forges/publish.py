@@ -69,12 +69,13 @@ def check_of(context: Context, settings: Settings) -> Check | None:
     if context.sha is None or not settings.check or not (required or (settings.push and not triggered)):
         return None
     number, base = (pull.number, base_key(pull.base_ref)) if pull else (QUEUE, base_key(""))
+    judged, job = context.judged, context.job or "-"
     return Check(
         repository=context.repository,
         sha=context.sha,
         name=check_name(settings.gate) if required else check_name(settings.gate, PUSH_CHECK),
         login=settings.login,
-        record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=context.job or "-"),
+        record=Record(run=context.run_id, attempt=context.attempt, pull=number, base=base, job=job, judged=judged),
         criteria=[settings.criteria, *DEFAULT_PATHS] if settings.criteria else DEFAULT_PATHS,
         again=not context.run_id or context.event in ("workflow_run", "pull_request_target"),
         details_url=context.run_url,

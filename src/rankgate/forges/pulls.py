@@ -88,8 +88,3 @@ def may_write(client: Client, repository: str, login: str) -> bool:
             return False
         raise
     return answer.get("permission") in _MAY_WRITE
-
-
-def remove_label(client: Client, repository: str, number: int, label: str) -> None:
-    """Take a label off a pull request, if it is there."""
-    client.send("DELETE", f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}")

@@ -26,7 +26,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Whose report a check run stands for, and what that report alone concludes; `pending` before it is there.
 
     It is the check run's external id, which only the App that made the check run can write. `base` is that of
-    `base_key`, `job` tells the jobs of a pull request apart that share a gate id.
+    `base_key`, `job` tells the jobs of a pull request apart that share a gate id. `judged` is the digest of what was
+    judged, by which labels are bound to it; empty where nothing was.
     """
 
     run: int
@@ -35,6 +36,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     job: _Job
     own: Own = "pending"
+    judged: str = ""
 
     def text(self) -> str:
         """The external id."""
@@ -42,7 +44,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, other: Record) -> bool:
         """Whether both are of the same attempt of the same job, for the same pull request."""
-        return replace(self, own="pending", base="") == replace(other, own="pending", base="")
+        same = replace(other, own=self.own, base=self.base, judged=self.judged)
+        return self == same
 
 
 def record_of(text: str | None) -> Record | None:

@@ -13,18 +13,11 @@ from rankgate.criteria.waivers import Waiver, Waivers
 from rankgate.gates.conclude import concluded
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import Unit, Verdict
-from rankgate.model.waiver_use import SetLabel, Waived, WaiverState, WaiverUse
+from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.model.wording import beyond_text
 from rankgate.readers.dates import days_between
 
 SOON = 14  # days
-
-REFUSED = {
-    "outsider": "it was set by somebody who may not write to this repository",
-    "head moved": "the pull request was pushed to, reopened or pointed at another base since",
-    "unreported": "it was set before the newest run of this commit was reported; set it again when that is",
-    "unknown": "GitHub did not say whether whoever set it may write to this repository",
-}
 
 
 def waive(report: Report, waivers: Waivers, date: str) -> Report:
@@ -39,13 +32,6 @@ def waive(report: Report, waivers: Waivers, date: str) -> Report:
     notes = [f"{sentence[0].upper()}{sentence[1:]}." for _, sentence in odd if sentence not in wrong]
     warnings, notes = [*report.warnings, *wrong], [*report.notes, *notes]
     return concluded(replace(report, gates=gates, waivers=uses, warnings=warnings, notes=notes))
-
-
-def refusal(label: SetLabel | None, does: str) -> str | None:
-    """Why a label of ours does not do what it is there for; None where it does, or there is none."""
-    if label is None or label.standing == "counts":
-        return None
-    return f"The label that {does} changes nothing: {REFUSED[label.standing]}."
 
 
 def waivable(gate: GateResult) -> bool:

@@ -17,6 +17,7 @@ CommitSha = Annotated[str, msgspec.Meta(pattern=SHA)]
 # Of the base's log of acceptances, which only grows, records are gone or others; or small losses add up from another.
 LogChange = Literal["log", "anchor"]
 
+_LIMITS = {"threshold", "regression_max", "max_lost_queries", "must_pass", "max_unjudged"}  # of a gate
 Value = int | float | str | list[str] | None
 
 
@@ -46,6 +47,11 @@ class KeyChange(msgspec.Struct, frozen=True, kw_only=True):
     after: Value
     weakens: bool
     unit: Unit | None = None
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether it says what is allowed of a value."""
+        return self.key.rpartition(".")[2] in _LIMITS
 
 
 class GateChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.values import blocks
-from rankgate.model.waiver_use import ACCEPT_CHANGE
+from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel, Standing
 from rankgate.model.wording import count_text, value_text
 
 _BY_LABEL = f"if it is meant, a person who may write can accept that with the label `{ACCEPT_CHANGE}`"
@@ -12,6 +14,24 @@ _BASELINES = {
     "added": "The base has no baseline yet: the pull request's own counts once it is merged.",
     "replaced": "The pull request replaces the baseline: the base's decides, its own counts once it is merged.",
 }
+_NOTHING: dict[Standing, str] = {
+    "outsider": "it was set by a bot, or by somebody who may not write to this repository",
+    "own": "it was set by the author of the pull request, and the base's criteria have no `accept_own: true`",
+    "unreported": "it was set less than a minute after the first report on this head, or before; set it again",
+    "changed": "what is judged now is not what was reported before it was set; set it again once this is reported",
+    "unknown": "GitHub did not say who set it, or whether that is somebody who may write to this repository",
+}
+
+
+def label_notes(labels: Iterable[SetLabel], fitting: str) -> list[str]:
+    """Why a label does nothing; only the `fitting` one of both can do anything on this pull request."""
+    return [
+        f"The label `{label.name}` changes nothing: "
+        + (_NOTHING[label.standing] if label.name == fitting else f"on this pull request that is `{fitting}`")
+        + "."
+        for label in labels
+        if label.name != fitting or label.standing != "counts"
+    ]
 
 
 def failures_of(base: BaseSide) -> list[str]:
@@ -66,11 +86,32 @@ def notes_of(base: BaseSide) -> list[str]:
     # By a label no drop counts from the run that is accepted in the pull request itself.
     milder = base.baseline_changed == "replaced" or not blocks(base.head_verdict)
     if milder and blocks(base.base_verdict or base.head_verdict) and base.accepted_by is None:
-        notes.append(f"{_BY_LABEL[0].upper()}{_BY_LABEL[1:]}.")
+        through = ", ".join(_let_through(base))
+        lets = f"; it would let through: {through}" if through else ""
+        notes.append(f"{_BY_LABEL[0].upper()}{_BY_LABEL[1:]}{lets}.")
     if base.accepted_by is not None and base.base_verdict is not None:
         lets = "lets through what blocks" if blocks(base.base_verdict) else "was not needed: nothing blocks"
         notes.append(f"The label `{ACCEPT_CHANGE}` {lets} by the base's files.")
     return notes
+
+
+def _let_through(base: BaseSide) -> list[str]:
+    """How much of each kind the base's files would no longer decide about, limits first."""
+    keys = [key for gate in base.gates for key in gate.keys if key.weakens]
+    limits = [key for key in keys if key.is_limit]
+    removed = sum(gate.change == "removed" for gate in base.gates)
+    others = len(keys) - len(limits) + sum(key.weakens for key in base.keys)
+    waivers = sum(waiver.change != "removed" for waiver in base.waivers)
+    questions = sum(base.queries.done.values()) if base.queries else 0
+    counts = [
+        (len(limits), "limit", None),
+        (removed, "removed gate", None),
+        (waivers, "waiver", None),
+        (others, "other key of the criteria", "other keys of the criteria"),
+        (questions, "changed question", None),
+        (int(base.baseline_changed in ("deleted", "replaced")), "baseline", None),
+    ]
+    return [count_text(count, one, *filter(None, [many])) for count, one, many in counts if count]
 
 
 def _criteria(base: BaseSide) -> list[str]:

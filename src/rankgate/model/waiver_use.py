@@ -10,7 +10,7 @@ import msgspec
 ACCEPT_CHANGE = "rankgate: accept change"
 ACCEPT_RANKINGS = "rankgate: accept rankings"
 
-Standing = Literal["counts", "outsider", "head moved", "unreported", "unknown"]
+Standing = Literal["counts", "outsider", "own", "unreported", "changed", "unknown"]
 WaiverState = Literal["in_force", "expiring", "too_small", "expired", "unused", "unknown", "hard_check", "not_judged"]
 
 
@@ -51,11 +51,7 @@ class WaiverUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SetLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """A label that stands on the pull request, and what it is worth.
-
-    It counts if whoever set it may write to the repository, and for the commit that it was set on alone, which had been
-    reported on by then.
-    """
+    """A label of ours that stands on the pull request, who set it, and what it is worth."""
 
     name: str
     by: str

@@ -27,28 +27,31 @@ _ORDERED = {
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence on one change; `line` is that of its gate in the pull request's criteria."""
+    """A sentence on one change, maybe of a limit; `line` is that of its gate in the pull request's criteria."""
 
     text: str
     weakens: bool
+    limit: bool = False
     line: int | None = None
 
 
 def changes(report: Report, spell: Spell) -> list[Change]:
-    """A sentence a change, those that warn first; nothing without a base. `spell` shows text of the inputs."""
+    """A sentence a change, those that warn first, and of these limits; nothing without a base. `spell` shows text."""
     changed = _changes(report.base, spell) if report.base else ()
-    return sorted(changed, key=lambda change: not change.weakens)
+    return sorted(changed, key=lambda change: (not change.weakens, not change.limit))
 
 
 def _changes(base: BaseSide, spell: Spell) -> Iterator[Change]:
     if base.accepted_by is not None:
         said = f" These said: {spell(base.base_summary)}" if base.base_summary else ""
         yield Change(
-            text=f"{spell(base.accepted_by)} lets it judge alone, without the base's files.{said}", weakens=True
+            text=f"{spell(base.accepted_by)} lets it judge alone, without the base's files.{said}",
+            weakens=True,
+            limit=True,
         )
     for gate in base.gates:
-        for text, weakens in _gate(gate, spell):
-            yield Change(text=f"{_WHO} {text}.", weakens=weakens, line=gate.line)
+        for text, weakens, limit in _gate(gate, spell):
+            yield Change(text=f"{_WHO} {text}.", weakens=weakens, limit=limit, line=gate.line)
     for key in base.keys:
         yield Change(text=f"{_WHO} {_key(key, '', spell)}.", weakens=key.weakens)
     for waiver in base.waivers:
@@ -60,16 +63,16 @@ def _changes(base: BaseSide, spell: Spell) -> Iterator[Change]:
             yield Change(text=f"{_WHO} {text}.", weakens=weakens)
 
 
-def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool]]:
+def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool, bool]]:
     name = f"gate {spell(gate.name)}"
     match gate.change:
         case "removed":
-            yield f"removes {name}", True
+            yield f"removes {name}", True, True
         case "added":
-            yield f"adds {name}", False
+            yield f"adds {name}", False, True
         case "changed":
             for key in gate.keys:
-                yield _key(key, name, spell), key.weakens
+                yield _key(key, name, spell), key.weakens, key.is_limit
 
 
 def _key(key: KeyChange, where: str, spell: Spell) -> str:

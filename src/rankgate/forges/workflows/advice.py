@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from rankgate.forges.workflows.job import CHECK, HOME, JUDGE_KEY, LABEL, Job, pinned
+from rankgate.forges.workflows.job import CHECK, HOME, JUDGE_KEY, Job, pinned
+from rankgate.model.waiver_use import ACCEPT_RANKINGS
 
 PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
 
@@ -56,5 +57,5 @@ Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN:
 
 _ACCEPT = f"""\
 A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
-       gh label create {shlex.quote(LABEL)} --description 'the rankings of this commit are believed'
+       gh label create {shlex.quote(ACCEPT_RANKINGS)} --description 'the rankings of this commit are believed'
 """

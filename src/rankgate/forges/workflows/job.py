@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rankgate.errors import bad_input
-from rankgate.model.waiver_use import ACCEPT_RANKINGS
 from rankgate.readers.yaml_text import quoted
 
 HOME = "rankgate/rankgate"
 CHECK = "rankgate/verdict"
 ARTIFACT = "rankgate"
-LABEL = ACCEPT_RANKINGS
 JUDGE_KEY = "RANKGATE_JUDGE_KEY"
 
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rankgate.forges.workflows.job import LABEL, Job, checkout, publish, setup_python
+from rankgate.forges.workflows.job import Job, checkout, publish, setup_python
+from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS
 
 PATH = ".github/workflows/rankgate-report.yml"
 
@@ -41,7 +42,8 @@ jobs:
           (github.event.action == 'closed' && !github.event.pull_request.merged) ||
           (github.event.pull_request.head.repo.id != github.event.repository.id ||
             github.event.pull_request.user.login == 'dependabot[bot]') &&
-          (github.event.label.name == '{label}' || github.event.action == 'reopened')))
+          (github.event.label.name == '{ACCEPT_CHANGE}' ||
+            github.event.label.name == '{ACCEPT_RANKINGS}' || github.event.action == 'reopened')))
     # Of the job and not of the workflow, so that a run or a label that is none of ours takes no place in the queue.
     concurrency:
       group: >-
@@ -68,7 +70,7 @@ def report_text(job: Job) -> str:
     """The workflow's text. It fetches the default branch and never the pull request."""
     return (
         _HEAD
-        + _JOB.format(label=LABEL, timeout=job.timeout)
+        + _JOB.format(ACCEPT_CHANGE=ACCEPT_CHANGE, ACCEPT_RANKINGS=ACCEPT_RANKINGS, timeout=job.timeout)
         + checkout([_DEFAULT_BRANCH, "fetch-depth: 0 # the base of every pull request"])
         + setup_python()
         + _BUCKET
