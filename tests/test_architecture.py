@@ -269,7 +269,7 @@ HOMES = [
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
         "datetime",
-        {"api", "cli.options", "readers.dates", "recording"},
+        {"api", "cli.options", "readers.dates", "recording", "forges.label_rule"},
         id="datetime: --date, or date= in Python, is the only clock of a check",
     ),
     pytest.param("pytest", {"cli.pytest_plugin"}, id="pytest: its plugin, which nothing of ours imports"),

@@ -739,7 +739,7 @@ def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_bl
     team.push("change", "Labels that fit the new search")
     pull = github.open_pull("change")
     team.git("checkout", "-q", "main")
-    plays_permission(proxy, "alice", "write")
+    plays_permission(proxy, "carol", "write")
 
     def judged(event: str, **about: Any) -> list[str | None]:
         current = github.pull(pull.number)
@@ -754,7 +754,7 @@ def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_bl
     assert not github.allows(pull.number, "newest", app="acme-gate")
     github.label(pull.number, ACCEPT_CHANGE)
     accepted = {"name": ACCEPT_CHANGE, "color": "ededed"}
-    event = {"id": 1, "event": "labeled", "actor": {"login": "alice"}, "created_at": LATE, "label": accepted}
+    event = {"id": 1, "event": "labeled", "actor": {"login": "carol"}, "created_at": LATE, "label": accepted}
     proxy.play("GET", f"/issues/{pull.number}/timeline", json=[event])
     assert judged("pull_request_target", label=ACCEPT_CHANGE) == ["success"]
     assert "lets it judge alone, without the base's files" in github.comments(pull.number)[0].body

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -106,7 +107,7 @@ def test_a_call_is_repeated_as_often_as_asked(on_a_loop: bool, how: dict[str, An
 def test_the_pauses_double(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr(workers, "_PAUSE_SECONDS", 0.5)
-    monkeypatch.setattr(time, "sleep", slept.append)
+    monkeypatch.setattr(workers, "time", SimpleNamespace(**vars(time) | {"sleep": slept.append}))
     rankgate.record(gold_of(1), Flaky({"1": 3}), "run.jsonl", retries=3)
     assert slept == [0.0, 0.5, 1.0, 2.0]
 

@@ -1,14 +1,18 @@
 """The partial file: what is resumed, what is asked again, and what is not trusted."""
 
 import errno
+import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from tests.repositories import commit, git
 
 from rankgate.errors import RankgateError
+from rankgate.model.asked import TEXT_KEY, text_digest
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 from rankgate.recording import Recorded, record
@@ -170,7 +174,9 @@ def test_killed_between_the_last_answer_and_the_run_nothing_is_asked(run: Path) 
     kept = Path("run.jsonl.partial")
     text = kept.read_text()
     last = text.splitlines(keepends=True)[-1]
-    kept.write_text(text + "".join(last.replace("q3", f"q{n}").replace("d3", f"d{n}") for n in (4, 5)))
+    digest = {n: text_digest(f"question {n}") for n in (3, 4, 5)}
+    others = (last.replace(digest[3], digest[n]).replace("q3", f"q{n}").replace("d3", f"d{n}") for n in (4, 5))
+    kept.write_text(text + "".join(others))
     assert resumed(run, Retriever("any"))[0].resumed == TOTAL
 
 
@@ -203,13 +209,13 @@ def test_the_old_run_stays_until_the_new_one_is_whole(run: Path) -> None:
     resumed(run, Retriever(), provenance=None)
 
 
-class CutShort(dict[str, Any]):
+class CutShort(dict[Any, Any]):
     """Is interrupted when the third line stands in the file and is not yet counted."""
 
-    def __setitem__(self, query_id: str, line: object) -> None:
+    def __setitem__(self, key: object, line: object) -> None:
         if len(self) == 2:
             raise KeyboardInterrupt
-        super().__setitem__(query_id, line)
+        super().__setitem__(key, line)
 
 
 def test_an_interrupt_between_the_file_and_its_count_tells_what_the_file_holds(
@@ -259,3 +265,65 @@ def test_a_partial_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl.partial").mkdir()
     with pytest.raises(RankgateError, match=r"run\.jsonl\.partial: cannot be read: Is a directory"):
         record(gold_of(), Retriever(), tmp_path / "run.jsonl")
+
+
+@pytest.mark.parametrize("link", [False, True], ids=["a file", "a link to one"])
+def test_what_a_commit_brings_is_deleted_and_the_retriever_asked(run: Path, link: bool) -> None:  # noqa: FBT001
+    """Whatever it says of its gold set and its code: else a pull request could answer in place of the retriever."""
+    kept = Path("run.jsonl.partial")
+    if link:
+        kept.rename("elsewhere")
+        kept.symlink_to("elsewhere")
+    git("init", "--quiet", ".")
+    commit()
+    retriever = Retriever()
+    assert resumed(run, retriever)[1] == ["run.jsonl.partial is a file of the commit; starting over"]
+    assert retriever.asked == ["1", "2", "3", "4", "5"]
+    assert Path("elsewhere").exists() is link
+
+
+def test_in_a_repository_the_same_code_goes_on_and_another_begins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    git("init", "--quiet", ".")
+    Path("search.py").write_text("")
+    commit()
+    for changed, asked in ((False, ["4", "5"]), (True, ["1", "2", "3", "4", "5"])):
+        with pytest.raises(KeyboardInterrupt):
+            record(gold_of(), Retriever("question 4"), "run.jsonl", provenance={"a": 1, "b": 2}, notice=silent)
+        Path("search.py").write_text("changed" if changed else "")
+        retriever = Retriever()
+        assert resumed(Path("run.jsonl"), retriever)[0].resumed == TOTAL - len(asked)
+        assert retriever.asked == asked
+
+
+def test_where_git_cannot_tell_nothing_is_resumed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout without git, as in a container that has none, may hold what a commit brought."""
+    monkeypatch.setenv("PATH", "")
+    retriever = Retriever()
+    [notice] = resumed(run, retriever)[1]
+    assert notice.startswith("run.jsonl.partial may be a file of the commit (")
+    assert retriever.asked == ["1", "2", "3", "4", "5"]
+
+
+def test_questions_of_both_gold_sets_are_asked_each_text_once(run: Path) -> None:
+    """An edited question by either text, and one that the pull request has removed; and resumed so."""
+    before = {f"q{n}": Sample(query_id=f"q{n}", gains={"d": 1.0}, question=f"question {n}") for n in (1, 2, 9)}
+    edited = {**gold_of().samples, "q2": Sample(query_id="q2", gains={"d": 1.0}, question="new 2")}
+    gold = Gold(samples=edited, name="gold.jsonl", format="jsonl", fingerprint="of e")
+    base = Gold(samples=before, name="gold.jsonl", format="jsonl")
+    done = list[Recorded]()
+    for interrupted_by, asked in (("question 9", ["1", "2", "3", "4", "5", "2"]), ("", ["9"])):
+        retriever = Retriever(interrupted_by)
+        with suppress(KeyboardInterrupt):
+            done = [record(gold, retriever, run, base_gold=base, notice=silent)]
+        assert retriever.asked == asked
+    assert [(each.total, each.recorded, each.resumed) for each in done] == [(7, 7, 6)]
+    lines = [json.loads(line) for line in run.read_text().splitlines()]
+    assert [(each["query_id"], each[TEXT_KEY]) for each in lines] == [
+        *((f"q{n}", text_digest("new 2" if n == 2 else f"question {n}")) for n in range(1, 6)),
+        ("q2", text_digest("question 2")),
+        ("q9", text_digest("question 9")),
+    ]
+    assert len(list(read_run(str(run)).rankings)) == 7

@@ -13,6 +13,7 @@ import pytest
 
 import rankgate
 from rankgate.errors import RankgateError
+from rankgate.model.asked import TEXT_KEY
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 from rankgate.recording import RecordingError
@@ -216,7 +217,9 @@ def test_when_every_question_fails_the_old_run_stays(tmp_path: Path) -> None:
 def test_provenance_stands_on_every_line_between_query_and_results(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     rankgate.record(gold_of(2), plain, path, provenance={"system": "hybrid", "chunker": {"overlap": 80}})
-    assert [list(line) for line in lines_of(path)] == [["query_id", "system", "chunker", "topk", "latency_ms"]] * 2
+    assert [list(line) for line in lines_of(path)] == [
+        ["query_id", TEXT_KEY, "system", "chunker", "topk", "latency_ms"]
+    ] * 2
     assert read_run(str(path)).provenance == {"system": "hybrid", "chunker": {"overlap": 80}}
 
 

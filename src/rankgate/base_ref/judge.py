@@ -37,6 +37,7 @@ from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import not_judged
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By
+from rankgate.model.asked import texts_changed
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.base_words import label_notes
 from rankgate.model.report import Report
@@ -143,7 +144,22 @@ def read_commits(inputs: Inputs, trees: Trees, *, accepted: bool) -> Commits:
         raise
     except RankgateError as error:
         commits = replace(commits, head_problems=trees.problems(error))
-    return commits
+    base, head = commits.base, commits.head
+    if base is None or head is None:
+        return commits
+    gold = replace(base.gold, by_text=texts_changed(base.gold, head.gold))
+    return replace(commits, base=replace(base, gold=gold))
+
+
+def base_gold(inputs: Inputs, ref: str) -> Gold | None:
+    """The gold set by which a base judges, for `record`; None where it has no criteria.
+
+    Raises:
+        RankgateError: git cannot read the base; or its criteria or its gold set cannot be read.
+    """
+    with trees_at(ref) as trees:
+        criteria = base_criteria(inputs, trees)
+        return base_gate(inputs, criteria, trees).gold if criteria else None
 
 
 def judged_by_both(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, *, accepted: bool) -> Judged:
@@ -175,7 +191,7 @@ def _by_head(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, *, ac
     criteria = head.criteria
     if commits.introduced or accepted:
         own = own_inputs(inputs, head, trees, trusted=commits.introduced)
-        shared = _standing_alone(own, shared, inputs) if shared else own
+        shared = _standing_alone(own, shared, inputs, head.gold) if shared else own
         asked = replace(asked, without_baseline=shared.inputs.baseline is None and own.inputs.baseline is not None)
     else:  # the base's report says whether the baseline is enough
         criteria = criteria.requiring_no_baseline()
@@ -189,11 +205,11 @@ def _by_head(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, *, ac
     return _judged(asked, replace(head, criteria=criteria), shared, judge, trees)
 
 
-def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs) -> Criteria:
+def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs, gold: Gold) -> Criteria:
     """What is shared, with the pull request's run where the base's is gone, and no drop from that very run."""
     run = shared.inputs.run
     gone = run is not None and inputs.run is None and not os.path.lexists(run.path)
-    baseline = None if _is_run(own.inputs.baseline, run, inputs) else shared.inputs.baseline
+    baseline = None if _is_run(own.inputs.baseline, run, inputs, gold) else shared.inputs.baseline
     files = shared.inputs.model_copy(update={"run": own.inputs.run if gone else run, "baseline": baseline})
     return shared.model_copy(update={"inputs": files})
 
@@ -225,7 +241,7 @@ def _about(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, by_head
         return about
     queries = query_changes(base.gold, head.gold, base.criteria, head.criteria)
     by_ids = {gate.criteria.match.by for gate in (base, head)} == {By.CHUNK}
-    lists = _rankings(shared.inputs.run, inputs) if queries and queries.relabelled and by_ids else None
+    lists = _rankings(shared.inputs.run, inputs, base.gold) if queries and queries.relabelled and by_ids else None
     if queries and lists is not None:
         queries = replace(queries, toward=moved_toward(lists, base.gold, head.gold))
     return replace(
@@ -257,7 +273,7 @@ def _about_baseline(
     lists, _ = stored
     covered = sum(query_id in lists for query_id in base.gold.samples)
     found["baseline_short"] = covered < HALF * len(base.gold.samples)
-    if not _is_run(brought, shared.inputs.run, inputs):
+    if not _is_run(brought, shared.inputs.run, inputs, head.gold):
         run = InputFile(brought.path, held=partial(_stored, brought))
         files = shared.inputs.model_copy(update={"run": run})
         asked = replace(inputs, gold=None, run=None, baseline=None, details=None, untrusted_run=False)
@@ -271,21 +287,25 @@ def _stored(brought: InputFile, needs: frozenset[Need], criteria: Criteria | Non
     return baseline_of(brought, criteria, needs)
 
 
-def _rankings(run: InputFile | None, inputs: Inputs) -> Iterable[Ranking] | None:
-    """The lists of the run, read once more; None of values in their place, or where they cannot be read."""
+def _rankings(run: InputFile | None, inputs: Inputs, gold: Gold) -> Iterable[Ranking] | None:
+    """The run's lists for a gold set, read again; None of values in their place, or where they cannot be read."""
     if run is None or run.is_table or not Path(run.path).is_file():
         return None
     try:
-        return list(run_of(run, None, untrusted=inputs.untrusted_run).rankings)
+        return list(run_of(run, None, untrusted=inputs.untrusted_run, gold=gold).rankings)
     except RankgateError:  # what is wrong with the run is said where it is judged
         return None
 
 
-def _is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs) -> bool:
-    """Whether a stored run has the rankings that are judged, to the depth of that."""
+def _is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs, gold: Gold) -> bool:
+    """Whether a stored run has the rankings that are judged, to the depth of that, for the questions of a gold set."""
     lists = stored_lists(stored)
-    rankings = _rankings(run, inputs) if lists else None
-    return lists is not None and rankings is not None and lists[0] == digests(rankings, lists[1])
+    rankings = _rankings(run, inputs, gold) if lists else None
+    if lists is None or rankings is None:
+        return False
+    both = (lists[0], digests(rankings, lists[1]))
+    same, other = ({each: some[each] for each in gold.samples if each in some} for some in both)
+    return same == other
 
 
 def _brings_run(run: InputFile | None, trees: Trees) -> bool:

@@ -172,7 +172,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         gold = gold_of(gold_file, criteria) if named else None
         # Latencies and answers always, for later gates; of the rest what today's gates read.
         needs = frozenset({Need.LATENCY, Need.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
-        opened = run_of(again, criteria, needs)
+        opened = run_of(again, criteria, needs, gold=gold)
         name = "standard input" if run_file and path != run_file.path else opened.name
         known = answered = 0
 
@@ -185,7 +185,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
 
         packed = pack(rankings(), source=name, depth=depth)
         if answered or arguments.verdicts:
-            kept = _with_answers(again, criteria, needs, gold if answered else None, arguments.verdicts)
+            kept = _with_answers(again, criteria, needs, gold, arguments.verdicts)
             packed = pack(kept, source=name, depth=depth)
         if gold and not known:
             raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
@@ -229,9 +229,10 @@ def _with_answers(
         text = "--verdicts needs a run with answers, and their questions: name the gold set with --gold"
         raise bad_input(text, file=verdicts)
     depth = criteria.judge.depth if criteria and criteria.judge else CONTEXT_DEPTH
-    rankings: Iterator[Ranking] = run_of(run, criteria, needs).rankings
+    rankings: Iterator[Ranking] = run_of(run, criteria, needs, gold=gold).rankings
     if Need.TEXTS not in needs:  # which a run without answers may have in any shape
-        rankings = with_context_texts(rankings, run_of(run, criteria, needs | {Need.TEXTS}).rankings, depth)
+        texts = run_of(run, criteria, needs | {Need.TEXTS}, gold=gold).rankings
+        rankings = with_context_texts(rankings, texts, depth)
     path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
     return with_records(rankings, gold, read_verdicts(path), depth) if path and gold else rankings
 

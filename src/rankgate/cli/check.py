@@ -33,7 +33,13 @@ from rankgate.readers.base import TABLE
 from rankgate.readers.source import STDIN
 from rankgate.renderers.base import RENDERERS, format_for
 
-_OF_RECORD = {"criteria": "--criteria", "gold": "--gold", "gold_format": "--gold-format", "run": "--output"}
+_OF_RECORD = {
+    "base": "--base",
+    "criteria": "--criteria",
+    "gold": "--gold",
+    "gold_format": "--gold-format",
+    "run": "--output",
+}
 SHOWN_ITEMS = 10  # of each ranking, on a page
 _OF_A_REPORT = {"report", "output", "template", "format", "fail_on"}
 _OTHERWISE_CALLED = {"values": "--per-query", "baseline_values": "--baseline-per-query"}

@@ -336,7 +336,7 @@ def _negatives(arguments: argparse.Namespace) -> Done:
     plan = plan_of(arguments, criteria, compares=False)
     if (by := plan.how.by) in (By.TEXT, By.SPAN):
         raise bad_input(f"negatives are ids, which match: {by.value} does not compare; use chunk or doc", key="--match")
-    run = run_of(file, criteria, plan.needs)
+    run = run_of(file, criteria, plan.needs, gold=gold)
     lists = {ranking.query_id: ranking for ranking in run.rankings}
     mined = lists.values() if other is None else named_run(other, plan.how.needs).rankings
     found = hard_negatives(gold, mined, arguments.depth, plan.how)

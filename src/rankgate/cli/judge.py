@@ -25,7 +25,7 @@ from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import Criteria, find_criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, Opener, gold_of, runs_of
+from rankgate.criteria.inputs import Inputs, gold_of, runs_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, bad_input, redacted
 from rankgate.files.git import GitError, run_git
@@ -59,6 +59,7 @@ from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.model.answers import JudgeMark, UnjudgedKind
 from rankgate.model.values import Need
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
+from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
 from rankgate.renderers.escape import code
 from rankgate.statistics.calibration import judges_share
@@ -239,16 +240,16 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job]
     )
     candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), asked.golds[0])
 
-    def answers(opener: Opener) -> list[Answers]:
+    def answers(runs: Iterable[Run | None]) -> list[Answers]:
         """By every gold set, as one; none of a run that is not there."""
-        opened = ((opener(needs=NEEDS), gold) for gold in asked.golds)
+        opened = zip(runs, asked.golds, strict=True)
         found = [read_answers(run, gold, wants, block.depth) for run, gold in opened if run]
         both = dict.fromkeys(answer for each in found for answer in each.answers)
         return [replace(each, answers=tuple(both)) for each in found[-1:]]
 
-    [run] = answers(candidate)
+    [run] = answers(candidate(needs=NEEDS, gold=gold) for gold in asked.golds)
     require_answers(run)
-    baseline = next(iter(answers(accepted)), None)
+    baseline = next(iter(answers(accepted(needs=NEEDS) for _ in asked.golds)), None)
     opened = accepted(needs=frozenset({Need.VERDICTS})) if baseline else None
     kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
     names = [metric.name for metric in metrics]

@@ -20,10 +20,11 @@ from rankgate.cli.options import RETRIEVERS, add_criteria, add_gold, add_retriev
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
-from rankgate.criteria.inputs import gold_of
+from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.retriever_block import VARIABLE, Retriever
 from rankgate.criteria.run_code import code_files
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line
+from rankgate.files.git import GitError
 from rankgate.files.writing import write_atomic
 from rankgate.model.values import Gold
 from rankgate.readers.json_text import JsonError, strict_json
@@ -62,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate record --retriever my_app.search:retrieve --gold gold.yaml -o run.jsonl",
         "rankgate record --retriever my_app.search:index.retrieve --workers 8 --gold gold.yaml -o run.jsonl.gz",
         "rankgate record --set index_version=v7",
+        "rankgate record --base origin/main                # in a pull request: main's questions are asked as well",
         "rankgate record --url 'https://host/search?q={{question}}' -o run.jsonl",
         "rankgate record --command 'node search.js' -o run.jsonl   # JSON on stdin, JSON on stdout",
         "rankgate check --record                           # records, and judges",
@@ -89,6 +91,11 @@ def parser() -> argparse.ArgumentParser:
         "system is the retriever and code_version the commit that is checked out, unless set; repeats"
     )
     options.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings", help=stamp)
+    base = (
+        "the commit that a pull request is to be merged into: the questions of its gold set are asked too, where their "
+        "id or text is another, so that `check --base` finds both answered"
+    )
+    options.add_argument("--base", metavar="REF", help=base)
     options.add_argument("--restart", action="store_true", help="begin again, also where FILE.partial could be resumed")
     return options
 
@@ -176,7 +183,7 @@ def _record(
     output = arguments.output = _output(arguments, criteria)
     refuse_overwriting("record", arguments)
     stated = settings(arguments.settings)
-    making = _making(arguments, criteria, retriever)
+    making, base = _making(arguments, criteria, retriever), _base_gold(arguments)
     # From here on the user's code runs, and may change the directory.
     path = output if output == STDIN else Path(output).absolute()
     done = [0, 1]
@@ -201,6 +208,7 @@ def _record(
                     allow_errors=arguments.allow_errors,
                     provenance={"system": system, **stated},
                     making=making,
+                    base_gold=base,
                     retriever=f"{system} {retriever.digest}",
                     fields=retriever.map,
                     name=output,
@@ -217,6 +225,22 @@ def _record(
         sys.stderr.write(f"warning: {problem}\n")
     say(summary(recorded))
     return 0
+
+
+def _base_gold(arguments: argparse.Namespace) -> Gold | None:
+    """The gold set at the base, if one is named; without it where it cannot be read, which the check says, too."""
+    if not arguments.base:
+        return None
+    from rankgate.base_ref.judge import base_gold
+
+    inputs = Inputs(date="", criteria=arguments.criteria, gold=file_of(arguments, "gold"))
+    try:
+        return base_gold(inputs, arguments.base)
+    except GitError:
+        raise
+    except RankgateError as error:
+        sys.stderr.writelines(f"warning: the base's questions are not asked: {each}\n" for each in error.problems)
+        return None
 
 
 def _making(arguments: argparse.Namespace, criteria: Criteria | None, retriever: Retriever) -> Making | None:

@@ -16,10 +16,11 @@ from rankgate.errors import ProblemKind, RankgateError, bad_input, on_one_line, 
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.lines import Score
 from rankgate.metrics.plan import Plan
+from rankgate.model.asked import answers
 from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, Need
 from rankgate.model.waiver_use import SetLabel
-from rankgate.readers.base import Run
+from rankgate.readers.base import Run, through
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.per_query import open_values
@@ -107,8 +108,11 @@ def run_of(
     *,
     untrusted: bool = False,
     most_problems: int | None = None,
+    gold: Gold | None = None,
 ) -> Run:
-    """The candidate's run, opened; one that is untrusted is measured before.
+    """The candidate's run, opened, without lines that answer another text than the gold set has of their question.
+
+    One that is untrusted is measured before.
 
     Raises:
         RankgateError: none is named, it cannot be opened, or it is untrusted and not allowed.
@@ -118,6 +122,18 @@ def run_of(
         raise _not_named(["run"], criteria)
     if file.is_table:
         return open_values(file.path)
+    run = _opened(file, criteria, needs, untrusted=untrusted, most_problems=most_problems)
+    return run if gold is None else through(run, partial(filter, partial(answers, gold=gold)))
+
+
+def _opened(
+    file: InputFile,
+    criteria: Criteria | None,
+    needs: frozenset[Need],
+    *,
+    untrusted: bool,
+    most_problems: int | None,
+) -> Run:
     scores = criteria.inputs.scores if criteria and Need.SCORES in needs else None
     if not untrusted:
         read = partial(read_run, file.path, file.format, map=file.map, most_problems=most_problems)
@@ -186,7 +202,7 @@ def runs_of(
         refuse_failed(run.path, untrusted=inputs.untrusted_run)
         if criteria.retriever and not (inputs.run or is_remote(run.path) or Path(run.path).exists()):
             raise bad_input("is not recorded yet", file=shown_path(run.path), kind=ProblemKind.NOT_RECORDED)
-    candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run)
+    candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run, gold=gold)
     accepted = partial(accepted_run, inputs, criteria, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     return candidate, accepted, partial(_trend_before, inputs, criteria)
 

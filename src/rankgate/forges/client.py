@@ -5,7 +5,6 @@ Every failure is a `ForgeError` whose text may be printed: it holds neither the 
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import math
 import re
@@ -100,7 +99,7 @@ class Client:
 
     def time(self) -> str:
         """Now, as GitHub writes times."""
-        return dt.datetime.fromtimestamp(self._clock.now(), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return self._clock.text()
 
     def get(self, path: str, params: Mapping[str, str | int] = {}) -> Any:
         """The decoded JSON of an answer."""

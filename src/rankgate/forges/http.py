@@ -44,6 +44,10 @@ class Clock:
     now = staticmethod(time.time)
     monotonic = staticmethod(time.monotonic)
 
+    def text(self) -> str:
+        """Now, as GitHub writes times."""
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.now()))
+
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
         time.sleep(seconds)

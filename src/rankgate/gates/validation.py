@@ -65,7 +65,7 @@ def validate(inputs: Inputs) -> Findings:
         gold = _attempt(
             problems, read_gold, gold_file.path, gold_file.format, gold_file.map, most_problems=MAX_PROBLEMS
         )
-    open_run = partial(run_of, inputs.run, criteria)
+    open_run = partial(run_of, inputs.run, criteria, gold=gold)
     open_baseline = partial(baseline_of, inputs.baseline, criteria, deepest=deepest_cutoff(plan, gold) if gold else 0)
     openers: tuple[Callable[..., Run | None], ...] = (open_run, open_baseline)
     if gold and criteria and Need.VERDICTS in plan.needs:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import compress
 
@@ -11,24 +9,14 @@ from msgspec.structs import replace
 
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.model.values import Ranking
-from rankgate.readers.base import Quick, Run
+from rankgate.readers.base import Run, through
 
 
 def without_own(run: Run, how: Matching) -> Run:
     """The run as it is, or where `how` excludes them without results whose id, or document, is the question's."""
     if not how.exclude_query_id:
         return run
-    drop = partial(_dropped, how=how)
-    quick = run.quick and replace(run.quick, opened=partial(_quickly, run.quick, drop))
-    return replace(run, rankings=map(drop, run.rankings), quick=quick)
-
-
-@contextmanager
-def _quickly(
-    quick: Quick, drop: Callable[[Ranking], Ranking]
-) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]] | None]:
-    with quick.opened() as reading:
-        yield reading and (map(drop, reading[0]), reading[1])
+    return through(run, partial(map, partial(_dropped, how=how)))
 
 
 def _dropped(ranking: Ranking, how: Matching) -> Ranking:

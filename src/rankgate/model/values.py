@@ -265,13 +265,14 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
     `fingerprint` is a digest of the judgments, claims among them, whatever the format; None until somebody asks for it
-    (`fingerprint_of`).
+    (`fingerprint_of`). The questions `by_text` are answered only by lines that state their text.
     """
 
     samples: Mapping[str, Sample]
     name: str
     format: str
     fingerprint: str | None = None
+    by_text: frozenset[str] = frozenset()
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
@@ -332,7 +333,7 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     `duplicates` counts repeated ids that were removed (later items moved up). The scores that the run states beside
     the ids are `rising` where there are at least five, none is lower than the one before it, and the last is higher
     than the first: by accident that is so in one of 120 lists. They are `tied` where they order a list and are all
-    equal.
+    equal. `asked` is the digest of the question's text, where the run states it.
     """
 
     query_id: str
@@ -341,6 +342,7 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     details: Details | None = None
     rising: bool = False
     tied: bool = False
+    asked: str | None = None
 
     def context(self, depth: int = CONTEXT_DEPTH) -> list[tuple[str, str | None]]:
         """Ids and texts of what the prompt held: the context that the line states, else the first `depth` items.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -65,6 +66,20 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     share_read: Callable[[], float] | None = None
     scored: frozenset[str] = frozenset()
     values: Callable[[Choose], Values] | None = None
+
+
+def through(run: Run, pick: Callable[[Iterator[Ranking]], Iterator[Ranking]]) -> Run:
+    """The run with the rankings that come through."""
+    quick = run.quick and msgspec.structs.replace(run.quick, opened=partial(_quickly_through, run.quick, pick))
+    return msgspec.structs.replace(run, rankings=pick(run.rankings), quick=quick)
+
+
+@contextmanager
+def _quickly_through(
+    quick: Quick, pick: Callable[[Iterator[Ranking]], Iterator[Ranking]]
+) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]] | None]:
+    with quick.opened() as reading:
+        yield reading and (pick(reading[0]), reading[1])
 
 
 class ProblemLog:

@@ -17,6 +17,7 @@ from zlib import crc32
 import msgspec
 
 from rankgate.errors import Problem, shown
+from rankgate.model.asked import TEXT_KEY
 from rankgate.model.differences import KNOWN_KEYS, text_of
 from rankgate.model.values import Need, Ranking
 from rankgate.readers.base import ProblemLog
@@ -49,7 +50,7 @@ from rankgate.readers.source import Source
 # Keys of a line that belong to the query's result, not to the system that made it.
 PER_QUERY_KEYS = frozenset(
     {"query_id", "id", "topk", "raw_topk", "retrieved", "actual_output", "actualOutput", "latency_ms", "source"}
-    | {"entities", "scores", "input", "expected_output", "rewrites", Need.VERDICTS.value, *ANSWER_KEYS}
+    | {TEXT_KEY, "entities", "scores", "input", "expected_output", "rewrites", Need.VERDICTS.value, *ANSWER_KEYS}
 )
 
 LARGE = 100_000_000  # bytes
@@ -60,6 +61,7 @@ _BEGIN = 64  # bytes of a line, by which they are chosen
 _NESTED = ("retrieved", "topk")  # where an object holds the list
 _NAMED = 20  # keys of a line
 _DEEPEST = 4  # texts in texts
+_Seen = dict[str, tuple[int, set[str | None]]]  # each query's first line, and which texts its lines state
 _REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
 
 
@@ -69,11 +71,11 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
     Verdicts are read of a `stored` run alone.
     """
     lines = Lines(needs, stored=stored)
-    seen: dict[str, int] = {}
+    seen: _Seen = {}
     for number, line in source.lines():
         strict = lines.strict(line)
         if strict is not None and strict.query_id not in seen:
-            seen[strict.query_id] = number
+            seen[strict.query_id] = (number, {strict.asked})
             yield strict
             continue
         place = Problem("", source.name, number)
@@ -83,7 +85,7 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
             log.note(place, explain(line, error, missing=True))
             continue
         query_id = str(loose.id if loose.query_id is None else loose.query_id)
-        if tags := _two_systems(source.head, seen.get(query_id, 0), line):
+        if tags := _two_systems(source.head, seen.get(query_id, (0,))[0], line):
             log.note(place, two_systems(query_id, *tags))
             log.raise_if_any()  # the whole file is like that
         ranking = _checked(loose, needs, seen, number, place, log)
@@ -175,7 +177,7 @@ def rankings_of(
 ) -> Iterator[Ranking]:
     """Rankings from lines of any accepted shape as plain values, each after its number and its place."""
     shape = loose_shape(needs)
-    seen: dict[str, int] = {}
+    seen: _Seen = {}
     for number, place, line in lines:
         try:
             loose = loose_line(line, shape)
@@ -275,15 +277,16 @@ def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, obje
 
 
 def _checked(
-    line: LooseLine, needs: frozenset[Need], seen: dict[str, int], number: int, place: Problem, log: ProblemLog
+    line: LooseLine, needs: frozenset[Need], seen: _Seen, number: int, place: Problem, log: ProblemLog
 ) -> Ranking | None:
-    """The ranking of a decoded line, or None after noting what is wrong; `seen` has the number of each query's line."""
+    """The ranking of a decoded line, or None after noting what is wrong."""
     try:
-        query_id = line.written_id()
-        first = seen.setdefault(query_id, number)
-        if first != number:
+        query_id, asked = line.written_id(), line.question_sha256
+        first, texts = seen.setdefault(query_id, (number, set()))
+        if first != number and (asked in texts or None in {asked, *texts}):
             what = "line" if place.line else "entry"
             raise ValueError(f"query {shown(query_id)} stands twice (first on {what} {first}); keep one ranking of it")
+        texts.add(asked)
         return to_ranking(line, query_id, needs)
     except ValueError as error:
         log.note(place, error)

@@ -46,6 +46,7 @@ class StrictLine(msgspec.Struct, gc=False, rename=CAMEL):
     retrieved: list[str] | None = None
     actual_output: Any = None
     camel: Any = None
+    question_sha256: str | None = None
 
 
 class TimedLine(StrictLine, gc=False, rename=CAMEL):
@@ -70,7 +71,8 @@ def strict_ranking(line: StrictLine) -> Ranking | None:
     times = getattr(line, Need.LATENCY.value, None)
     if times and not plausible(times):
         return None
-    return Ranking(line.query_id, ids, 0, Details(latency_ms=times) if times else None, rising(items))
+    details = Details(latency_ms=times) if times else None
+    return Ranking(line.query_id, ids, 0, details, rising(items), asked=line.question_sha256)
 
 
 class Item(msgspec.Struct, gc=False):
@@ -96,6 +98,7 @@ class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
     retrieved: Any = None
     actual_output: Any = None
     camel: Any = None
+    question_sha256: str | None = None
 
     def written_id(self) -> str:
         """The query's id; a ValueError where there is none."""
@@ -171,9 +174,9 @@ def _added(keys: dict[Need, Any], needs: frozenset[Need]) -> list[tuple[str, Any
 
 def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Ranking:
     """The ranking of a line, in the order of its ranks where it states them, each id once; else a ValueError."""
-    ranked = _ranking(query_id, line.items(), needs)
+    ranked, asked = _ranking(query_id, line.items(), needs), line.question_sha256
     if not needs:
-        return ranked
+        return ranked if asked is None else msgspec.structs.replace(ranked, asked=asked)
     raw, rewrites, times, source, scores = (getattr(line, key, None) for key in _OF_LINES)
     times = {"total": times} if isinstance(times, int | float) else times
     if not plausible(times):
@@ -199,7 +202,8 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         generated=_generated(line, ranked) if Need.ANSWER in needs else None,
         records=None if verdicts is None else msgspec.json.encode(verdicts),
     )
-    return Ranking(query_id, ranked.ids, ranked.duplicates, None if details == Details() else details, ranked.rising)
+    stated = None if details == Details() else details
+    return Ranking(query_id, ranked.ids, ranked.duplicates, stated, ranked.rising, asked=asked)
 
 
 def _generated(line: LooseLine, ranked: Ranking) -> Generated | None:

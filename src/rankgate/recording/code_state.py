@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from rankgate.errors import RankgateError
 from rankgate.files.git import GitError, Repository, is_ancestor, repository_around, run_git
 from rankgate.model.base_ref import CommitSha
 from rankgate.model.conclusion import OtherCode
@@ -87,9 +88,11 @@ class CodeState(msgspec.Struct, frozen=True, kw_only=True):
         """The commit as runs state it."""
         return self.commit[:DIGITS] + (CHANGED if self.edited else "")
 
-    def digest(self, files: CodeFiles) -> str:
-        """One text for all of it, as far as it counts."""
-        kept = {path: digest for path, digest in (self.changed or {}).items() if files.counts(path)}
+    def digest(self, files: CodeFiles) -> str | None:
+        """One text for all of it, as far as it counts; None where too many files differ."""
+        if self.changed is None:
+            return None
+        kept = {path: digest for path, digest in self.changed.items() if files.counts(path)}
         return hashlib.sha256(json.dumps([self.commit, kept], sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
@@ -152,6 +155,40 @@ def code_state(output: str) -> CodeState | None:
     changed = {path: _digest(repository.root, path) for path in known} if len(known) <= _MOST else None
     edited = any(kind != "??" for kind in known.values())
     return CodeState(root=repository.root, commit=commit, changed=changed, edited=edited)
+
+
+def digest_here(run: str) -> str | None:
+    """The digest of all code that lies here; None where nobody can tell."""
+    state = code_state(run)
+    return state.digest(CodeFiles(run=inside(state.root, run))) if state else None
+
+
+def why_not_resumed(partial: str, state: str | None) -> str | None:
+    """Why what an interrupted recording left does not count, however it looks; None where it may be ours.
+
+    A pull request can bring such a file, which would answer in place of the retriever. `state` is the digest of the
+    code that lies here. Where there is no repository no commit can have it.
+    """
+    folder = os.path.dirname(partial) or "."  # noqa: PTH120 -- as it is typed
+    try:
+        if state is None and _repository(".") is not None:
+            return "is of code that git cannot tell"
+        around = _repository(folder) if Path(folder).is_dir() else None
+        if around and around.entry("HEAD", inside(around.root, partial)):
+            return "is a file of the commit"
+    except RankgateError as error:
+        return f"may be a file of the commit ({error})"
+    return None
+
+
+def _repository(folder: str) -> Repository | None:
+    """The repository around a folder; None where there is none, or no commit yet."""
+    whole = Path(folder).absolute()
+    answer = run_git(folder, "rev-parse", "--git-dir")
+    if answer.returncode and not any(os.path.lexists(each / ".git") for each in (whole, *whole.parents)):
+        return None
+    repository = repository_around(folder)
+    return repository if repository.has("HEAD") else None
 
 
 def root_here() -> str | None:

@@ -10,26 +10,42 @@ from typing import Any
 
 import msgspec
 
+from rankgate.model.asked import TEXT_KEY
 from rankgate.model.values import Need
 from rankgate.readers.json_text import spoken
 from rankgate.readers.results import ResultError, described, written_line
 from rankgate.readers.run_shapes import Item, generated_of, loose_shape
 
+Key = tuple[str, str | None]  # a question: its id, and the digest of its text
+
 
 class Line(msgspec.Struct, frozen=True):
-    """A line of the run as bytes that end in a newline, and its time: `total` of `latency_ms`, the sum, or None."""
+    """A line of the run as bytes that end in a newline, and its time: `total` of `latency_ms`, the sum, or None.
+
+    `asked` is the digest of the question's text.
+    """
 
     query_id: str
     data: bytes
     ms: float | None
+    asked: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """Which question it answers."""
+        return self.query_id, self.asked
 
 
-def run_line(query_id: str, result: Any, measured_ms: float, provenance: Mapping[str, Any]) -> Line:
+def run_line(
+    query_id: str, result: Any, measured_ms: float, provenance: Mapping[str, Any], asked: str | None = None
+) -> Line:
     """The run line of what the retriever returned, drained; a ResultError where no reader could read it.
 
-    What a complete run line says itself (`latency_ms`, `system`, …) wins over what was measured and the provenance.
+    What a complete run line says itself (`latency_ms`, `system`, …) wins over what was measured and the provenance, but
+    not over what was `asked`.
     """
-    line = {"query_id": query_id, **provenance} | written_line(query_id, result)
+    stated = {TEXT_KEY: asked} if asked else {}
+    line = {"query_id": query_id, **stated, **provenance} | written_line(query_id, result) | stated
     line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
     try:
         return read_back(encoded(line))
@@ -56,6 +72,7 @@ class _Recorded(msgspec.Struct):
     query_id: str
     topk: list[Item]
     latency_ms: dict[str, float] | None = None
+    question_sha256: str | None = None
 
 
 def read_back(data: bytes) -> Line:
@@ -73,7 +90,8 @@ def read_back(data: bytes) -> Line:
     except ValueError as error:
         raise ResultError(f"its {error}") from error
     times = line.latency_ms
-    return Line(line.query_id, data, times.get("total", sum(times.values())) if times else None)
+    ms = times.get("total", sum(times.values())) if times else None
+    return Line(line.query_id, data, ms, line.question_sha256)
 
 
 _ANSWERED = loose_shape(frozenset({Need.ANSWER}))

@@ -7,6 +7,7 @@ in which the answers came. Each is appended whole, so that a killed process leav
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,33 +16,44 @@ from typing import Any, BinaryIO, Self
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.recording.code_state import PARTIAL
-from rankgate.recording.lines import Line, encoded, read_back
+from rankgate.recording.lines import Key, Line, encoded, read_back
 
 _MARK = "rankgate_partial"
 _VERSION = 1
 
 
 class PartialRun:
-    """Lines by query id, each on disk as soon as it is added. Used as a context manager, which keeps the file open.
+    """Lines by question, each on disk as soon as it is added. Used as a context manager, which keeps the file open.
 
     `notice` is one sentence for the user where an earlier recording is resumed, or cannot be; else None.
     """
 
     def __init__(
-        self, run: Path, binding: Mapping[str, Any], queries: Collection[str], *, name: str, restart: bool = False
+        self,
+        run: Path,
+        binding: Mapping[str, Any],
+        questions: Collection[Key],
+        *,
+        name: str,
+        restart: bool = False,
+        refused: str | None = None,
     ) -> None:
         """Take over what an earlier recording left, unless it belongs to something else or `restart` is set.
 
         What it belongs to is in `binding`, each under the words for it, as `gold set`. Messages call the run by `name`.
+        What is `refused`, for this reason, is deleted before anything is read.
         A RankgateError where the file cannot be read or written.
         """
         self.path = run.with_name(run.name + PARTIAL)
         self.name = redacted(name + PARTIAL)
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[Key, Line] = {}
         self.notice: str | None = None
         header = encoded({_MARK: _VERSION, **binding})
-        if not restart:
-            self._take_over(json.loads(header), queries)
+        if refused and not restart and os.path.lexists(self.path):
+            self.notice = f"{self.name} {refused}; starting over"
+        if restart or refused:
+            self._delete()
+        self._take_over(json.loads(header), questions)
         write_atomic(self.path, header + b"".join(line.data for line in self.lines.values()))
 
     def add(self, line: Line) -> None:
@@ -51,7 +63,7 @@ class PartialRun:
             self._file.flush()
         except OSError as error:
             raise self._refused("written", error) from error
-        self.lines[line.query_id] = line
+        self.lines[line.key] = line
 
     def kept(self) -> int:
         """How many lines the file holds, which is one more than `lines` where an interrupt came between the two."""
@@ -65,7 +77,13 @@ class PartialRun:
         self._file.close()
         self.path.unlink(missing_ok=True)
 
-    def _take_over(self, wanted: Mapping[str, Any], queries: Collection[str]) -> None:
+    def _delete(self) -> None:
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._refused("deleted", error) from error
+
+    def _take_over(self, wanted: Mapping[str, Any], questions: Collection[Key]) -> None:
         try:
             # What follows the last newline is a torn line, or nothing.
             first, *rest = self.path.read_bytes().split(b"\n")[:-1] or [b""]
@@ -76,14 +94,15 @@ class PartialRun:
         other = _differences(first, wanted)
         if other:
             self.notice = f"{self.name} is {other}; starting over"
+            self._delete()
             return
         for data in rest:
             with suppress(ValueError):
                 line = read_back(data + b"\n")
-                if line.query_id in queries:
-                    self.lines[line.query_id] = line
+                if line.key in questions:
+                    self.lines[line.key] = line
         if self.lines:
-            count = f"{len(self.lines)} of {len(queries)} questions are recorded already and not asked again"
+            count = f"{len(self.lines)} of {len(questions)} questions are recorded already and not asked again"
             hint = "if the retriever has changed since, begin again with --restart (restart=True in Python)"
             self.notice = f"resuming {self.name}: {count}; {hint}"
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, from_python, option, redacted, shown
 from rankgate.files.writing import refuse_overwriting, write_atomic
+from rankgate.model.asked import text_digest
 from rankgate.model.differences import RECORDING
 from rankgate.model.values import Gold, Need
 from rankgate.readers.base import ProblemLog
@@ -28,8 +29,8 @@ from rankgate.readers.mapping import FieldMap, Finder
 from rankgate.readers.results import ResultError
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
-from rankgate.recording.code_state import PARTIAL, Making
-from rankgate.recording.lines import Line, encoded, run_line
+from rankgate.recording.code_state import PARTIAL, Making, digest_here, why_not_resumed
+from rankgate.recording.lines import Key, Line, encoded, run_line
 from rankgate.recording.partial import PartialRun
 from rankgate.recording.retriever import Retrieve, Service, StopError, failure, name_of
 from rankgate.recording.workers import Calls, Outcome, Question, ask
@@ -95,6 +96,7 @@ def record(
     allow_errors: int = 0,
     provenance: Mapping[str, Any] | None = None,
     making: Making | None = None,
+    base_gold: Gold | None = None,
     retriever: str | None = None,
     fields: FieldMap | None = None,
     name: str | None = None,
@@ -110,9 +112,13 @@ def record(
     with an answer, and may be async. Each call is timed alone, in milliseconds, as `latency_ms: {"retrieve": …}`. The
     run is in gold order, gzipped where its name ends in `.gz`, and replaces an older file in one step at the end.
 
+    Each line states the digest of the text that it answers. Questions of `base_gold` with another id or text are asked
+    too, so that the run answers both gold sets.
+
     Until then the answers are kept in `<path>.partial`, and so they are where too many questions failed. The next
     recording goes on from there: same gold set, retriever, provenance and state of the code, and only questions
-    without an answer are asked. A question fails when the function raises, takes too long, or returns something else
+    without an answer are asked. Where no commit says which code that is, or has such a file itself, it begins again. A
+    question fails when the function raises, takes too long, or returns something else
     than it may; it is then absent from the run. When more than `allow_errors` and at least ten calls have failed and
     none has succeeded, nothing more is asked.
 
@@ -124,6 +130,7 @@ def record(
         workers: how many calls may be under way at once.
         allow_errors: how many questions may fail.
         provenance: keys for every line, as `system` or `index_version`.
+        base_gold: that of the commit which a pull request is to be merged into.
         making: which code answers, for the run's first line, and for every line unless the provenance states it.
         retriever: what the partial file calls the function; by default its module and name.
         fields: which keys of what it returns hold what, where that has a shape of its own.
@@ -147,20 +154,22 @@ def record(
     calls = Calls(workers=workers, timeout=timeout, retries=retries)
     refuse_limits(calls, allow_errors)
     judged = gold if isinstance(gold, Gold) else read_gold(os.fspath(gold))
-    questions = _questions_of(judged)
+    questions = _all_questions(judged, base_gold)
+    state = making.state.digest(making.files) if making else digest_here(str(target))
     binding = {
         "gold set": fingerprint_of(judged),
         # Ids and texts; the judgments have their own digest, the gold's fingerprint.
-        "set of questions": hashlib.sha256(json.dumps([*questions.items()]).encode()).hexdigest(),
+        "set of questions": hashlib.sha256(json.dumps([*questions]).encode()).hexdigest(),
         "retriever": retriever or name_of(retrieve),
         "provenance": stamp,
-        "state of the code": making and making.state.digest(making.files),
+        "state of the code": state,
     }
-    partial = PartialRun(target, binding, questions, name=called, restart=restart)
+    refused = why_not_resumed(f"{target}{PARTIAL}", state)
+    partial = PartialRun(target, binding, questions, name=called, restart=restart, refused=refused)
     if partial.notice:
         (notice or _on_standard_error)(partial.notice)
     resumed = len(partial.lines)
-    failures: dict[str, Problem] = {}
+    failures: dict[Key, Problem] = {}
     states = making is None or stamp.keys() & {"code_version", "commit"}
     stamped = stamp if making is None or states else {**stamp, "code_version": making.state.version}
 
@@ -170,18 +179,16 @@ def record(
         if progress is not None:
             progress(len(partial.lines) + len(failures), len(questions))
 
-    def take(outcome: Outcome) -> bool:
-        line = _line_of(outcome, stamped, finder)
+    def take(question: Question, outcome: Outcome) -> bool:
+        line = _line_of(question, outcome, stamped, finder)
         if isinstance(line, Problem):
-            failures[str(line.key)] = line
+            failures[question.query_id, text_digest(question.text)] = line
         else:
             partial.add(line)
         report_progress()
         return len(partial.lines) > resumed or len(failures) < max(FRUITLESS, allow_errors + 1)
 
-    left = [
-        Question(query_id, text, resumed > 0) for query_id, text in questions.items() if query_id not in partial.lines
-    ]
+    left = [Question(key[0], text, resumed > 0) for key, text in questions.items() if key not in partial.lines]
     with partial:
         try:
             report_progress()
@@ -227,6 +234,13 @@ def _questions_of(gold: Gold) -> dict[str, str]:
     return texts
 
 
+def _all_questions(gold: Gold, base: Gold | None) -> dict[Key, str]:
+    """The questions of both gold sets, each text of an id once; of the base's as far as it has texts."""
+    samples = base.samples.values() if base else ()
+    others = [(each.query_id, each.question) for each in samples if each.question and each.question.strip()]
+    return {(query_id, text_digest(text)): text for query_id, text in [*_questions_of(gold).items(), *others]}
+
+
 def _finder_of(fields: FieldMap | None, retrieve: Retrieve, before: Iterable[Line] = ()) -> Finder | None:
     """What finds the parts of an answer, and knows which were in those before; None where there is nothing to find."""
     if fields is None and not isinstance(retrieve, Service):
@@ -247,8 +261,8 @@ def ask_one(gold: Gold, query_id: str, retrieve: Retrieve, calls: Calls, fields:
     lines: list[Line | Problem] = []
     finder = _finder_of(fields, retrieve)
 
-    def take(outcome: Outcome) -> bool:
-        lines.append(_line_of(outcome, {}, finder))
+    def take(question: Question, outcome: Outcome) -> bool:
+        lines.append(_line_of(question, outcome, {}, finder))
         return True
 
     ask(retrieve, [Question(query_id, questions[query_id])], calls, take)
@@ -257,13 +271,13 @@ def ask_one(gold: Gold, query_id: str, retrieve: Retrieve, calls: Calls, fields:
     return lines[0]
 
 
-def _line_of(outcome: Outcome, stamp: Mapping[str, Any], finder: Finder | None) -> Line | Problem:
+def _line_of(question: Question, outcome: Outcome, stamp: Mapping[str, Any], finder: Finder | None) -> Line | Problem:
     """The run line of what came back, or why there is none."""
     if isinstance(outcome, Problem):
         return outcome
     try:
         result = _mapped(outcome.result, finder) if finder else outcome.result
-        return run_line(outcome.query_id, result, outcome.ms, stamp)
+        return run_line(question.query_id, result, outcome.ms, stamp, text_digest(question.text))
     except ResultError as error:
         return Problem(str(error), key=outcome.query_id)
     except Exception as error:  # noqa: BLE001 -- an object of the user's that cannot even be looked at

@@ -52,12 +52,13 @@ class Returned(msgspec.Struct, frozen=True):
 
 
 Outcome = Returned | Problem
+Take = Callable[[Question, Outcome], bool]  # whether to go on
 _Outcomes = SimpleQueue[tuple[int, Returned | BaseException]]
 _Lane = SimpleQueue[tuple[int, Question, float] | None]
 _Begin = Callable[[int, Question, float], None]  # a call, after a pause
 
 
-def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: Callable[[Outcome], bool]) -> None:
+def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: Take) -> None:
     """Ask questions and hand each outcome to `take`, in this thread, as they come, as long as it returns True.
 
     A sync function is called in this thread when there is one worker and no timeout, else in threads; an async one is
@@ -100,7 +101,7 @@ def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: C
                 waiting.append((question, attempt, waits + 1))
             elif not isinstance(outcome, Returned) and again and attempt < calls.retries:
                 waiting.append((question, attempt + 1, waits))
-            elif not take(outcome if isinstance(outcome, Returned) else failure(question.query_id, outcome)):
+            elif not take(question, outcome if isinstance(outcome, Returned) else failure(question.query_id, outcome)):
                 return
 
 

@@ -61,6 +61,11 @@ jobs:
 """
 _READS = "      actions: read # to fetch what was recorded of this commit\n"
 
+# What a pull request or a merge group is judged against, as the merge commit that is checked out has it.
+BASE = """\
+          BASE: ${{ github.event.pull_request && 'HEAD^1' || github.event.merge_group.base_sha }} # its questions, too
+"""
+
 _QUEUE = """\
 
   # Apart from the gate and without any code of the change, so that the queue gets its check whatever the gate did.
@@ -132,9 +137,10 @@ def _recording(job: Job) -> str:
         if: steps.recorded.outcome != 'success'
         env: # keys of the retriever go here; pull requests of forks and Dependabot get no secrets
 {variables}\
+{BASE}\
         run: |
           rm -f -- "$RUN" # if recording fails, nothing older is judged in its place
           {INSTALL}
           python -m pip install 'rankgate=={job.version}'
-          rankgate record{criteria}
+          rankgate record{criteria} ${{BASE:+"--base=$BASE"}}
 """

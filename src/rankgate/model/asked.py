@@ -1,0 +1,42 @@
+"""Which text of a question a run answers: each line may state it, by a digest."""
+
+from __future__ import annotations
+
+import hashlib
+
+from rankgate.model.values import Gold, Ranking
+
+TEXT_KEY = "question_sha256"  # of a line
+DIGITS = 16  # of a digest, at least
+
+
+def text_digest(text: str) -> str:
+    """What a recorded line states of its question: the first digits of the SHA-256 of the text in UTF-8."""
+    return _whole(text)[:DIGITS]
+
+
+def answers(ranking: Ranking, gold: Gold) -> bool:
+    """Whether a line is of the text that the gold set has of its question, if both have one.
+
+    A line that states no text is taken by its id, unless the gold set wants to know its text.
+    """
+    sample, asked = gold.samples.get(ranking.query_id), ranking.asked
+    if sample is None or sample.question is None:
+        return True
+    if asked is None:
+        return ranking.query_id not in gold.by_text
+    return len(asked) >= DIGITS and _whole(sample.question).startswith(asked)
+
+
+def texts_changed(before: Gold, after: Gold) -> frozenset[str]:
+    """The queries whose text, as it was before, is no longer there."""
+    kept = after.samples
+    return frozenset(
+        query_id
+        for query_id, sample in before.samples.items()
+        if sample.question is not None and (query_id not in kept or kept[query_id].question != sample.question)
+    )
+
+
+def _whole(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
