@@ -62,6 +62,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (Criteria, "max_unjudged"): (ONE, f"max_unjudged: 0.02\n{ONE}"),
     (Criteria, "match"): (ONE, f"match: doc\n{ONE}"),
     (Criteria, "fork_runs"): (ONE, f"fork_runs: trusted\n{ONE}"),
+    (Criteria, "accept_own"): (ONE, f"accept_own: true\n{ONE}"),
     (Criteria, "retriever"): (ONE, f"retriever: {{function: 'app:search'}}\n{ONE}"),
     **{
         (Retriever, kind): (f"retriever: {{{kind}: {value}}}\n{ONE}", f"retriever: {{{kind}: {other}}}\n{ONE}")

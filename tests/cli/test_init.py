@@ -1,5 +1,6 @@
 """`rankgate init`: the criteria that it writes load and gate, and the workflows that it writes pass every linter."""
 
+import io
 import json
 import math
 import os
@@ -29,6 +30,7 @@ WORKFLOW = Path(".github/workflows/rankgate.yml")
 REPORTING = Path(".github/workflows/rankgate-report.yml")
 ZIZMOR = Path(sys.executable).with_name("zizmor")
 HASH = "0123456789abcdef0123456789abcdef01234567"
+BASE = "${{ github.event.pull_request && 'HEAD^1' || github.event.merge_group.base_sha }}"
 PINNED = ["--action", f"rankgate/rankgate@{HASH}"]
 NASTY = 'a"; rm -rf $HOME #.jsonl'
 
@@ -334,17 +336,22 @@ def test_the_recording_step_runs(project: Path, search_path: str, gold: str) -> 
     assert main(["init", f"--gold={gold}", GITHUB, *FROM_RETRIEVER]) == 0
     recorded = recording_step()
     (project / "run.jsonl").write_text("an older run\n", encoding="utf-8")
-    ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, recorded["env"])
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    lines = (project / "run.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["query_id"] for line in lines] == ["q1", "q2", "q3", "q4"]
+    git("init", "--quiet", ".")
+    commit()
+    Path(gold).write_text(GOLD.replace("gift cards", "gift card"))
+    for base, edited in (("", []), ("HEAD", ["q2"])):
+        variables = {**recorded["env"], "BASE": base}
+        ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, variables)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        lines = (project / "run.jsonl").read_text(encoding="utf-8").splitlines()
+        assert [json.loads(line)["query_id"] for line in lines] == ["q1", "q2", "q3", "q4", *edited]
 
 
 def test_where_recording_fails_no_older_run_is_left_to_judge(project: Path, search_path: str) -> None:
     assert init(*FROM_RETRIEVER, GITHUB) == 0
     (project / "shop_search.py").write_text("import no_such_module\n", encoding="utf-8")
     recorded = recording_step()
-    ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, recorded["env"])
+    ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, {**recorded["env"], "BASE": ""})
     assert ended.returncode == 2
     assert not (project / "run.jsonl").exists()
 
@@ -435,7 +442,7 @@ def test_nothing_is_written_where_one_of_the_workflows_exists() -> None:
 def test_the_paths_of_criteria_elsewhere_are_taken_from_the_root() -> None:
     assert init("--to", "gates/search.yaml") == 0
     assert main(["init", GITHUB, "--to", "gates/search.yaml", *FROM_RETRIEVER]) == 0
-    assert recording_step()["env"] == {"RUN": "run.jsonl", "CRITERIA": "gates/search.yaml"}
+    assert recording_step()["env"] == {"RUN": "run.jsonl", "CRITERIA": "gates/search.yaml", "BASE": BASE}
     for workflow in (WORKFLOW, REPORTING):
         assert 'criteria: "gates/search.yaml"\n' in workflow.read_text(encoding="utf-8")
 
@@ -488,7 +495,7 @@ def test_a_retriever_is_written_into_the_criteria_and_the_workflow_needs_no_opti
     else:
         assert init(*words, GITHUB) == 0
     assert block() == named
-    assert recording_step()["run"].splitlines()[-1] == "rankgate record"
+    assert recording_step()["run"].splitlines()[-1] == 'rankgate record ${BASE:+"--base=$BASE"}'
 
 
 BLOCK = """\
@@ -729,3 +736,43 @@ def test_nothing_is_ignored(*, repository: bool) -> None:
         commit()
     assert init(*FROM_RUN) == 0
     assert not Path(".gitignore").exists()
+
+
+class Terminal(io.StringIO):
+    """Somebody sits there."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "environment", "own"),
+    [
+        pytest.param(["--accept-own"], None, "", True, id="by the option"),
+        pytest.param(["--github", "--accept-own"], None, "", True, id="by the option, with workflows"),
+        pytest.param(["--github"], "y", "", True, id="asked for at a terminal"),
+        pytest.param(["--github"], "", "", False, id="no by default"),
+        pytest.param(["--github"], None, "", False, id="nobody can answer"),
+        pytest.param(["--github"], "y", "true", False, id="never asked for in CI"),
+        pytest.param([], "y", "", False, id="nor without workflows"),
+    ],
+)
+def test_authors_may_accept_their_own_where_that_is_asked_for(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    answer: str | None,
+    environment: str,
+    own: bool,  # noqa: FBT001
+) -> None:
+    monkeypatch.setenv("CI", environment)
+    if answer is not None:
+        monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+        monkeypatch.setattr("sys.stdout", Terminal())
+    assert main(["init", "--gold", "gold.yaml", "--retriever", "app:search", *words]) == 0
+    assert load_criteria("ship-criteria.yaml").accept_own is own
+
+
+def test_accept_own_says_where_it_is_written_where_criteria_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--github", "--accept-own"]) == 2
+    assert "in those that are there add accept_own: true" in capsys.readouterr().err

@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 OURS = ROOT / ".github" / "workflows"
 HARDENED = ROOT / "docs" / "hardened"
 HASH = "0123456789abcdef0123456789abcdef01234567"
+BASE = "${{ github.event.pull_request && 'HEAD^1' || github.event.merge_group.base_sha }}"
 NASTY = 'a"; rm -rf $HOME #.jsonl'
 
 JOB = Job(
@@ -333,14 +334,16 @@ def test_whoever_judges_makes_the_page_and_nobody_else(app: bool) -> None:  # no
 
 def test_a_retriever_records_after_what_the_project_adds() -> None:
     recording = step(gate(records=True), "gate", "Record")
-    assert recording["env"] == {"RUN": "run.jsonl"}
+    assert recording["env"] == {"RUN": "run.jsonl", "BASE": BASE}
     assert recording["run"].splitlines() == [
         'rm -f -- "$RUN" # if recording fails, nothing older is judged in its place',
         "# ADD HERE what installs your project, such as: python -m pip install -r requirements.txt",
         "python -m pip install 'rankgate==1.2.3'",
-        "rankgate record",
+        'rankgate record ${BASE:+"--base=$BASE"}',
     ]
-    assert recording["run"].splitlines()[1] in step(hardened("rankgate.yml"), "gate", "Record")["run"]
+    other = step(hardened("rankgate.yml"), "gate", "Record")
+    assert {*recording["run"].splitlines()[1::2]} < {*other["run"].splitlines()}
+    assert other["env"]["BASE"] == BASE
 
 
 @pytest.mark.parametrize(
@@ -388,7 +391,7 @@ def test_hardened_or_without_a_retriever_nothing_recorded_is_fetched() -> None:
 def test_criteria_in_a_place_of_their_own_are_named_in_both_workflows() -> None:
     recording = step(gate(records=True, criteria="gates/search.yaml"), "gate", "Record")
     assert recording["env"]["CRITERIA"] == "gates/search.yaml"
-    assert recording["run"].splitlines()[-1] == 'rankgate record --criteria="$CRITERIA"'
+    assert recording["run"].splitlines()[-1] == 'rankgate record --criteria="$CRITERIA" ${BASE:+"--base=$BASE"}'
     named = {"criteria": "gates/search.yaml", "html": "true"}
     assert step(gate(criteria="gates/search.yaml"), "gate", "Judge")["with"] == named
     assert step(report(criteria="gates/search.yaml"), "report", "Judge")["with"] == named
@@ -457,7 +460,7 @@ def test_what_is_written_reads_no_secret() -> None:
 def test_a_path_reaches_the_action_and_the_shell_as_it_is(path: str) -> None:
     made = gate(records=True, run=path, criteria=path)
     recording = step(made, "gate", "Record")
-    assert {name: as_github_reads(text) for name, text in recording["env"].items()} == {
+    assert {name: as_github_reads(text) for name, text in recording["env"].items() if text != BASE} == {
         "RUN": path,
         "CRITERIA": path,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
 from pathlib import Path
 
 from rankgate import __version__
@@ -46,6 +47,7 @@ from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import Want
 from rankgate.model.report import Detectable
 from rankgate.model.values import Evidence
+from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text
 from rankgate.readers.source import STDIN
 
@@ -82,6 +84,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--github", action="store_true", help="write the two workflows")
     action = "the action as the workflows use it, best by the hash of a commit (default: this version's tag)"
     options.add_argument("--action", metavar="OWNER/NAME@REF", help=action)
+    own = (
+        "let authors of pull requests set the label that accepts their own change, as in a team of one (default: asked "
+        "at a terminal, else no)"
+    )
+    options.add_argument("--accept-own", action="store_true", help=own)
     options.add_argument("--force", action="store_true", help="overwrite files that exist")
     return options
 
@@ -100,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
     if gold:
-        _write_criteria(gold, run_file, to, judge, block)
+        _write_criteria(gold, run_file, to, judge, block, accept_own=_accept_own(arguments))
     elif retriever:
         _add_retriever(to, before, retriever_text(retriever))
     if job:
@@ -121,10 +128,21 @@ def _refuse_misfits(
     refuse_two_stdins(gold, run_file)
     if arguments.action is not None and not arguments.github:
         raise bad_input("--action says how workflows use the action; add --github")
+    if arguments.accept_own and gold is None:
+        raise bad_input("--accept-own writes criteria, which need --gold; in those that are there add accept_own: true")
     goldless = arguments.github or retriever is not None
     if STDIN in (arguments.gold, arguments.run) or (gold is None and (run_file or not goldless)):
         named = "name the gold set with --gold FILE (not standard input)"
         raise bad_input(f"init writes paths into the criteria; {named}")
+
+
+def _accept_own(arguments: argparse.Namespace) -> bool:
+    """Whether authors may accept their own pull requests; asked for workflows alone, and where a person can answer."""
+    asks = arguments.github and not os.environ.get("CI") and sys.stdin.isatty() and sys.stdout.isatty()
+    if arguments.accept_own or not asks:
+        return bool(arguments.accept_own)
+    answer = input(f"May the author of a pull request set its label `{ACCEPT_CHANGE}`, as in a team of one? [y/N] ")
+    return answer.strip().casefold() in ("y", "yes")
 
 
 def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
@@ -144,7 +162,13 @@ def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
 
 
 def _write_criteria(
-    gold_file: InputFile, run_file: InputFile | None, to: str, judge: JudgeBlock | None, block: str | None
+    gold_file: InputFile,
+    run_file: InputFile | None,
+    to: str,
+    judge: JudgeBlock | None,
+    block: str | None,
+    *,
+    accept_own: bool,
 ) -> None:
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
@@ -197,6 +221,7 @@ def _write_criteria(
         reachable=reachable,
         by=how.by,
         judge=FirstJudge(judge.endpoint, judge.model, len(gold.samples), claims) if judge else None,
+        accept_own=accept_own,
     )
     text = criteria_text(start) + (block or "")
     write_atomic(to, text)

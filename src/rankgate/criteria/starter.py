@@ -53,7 +53,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     `accepted` says that the baseline is there already. `reachable` is the best recall@5 that the gold set allows,
     None where it is defined for no question. `measured` are the metrics of `first_gates(reachable)`, `drops` what
     each may lose, and `sees` the loss that its questions see; `tags` are those that become segments, with their
-    values. `by` is how results match the gold set.
+    values. `by` is how results match the gold set. `accept_own` lets authors of pull requests set their label.
     """
 
     gold: str
@@ -70,6 +70,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     reachable: float | None
     by: By = By.CHUNK
     judge: FirstJudge | None = None
+    accept_own: bool = False
 
 
 def first_gates(reachable: float | None) -> FirstGates:
@@ -145,6 +146,8 @@ def criteria_text(start: Start) -> str:
     if start.judge:
         lines += _judged_lines(start.judge)
     lines += ["", f"match: {start.by.value}  # {_MATCHED[start.by]}"] if start.by in _MATCHED else []
+    own = "accept_own: true  # the author of a pull request may set its label, as in a team of one"
+    lines += ["", own] if start.accept_own else []
     lines += [
         "",
         "inputs:  # relative to this file; flags of the command line win",
