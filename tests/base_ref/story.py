@@ -14,6 +14,7 @@ from tests.baselines.accepting import accept_into
 from tests.repositories import commit, git
 
 from rankgate.cli import main
+from rankgate.model.asked import TEXT_KEY, text_digest
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
@@ -94,13 +95,19 @@ def gold(*queries: str, **labels: str) -> str:
     return "samples:\n" + "".join(lines)
 
 
-def write_run(path: Path, lost: tuple[str, ...] = (), queries: tuple[str, ...] = QUERIES) -> None:
-    """A run that finds the relevant document of every query but the lost ones, where it finds another."""
-    lines = (
-        json.dumps({"query_id": query, "topk": [{"chunk_id": f"other-{query}" if query in lost else f"doc-{query}"}]})
+def write_run(
+    path: Path, lost: tuple[str, ...] = (), queries: tuple[str, ...] = QUERIES, *, texts: bool = True
+) -> None:
+    """A run that finds the relevant document of every query but the lost ones, where it finds another.
+
+    It states the texts that main has, as `record --base` makes it, unless it is another system's.
+    """
+    lines = [
+        {"query_id": query, "topk": [{"chunk_id": f"other-{query}" if query in lost else f"doc-{query}"}]}
+        | ({TEXT_KEY: text_digest(f"what is {query}?")} if texts else {})
         for query in queries
-    )
-    path.write_text("\n".join(lines) + "\n")
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 def accept(folder: Path, run: Path, depth: int = 100) -> None:
