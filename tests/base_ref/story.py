@@ -202,8 +202,10 @@ def tracked(act: Act, path: str) -> Act:
     return all_of(act, by_git("add", "--force", path))
 
 
-def run(lost: tuple[str, ...] = (), file: str = "run.jsonl", queries: tuple[str, ...] = QUERIES) -> Act:
-    return lambda: write_run(Path(file), lost=lost, queries=queries)
+def run(
+    lost: tuple[str, ...] = (), file: str = "run.jsonl", queries: tuple[str, ...] = QUERIES, *, texts: bool = True
+) -> Act:
+    return lambda: write_run(Path(file), lost=lost, queries=queries, texts=texts)
 
 
 def lists(items: Mapping[str, list[str]], file: str = "run.jsonl") -> Act:

@@ -59,8 +59,9 @@ from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
+from rankgate.model.asked import TEXT_KEY, text_digest
 from rankgate.model.values import Verdict
-from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel
+from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel
 
 TAGGED = gold(*QUERIES).replace("[doc-q5]", "[doc-q5], metadata: {tags: [urgent]}")
 LANGS = gold(*QUERIES)
@@ -243,7 +244,7 @@ ATTACKS: dict[str, Change] = {
     "add a question that is there already": Change(
         all_of(
             write("gold.yaml", gold(*QUERIES, "q6").replace("what is q6?", " What is  Q1?")),
-            run(queries=(*QUERIES, "q6")),
+            run(queries=(*QUERIES, "q6"), texts=False),
         ),
         WARN,
         "repeats 1 question",
@@ -938,12 +939,60 @@ def test_re_chunked_by_the_label_the_accepted_run_is_compared_by_its_own_labels(
     assert judged(labels=[COUNTS]).verdict is FAIL
 
 
-@pytest.mark.parametrize("standing", ["outsider", "head moved", "unreported", "unknown"])
-def test_a_label_that_does_not_count_changes_nothing_and_says_why(repository: Path, standing: str) -> None:
+@pytest.mark.parametrize(
+    ("label", "why"),
+    [
+        (
+            SetLabel(name=ACCEPT_CHANGE, by="mallory", standing="outsider"),
+            "it was set by a bot, or by somebody who",
+        ),
+        (SetLabel(name=ACCEPT_CHANGE, by="bob", standing="own"), "it was set by the author of the pull request"),
+        (SetLabel(name=ACCEPT_CHANGE, by="alice", standing="unreported"), "it was set less than a minute after"),
+        (SetLabel(name=ACCEPT_CHANGE, by="alice", standing="changed"), "what is judged now is not what was reported"),
+        (SetLabel(name=ACCEPT_CHANGE, by="", standing="unknown"), "GitHub did not say who set it"),
+        (
+            SetLabel(name=ACCEPT_RANKINGS, by="alice", standing="counts"),
+            f"on this pull request that is `{ACCEPT_CHANGE}",
+        ),
+    ],
+    ids=["outsider", "own", "unreported", "changed", "unknown", "the other one"],
+)
+def test_a_label_that_does_not_count_changes_nothing_and_says_why(repository: Path, label: SetLabel, why: str) -> None:
     ATTACKS["relabel the lost questions"].act()
     commit()
-    report = judged(labels=[SetLabel(name=ACCEPT_CHANGE, by="mallory", standing=standing)])  # type: ignore[arg-type]
+    report = judged(labels=[label])
     assert (report.verdict, report.base and report.base.accepted_by) == (FAIL, None)
-    assert report.notes[-1].startswith("The label that lets a pull request's own files judge alone changes nothing: ")
-    other = SetLabel(name="rankgate: accept rankings", by="alice", standing="counts")
-    assert judged(labels=[other]).verdict is FAIL
+    assert report.notes[-1].startswith(f"The label `{label.name}` changes nothing: {why}")
+
+
+def without(*queries: str) -> Act:
+    return write("gold.yaml", gold(*(each for each in QUERIES if each not in queries)))
+
+
+EASIER = edit("what is q4?", "what is doc-q4?", "gold.yaml")
+
+
+@pytest.mark.parametrize(
+    ("change", "made", "verdict"),
+    [
+        pytest.param(without("q1"), run(), WARN, id="an honest question removed: its text was asked"),
+        pytest.param(without("q1"), run(texts=False), FAIL, id="… of another system's run, without texts"),
+        pytest.param(without("q4", "q5"), run(HARD), FAIL, id="the lost questions removed"),
+        pytest.param(EASIER, run(("q4",)), FAIL, id="a lost question edited into an easy one: both texts were asked"),
+        pytest.param(EASIER, run(texts=False), FAIL, id="… and only the easy one was, or nobody knows"),
+        pytest.param(write("gold.yaml", gold(*QUERIES, "q6")), run(texts=False), FAIL, id="added, and not answered"),
+        pytest.param(
+            write("gold.yaml", gold(*QUERIES, "q6")), run(queries=(*QUERIES, "q6"), texts=False), PASS, id="added"
+        ),
+    ],
+)
+def test_a_line_answers_the_text_that_it_states(repository: Path, change: Act, made: Act, verdict: Verdict) -> None:
+    change()
+    commit()
+    made()
+    if change is EASIER:  # what `record` asks of the pull request's own
+        line = {"query_id": "q4", "topk": [{"chunk_id": "doc-q4"}], TEXT_KEY: text_digest("what is doc-q4?")}
+        kept = Path("run.jsonl").read_text().splitlines()
+        lines = [each for each in kept if TEXT_KEY in each or '"q4"' not in each]
+        Path("run.jsonl").write_text("\n".join([*lines, json.dumps(line)]) + "\n")
+    assert judged().verdict is verdict, told(judged())

@@ -109,9 +109,9 @@ def _let_through(base: BaseSide) -> list[str]:
         (waivers, "waiver", None),
         (others, "other key of the criteria", "other keys of the criteria"),
         (questions, "changed question", None),
-        (int(base.baseline_changed in ("deleted", "replaced")), "baseline", None),
     ]
-    return [count_text(count, one, *filter(None, [many])) for count, one, many in counts if count]
+    through = [count_text(count, one, *filter(None, [many])) for count, one, many in counts if count]
+    return [*through, "the baseline"] if base.baseline_changed in ("deleted", "replaced") else through
 
 
 def _criteria(base: BaseSide) -> list[str]:
