@@ -89,25 +89,26 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         The head is None where the base's files alone judge. A run that is a path lies in the work tree, as do gold set
         and scores; of an empty one the criteria say where. The base's baseline is no part of it: that moves by itself.
         """
-        repository, known = repository_around(str(self.repository)), list[Criteria | None]()
+        repository, named = repository_around(str(self.repository)), list[Mapping[str, str]]()
         facts = ["rankings" if head is None else "change", pull.head_sha, pull.base_ref]
         with tempfile.TemporaryDirectory(prefix="rankgate-") as room, suppress(RankgateError):
             for commit in map(repository.commit, [pull.base_sha, *([head] if head else [])]):
-                tree = Path(room, str(len(known)))
+                tree = Path(room, str(len(named)))
                 files = Tree(repository, Commit(ref=commit, sha=commit), str(tree), most=sys.maxsize)
                 self._write(files, tree, baseline=False)
-                known.append(self._criteria(tree))
-                facts += [digest_below(tree), "" if known[-1] else commit]  # nobody knows what else judges
+                named.append(self._named(tree))
+                facts += [digest_below(tree), "" if self._path(tree) else commit]  # nobody knows what else judges
             if isinstance(run, bytes):
                 made, ran = hashlib.sha256(gold or b"").hexdigest(), hashlib.sha256(run).hexdigest()
             else:
-                inputs = [each.inputs for each in known if each]
-                golds = [self.arguments.get("--gold"), *(each.gold and each.gold.path for each in inputs)]
-                runs = [run] if run else [each.run.path for each in inputs if each.run]
-                paths = [*(path for each in runs for path in sorted(parts_of(each))), *(each.scores for each in inputs)]
+                golds = [self.arguments.get("--gold"), *(each.get("inputs.gold") for each in named)]
+                runs = [run] if run else [each["inputs.run"] for each in named if "inputs.run" in each]
+                paths = [path for each in runs for path in sorted(parts_of(each))]
+                paths += [each["inputs.scores"] for each in named if "inputs.scores" in each]
                 made, ran = (digest_of(self.repository / each for each in some if each) for some in (golds, paths))
             gate = hashlib.sha256("\0".join([*facts, made]).encode("utf-8", "surrogateescape")).hexdigest()
-            return Subject(f"{gate[:32]}.{ran[:32]}", accept_own=known[0] is not None and known[0].accept_own)
+            base = self._criteria(Path(room, "0"))
+            return Subject(f"{gate[:32]}.{ran[:32]}", accept_own=base is not None and base.accept_own)
         return Subject()
 
     def judge(
@@ -236,6 +237,11 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         """Where a tree has criteria; None where it has none."""
         return next((path for path in self._places if (tree / path).is_file()), None)
 
+    def _named(self, tree: Path) -> Mapping[str, str]:
+        """Where the files lie that the criteria of a tree name."""
+        path = self._path(tree)
+        return inputs_named(str(tree / path), at=path) if path else {}
+
     def _criteria(self, tree: Path) -> Criteria | None:
         """The criteria of a tree; None where it has none, or none that can be read, which the check says."""
         path = self._path(tree)
@@ -248,8 +254,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
 
         Of the pull request's criteria nothing else is read here, and nothing that they name is imported.
         """
-        path = self._path(tree)
-        named = inputs_named(str(tree / path), at=path) if path else {}
+        named = self._named(tree)
         gold = self.arguments.get("--gold") or named.get("inputs.gold", "")
         baseline = self.arguments.get("--baseline") or named.get("inputs.baseline", "")
         others = (named.get(key, "") for key in ("inputs.waivers", "judge.prompts", "judge.calibration"))
