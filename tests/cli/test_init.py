@@ -339,7 +339,8 @@ def test_the_recording_step_runs(project: Path, search_path: str, gold: str) -> 
     git("init", "--quiet", ".")
     commit()
     Path(gold).write_text(GOLD.replace("gift cards", "gift card"))
-    for base, edited in (("", []), ("HEAD", ["q2"])):
+    commit()
+    for base, edited in (("", []), ("HEAD^1", ["q2"])):
         variables = {**recorded["env"], "BASE": base}
         ended = shell(recorded["run"].replace("python -m pip", "true"), search_path, variables)
         assert ended.returncode == 0, ended.stdout + ended.stderr
