@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.repositories import commit, git
 
 import rankgate
 from rankgate.cli import main
 from rankgate.cli.record import settings, summary
 from rankgate.errors import RankgateError
+from rankgate.model.asked import TEXT_KEY, text_digest
 from rankgate.recording import Recorded
 
 SEARCH = """\
@@ -81,8 +83,9 @@ def test_a_run_is_written_and_counted(words: list[str], capsys: pytest.CaptureFi
 
 def test_every_line_says_what_made_it() -> None:
     assert main([*COMMAND, "my_app.search:retrieve", "--set", "index_version=v7", "--set", "k_raw=50"]) == 0
-    assert list(lines()[2].items())[:4] == [
+    assert list(lines()[2].items())[:5] == [
         ("query_id", "q3"),
+        (TEXT_KEY, text_digest("question 3")),
         ("system", "my_app.search:retrieve"),
         ("index_version", "v7"),
         ("k_raw", 50),
@@ -318,3 +321,43 @@ def test_a_progress_bar_only_where_someone_looks(ci: str, bar: bool) -> None:  #
     assert process.returncode == 0
     assert out.startswith(b"for the log\nfor the log\nfor the log\nrecorded 3 of 3 questions in run.jsonl")
     assert (b"recording" in shown) == bar
+
+
+def begin_on_main(gold: str) -> None:
+    """A repository whose main has criteria and this gold set, and a pull request with the one of here."""
+    here = Path("gold.jsonl").read_text()
+    Path("gold.jsonl").write_text(gold)
+    Path("ship-criteria.yaml").write_text(
+        "gates: [{name: recall@2, threshold: 0.1}]\ninputs: {gold: gold.jsonl, run: run.jsonl}\n"
+        "retriever: {function: 'my_app.search:retrieve'}\n"
+    )
+    Path(".gitignore").write_text("run.jsonl*\n__pycache__\n")
+    git("init", "--quiet", "--initial-branch", "main", ".")
+    commit()
+    git("switch", "--quiet", "--create", "pull")
+    Path("gold.jsonl").write_text(here)
+    commit()
+
+
+def test_with_a_base_its_questions_are_asked_too(capsys: pytest.CaptureFixture[str]) -> None:
+    before = [("q1", "question 1"), ("q2", "another text"), ("q9", "question 9")]
+    samples = [{"id": name, "input": text, "expected_output": ["d"]} for name, text in before]
+    begin_on_main("".join(json.dumps(sample) + "\n" for sample in samples))
+    assert main(["record", "--base", "main"]) == 0
+    assert capsys.readouterr().out.startswith("recorded 5 of 5 questions in run.jsonl")
+    asked = [(line["query_id"], line["topk"][0]["chunk_id"], line[TEXT_KEY]) for line in lines()]
+    texts = [*((f"q{n}", f"question {n}") for n in (1, 2, 3)), *before[1:]]
+    assert asked == [(name, text, text_digest(text)) for name, text in texts]
+    assert main(["check", "--record", "--base", "main", "-o", "report.json"]) == 0
+    base = json.loads(Path("report.json").read_text())["base"]
+    assert (base["base_verdict"], base["queries"]["removed"], base["queries"]["edited"]) == ("pass", 1, 1)
+
+
+def test_a_base_that_cannot_be_read_is_warned_of_and_its_commit_must_be_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    begin_on_main("not a gold set\n")
+    assert main(["record", "--base", "main"]) == 0
+    assert "warning: the base's questions are not asked: gold.jsonl at main" in capsys.readouterr().err
+    assert len(lines()) == 3
+    assert main(["record", "--base", "nowhere"]) == 2

@@ -182,9 +182,11 @@ def _write_criteria(
         from rankgate.judge.job import read_answers, require_answers
         from rankgate.judge.runs import NEEDS
 
-        require_answers(read_answers(run_of(run_file, None, NEEDS), gold, frozenset({Want.SUPPORT}), judge.depth))
+        require_answers(
+            read_answers(run_of(run_file, None, NEEDS, gold=gold), gold, frozenset({Want.SUPPORT}), judge.depth)
+        )
     for way in ways if run_file else []:
-        opened = run_of(run_file, None, way.needs)
+        opened = run_of(run_file, None, way.needs, gold=gold)
         found = score_run(gold, opened, Plan(metrics=metrics, how=way), watch=bar)
         require_gold_queries(found, opened.name, gold)
         finds = any(map(any, found.values.values()))

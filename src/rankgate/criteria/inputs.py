@@ -16,11 +16,10 @@ from rankgate.errors import ProblemKind, RankgateError, bad_input, on_one_line, 
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.lines import Score
 from rankgate.metrics.plan import Plan
-from rankgate.model.asked import answers
 from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, Need
 from rankgate.model.waiver_use import SetLabel
-from rankgate.readers.base import Run, through
+from rankgate.readers.base import Run, answering
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.per_query import open_values
@@ -123,7 +122,7 @@ def run_of(
     if file.is_table:
         return open_values(file.path)
     run = _opened(file, criteria, needs, untrusted=untrusted, most_problems=most_problems)
-    return run if gold is None else through(run, partial(filter, partial(answers, gold=gold)))
+    return run if gold is None else answering(run, gold)
 
 
 def _opened(

@@ -20,6 +20,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
 from rankgate.model.values import Need, Scores
+from rankgate.readers.base import answering
 from rankgate.readers.results import listed
 
 DEFAULT_METRICS = "hit,recall,precision,mrr@all,map@all,ndcg"
@@ -219,7 +220,7 @@ def score(
     for metric in plan.metrics:
         if Need.BASELINE in metric.needs and baseline is None:
             raise bad_input(f"{metric.name} compares with a baseline; give it as baseline=")
-    opened = without_own(held_run(run, plan.needs, how, "run"), how)
+    opened = without_own(answering(held_run(run, plan.needs, how, "run"), judged), how)
     refuse_unequal(gold, run)
     scores = score_run(judged, opened, plan)
     require_gold_queries(scores, opened.name, judged)

@@ -18,7 +18,7 @@ from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries, score, total
 from rankgate.model.values import Gold, Need, Ranking, Scores
-from rankgate.readers.base import Run
+from rankgate.readers.base import Run, answering
 
 READ = frozenset({Need.RAW, Need.DOCS})  # for the diagnosis, where a run states it
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
@@ -129,7 +129,7 @@ def scored(
 
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
-    run, again = without_own(run, plan.how), partial(_again, again, plan.how)
+    run, again = _of_gold(run, gold, plan.how), partial(_again, again, gold, plan.how)
     kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.OFFSETS, Need.ANSWER}), through)
     scores = score_run(gold, run, plan, watch=watch, through=kept.each)
     if piped:
@@ -141,9 +141,13 @@ def scored(
     return ScoredRun(run, scores, lists, details, texts)
 
 
-def _again(again: Callable[..., Run | None], how: Matching, needs: frozenset[Need]) -> Run | None:
+def _of_gold(run: Run, gold: Gold, how: Matching) -> Run:
+    return without_own(answering(run, gold), how)
+
+
+def _again(again: Callable[..., Run | None], gold: Gold, how: Matching, needs: frozenset[Need]) -> Run | None:
     run = again(needs=needs)
-    return run and without_own(run, how)
+    return run and _of_gold(run, gold, how)
 
 
 def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:

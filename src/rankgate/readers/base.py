@@ -12,9 +12,10 @@ import msgspec
 
 from rankgate.errors import Problem, RankgateError, shown
 from rankgate.model.answers import JudgeMark
+from rankgate.model.asked import answers
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import Lineage
-from rankgate.model.values import Ranking
+from rankgate.model.values import Gold, Ranking
 
 MAX_PROBLEMS = 20
 TABLE = "per_query"  # the format of an input that has values per query in place of rankings
@@ -72,6 +73,11 @@ def through(run: Run, pick: Callable[[Iterator[Ranking]], Iterator[Ranking]]) ->
     """The run with the rankings that come through."""
     quick = run.quick and msgspec.structs.replace(run.quick, opened=partial(_quickly_through, run.quick, pick))
     return msgspec.structs.replace(run, rankings=pick(run.rankings), quick=quick)
+
+
+def answering(run: Run, gold: Gold) -> Run:
+    """The run without lines that answer another text than the gold set has of their question."""
+    return through(run, partial(filter, partial(answers, gold=gold)))
 
 
 @contextmanager
