@@ -244,11 +244,10 @@ def _no_verdict(reason: Reason, gate: GateResult, of: str) -> str:
 
 def _other_judge(reason: Reason, gate: GateResult, begin: str) -> str:
     """Which judges two runs rest on, and for verdicts of our own what makes them comparable."""
-    if not reason.names or not all(reason.names):
+    if gate.judge is None or not reason.names or not all(reason.names):
         return f"{begin}the two runs do not name the same judge"
     run, baseline = (shown(name) for name in reason.names)
-    again = "; `rankgate judge` judges the baseline's answers again" if gate.judge else ""
-    return f"{begin}the judge was {run} now and {baseline} then{again}"
+    return f"{begin}the judge was {run} now and {baseline} then; `rankgate judge` judges the baseline's answers again"
 
 
 def _other(reason: Reason, gate: GateResult, name: str) -> str:
