@@ -21,7 +21,6 @@ from rankgate.gates.conclude import with_other_code
 from rankgate.gates.judging import judge_runs, refuse_lacking, refuse_misfits, whole
 from rankgate.metrics.scored_run import Watch, by_other_labels, listed, scored, unwatched
 from rankgate.metrics.scoring import ids_of
-from rankgate.model.asked import by_id
 from rankgate.model.report import Report
 from rankgate.model.values import Gold, Need
 
@@ -49,7 +48,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
         open_run, open_baseline = judged_runs(inputs, criteria, gold, plan, open_run, open_baseline)
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
-        baseline = scored(by_id(gold), accepted, plan, open_baseline, watch=watch)
+        baseline = scored(gold.by_id, accepted, plan, open_baseline, watch=watch)
         baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, baseline.lists))
         if baseline.scores.foreign and inputs.older_gold:
             baseline = by_other_labels(inputs.older_gold, plan, open_baseline) or baseline

@@ -184,7 +184,9 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
                 yield ranking
 
         packed = pack(rankings(), source=name, depth=depth)
-        if answered or arguments.verdicts:
+        if arguments.verdicts and not answered:
+            raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)
+        if answered:
             kept = _with_answers(again, criteria, needs, gold, arguments.verdicts)
             packed = pack(kept, source=name, depth=depth)
         if gold and not known:
@@ -217,6 +219,9 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
     )
 
 
+_NOTHING_JUDGED = "--verdicts needs a run with answers, and their questions: name the gold set with --gold"
+
+
 def _with_answers(
     run: InputFile | None, criteria: Criteria | None, needs: frozenset[Need], gold: Gold | None, verdicts: str | None
 ) -> Iterator[Ranking]:
@@ -226,8 +231,7 @@ def _with_answers(
         RankgateError: verdicts are named and nothing says on what, or a line of them is damaged.
     """
     if verdicts and gold is None:
-        text = "--verdicts needs a run with answers, and their questions: name the gold set with --gold"
-        raise bad_input(text, file=verdicts)
+        raise bad_input(_NOTHING_JUDGED, file=verdicts)
     depth = criteria.judge.depth if criteria and criteria.judge else CONTEXT_DEPTH
     rankings: Iterator[Ranking] = run_of(run, criteria, needs, gold=gold).rankings
     if Need.TEXTS not in needs:  # which a run without answers may have in any shape

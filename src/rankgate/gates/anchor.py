@@ -18,7 +18,6 @@ from rankgate.errors import RankgateError
 from rankgate.gates.given_up import ScoredAnchor, adds_up
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun, scored
-from rankgate.model.asked import by_id
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Gold
 
@@ -88,7 +87,7 @@ class _Asked(msgspec.Struct, frozen=True):
     def _scored(self, record: Record) -> ScoredRun | None:
         """Its run with today's gold and metrics; None where too few of its own questions are asked."""
         opened = partial(open_record, self.memory, record)
-        run = scored(by_id(self.gold), opened(needs=self.plan.needs), self.plan, opened)
+        run = scored(self.gold.by_id, opened(needs=self.plan.needs), self.plan, opened)
         own = min(record.gold.queries, record.queries) if record.gold else record.queries
         asked = len(self.gold.samples) - len(run.scores.missing)
         return run if asked >= STILL * own else None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-from msgspec.structs import replace
-
 from rankgate.model.values import Gold, Ranking
 
 TEXT_KEY = "question_sha256"  # of a line
@@ -28,11 +26,6 @@ def answers(ranking: Ranking, gold: Gold) -> bool:
     if asked is None:
         return ranking.query_id not in gold.by_text
     return len(asked) >= DIGITS and _whole(sample.question).startswith(asked)
-
-
-def by_id(gold: Gold) -> Gold:
-    """The gold set for accepted runs: a line of theirs that states no text is taken by its id, whatever has changed."""
-    return replace(gold, by_text=frozenset())
 
 
 def texts_changed(before: Gold, after: Gold) -> frozenset[str]:
