@@ -31,7 +31,7 @@ VERSIONS = (
     "tests/explaining/",
     "tests/forges/test_client",
     "tests/readers/",
-    "tests/renderers/test_",
+    "tests/renderers/test_markdown",
     "tests/model/test_report",
     "tests/test_scenarios.py",
 )
@@ -42,6 +42,7 @@ SLOWEST = {"test_two_commands.py", "test_uvx.py", "test_peers.py", "test_demo.py
 settings.register_profile(
     "rankgate",
     deadline=None,
+    max_examples=50,
     derandomize="CI" in os.environ,
     suppress_health_check=[HealthCheck.data_too_large, HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
