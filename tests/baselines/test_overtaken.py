@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -193,3 +194,40 @@ def test_after_a_lost_race_it_is_asked_again_with_what_the_winner_accepted(tmp_p
     assert asked == [["1111"], ["1111", "2222"]]
     left = [record.commit for record in TreeMemory(tree).read("accepted")]
     assert left == ["1111", "2222", *([] if stays else ["3333"])]
+
+
+# Two jobs that accept the same run at the same moment
+
+
+@pytest.mark.parametrize("address", ["kept/", "git+branch:kept@."], ids=["directory", "branch"])
+def test_a_round_that_was_lost_leaves_nothing_in_the_next(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is overtaken by the same run says so, and its anchor counts the steps of the log as it is then."""
+    monkeypatch.chdir(tmp_path)
+    git("init", "--quiet", ".")
+
+    def memory() -> TreeMemory:
+        found = store_for(address).memory
+        assert isinstance(found, TreeMemory)
+        return found
+
+    def add(name: str) -> bool:
+        packed = pack([Ranking("q", [name])], source=name)
+        record = recorded(packed, source=name, provenance={}, gold=None, date="2026-01-01")
+        return memory().add("accepted", record, packed.data)
+
+    addition = TreeMemory._addition
+
+    def late(*given: Any) -> Any:
+        """While our own addition is prepared, another job's come first."""
+        monkeypatch.setattr(TreeMemory, "_addition", addition)
+        assert [add(name) for name in ("b", "c")] == [True, True]
+        return addition(*given)
+
+    assert add("a")
+    monkeypatch.setattr(TreeMemory, "_addition", late)
+    assert not add("c")
+    log = memory().read("accepted")
+    assert [record.source for record in log] == ["a", "b", "c"]
+    assert [record.anchor.steps for record in log[1:] if record.anchor] == [1, 2]

@@ -91,21 +91,22 @@ class ObjectMemory:
         for _ in range(MAX_ROUNDS):
             names = self._names(log)
             newest = list(self._records(log, names[-1:]).values())
+            now = record  # each round by what is there then
             if log == "accepted":
                 known = any(each.anchor for each in newest)
                 before = newest if known else list(self._records(log, names).values())
-                record = anchored(before, amended(newest, record), self.keeps)
-            if record in newest or (log == "history" and any(name.id == record.id for name in names)):
-                missing = not self.objects.holds(f"runs/{record.run}")
-                self._keep_run(record, data)
+                now = anchored(before, amended(newest, record), self.keeps)
+            if now in newest or (log == "history" and any(name.id == now.id for name in names)):
+                missing = not self.objects.holds(f"runs/{now.run}")
+                self._keep_run(now, data)
                 return missing
             if unless is not None and unless(list(self._records(log, names).values())):
                 return False
-            self._keep_run(record, data)
-            name = _Name(names[-1].number + 1 if names else 1, record.id, record.sha256[:12])
-            if self.objects.create(f"{log}/{name}", msgspec.json.encode(record)):
-                if not self.objects.holds(f"runs/{record.run}"):  # an older one, which was pruned just now
-                    self._keep_run(record, data)
+            self._keep_run(now, data)
+            name = _Name(names[-1].number + 1 if names else 1, now.id, now.sha256[:12])
+            if self.objects.create(f"{log}/{name}", msgspec.json.encode(now)):
+                if not self.objects.holds(f"runs/{now.run}"):  # an older one, which was pruned just now
+                    self._keep_run(now, data)
                 self._point()
                 return True
         raise bad_input(f"others changed it {MAX_ROUNDS} times before this could be written; try again", file=self.spec)

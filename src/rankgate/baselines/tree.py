@@ -126,12 +126,13 @@ class TreeMemory:
             # In any case, for nothing is written beside what contradicts itself.
             accepted, of_accepted = self._settled(replaces=log == "accepted")
             found = of_accepted if log == "accepted" else self._log(log)
-            record = anchored(found, amended(found, record), self.keeps) if log == "accepted" else record
-            if self._is_in(log, found, accepted, record, data) or (unless is not None and unless(found)):
+            # Each round by what is there now: another one may have accepted the same run, or more, in the meantime.
+            now = anchored(found, amended(found, record), self.keeps) if log == "accepted" else record
+            if self._is_in(log, found, accepted, now, data) or (unless is not None and unless(found)):
                 return False
-            again = log == "accepted" and bool(found) and found[-1].id == record.id
-            writes, deletes = self._addition(log, [*(found[:-1] if again else found), record], accepted, data)
-            if self.tree.commit(writes, deletes, f"{log}: {record.id} of {record.date}"):
+            again = log == "accepted" and bool(found) and found[-1].id == now.id
+            writes, deletes = self._addition(log, [*(found[:-1] if again else found), now], accepted, data)
+            if self.tree.commit(writes, deletes, f"{log}: {now.id} of {now.date}"):
                 return True
         raise self._never_in()
 
