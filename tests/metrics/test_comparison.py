@@ -243,21 +243,30 @@ def test_what_an_exact_test_proves_still_has_to_pass_the_limit(allowed: float, r
         pytest.param("a1 a2 a3 a3", "a1 a2 a1 a2", 2, id="other machines, where values were not taken over"),
         pytest.param("a1 a3 a1 a1", "a1 a1 a3 a1", 0, id="each machine was met by both"),
         pytest.param("a1 b1 a1 a1", "a1 a1 a1 a1", 1, id="another model, whose machine has a known name"),
+        pytest.param("a1+a2 a2 a1 a1", "a1 a1+a2 a1 a1", 0, id="an answer judged by two machines"),
+        pytest.param("a1+a3 a1 a1 a1", "a2 a1 a1 a1", 1, id="by two that the baseline has not met"),
+        pytest.param("a1+b1 a1 a1 a1", "a1 a1 a1 a1", 1, id="by a model and another one"),
         pytest.param("aaa-", "aaaa", 0, id="a value that is missing is no other judge's"),
         pytest.param("a*a*", "aaaa", 0, id="an empty answer takes nobody's word"),
         pytest.param("b1 * b2", "a1 a2 *", 1, id="nor does one of the baseline"),
     ],
 )
 def test_who_gave_the_values_of_both_runs(now: str, before: str, others: int) -> None:
-    """A letter is a model, a digit its fingerprint; `-` is no verdict, and `*` takes no model's word."""
+    """A letter is a model, a digit its fingerprint, `+` joins two of an answer.
 
-    def givers(text: str) -> dict[str, str | None]:
-        names = text.split() if " " in text else list(text)
-        each = {f"q{row}": None if name == "-" else "\t".join(name) for row, name in enumerate(names)}
-        return {query: name for query, name in each.items() if name != "*"}
+    `-` is no verdict, and `*` takes no model's word.
+    """
+
+    def names_in(text: str) -> list[str]:
+        return text.split() if " " in text else list(text)
+
+    def giver(name: str) -> str | None:
+        return None if name == "-" else "\n".join("\t".join(one) for one in name.split("+"))
 
     runs = []
     for text in (now, before):
-        values = [None if name == "-" else 1.0 for name in (text.split() if " " in text else text)]
-        runs.append(replace(scores(values, "faithfulness"), givers={"faithfulness": givers(text)}))
+        names = names_in(text)
+        given = {f"q{row}": giver(name) for row, name in enumerate(names) if name != "*"}
+        values = [None if name == "-" else 1.0 for name in names]
+        runs.append(replace(scores(values, "faithfulness"), givers={"faithfulness": given}))
     assert len(gaps(parse_metric("faithfulness"), *runs).other_judge) == others

@@ -193,7 +193,8 @@ def head_gate(inputs: Inputs, base: Gate | None, trees: Trees, *, alone: bool) -
         RankgateError: it cannot be read; or the criteria, or a gold set that the base does not name, are no file of it.
     """
     path, copy = _head_criteria(inputs, trees)
-    with nullcontext() if alone else known_alone(base.criteria.metrics() if base else ()):
+    of_base = base.criteria.metrics() if base else ()
+    with nullcontext() if alone else known_alone(of_base):
         criteria = load_criteria(copy, at=path).model_copy(update={"name": shown_path(path)})
     waivers = _waivers(criteria, trees.head, shown_path(criteria.inputs.waivers))
     named = _gold_named(inputs, criteria)

@@ -39,6 +39,7 @@ written beside it, to sample.design.json: keep both.
 
 examples:
   rankgate judge sample -o judge/sample.jsonl"""
+_WORDS = "asserts or abstained of an answer, supported, contradicted or absent of a claim"
 _LABEL = """\
 Label a sample: at the terminal, or in a sheet that is written and read again. Each label is on the disk
 before the next question, and the same command goes on. Nobody is shown what others said; two people may
@@ -175,7 +176,7 @@ def _label(arguments: argparse.Namespace) -> Iterator[str]:
     path = arguments.output or f"{arguments.sample.removesuffix('.jsonl')}.labels.jsonl"
     labels = take_labels(arguments, items, path)
     if labels is None:
-        yield f"{redacted(arguments.export)}: fill in `verdict`, from the top; the row says which words it takes"
+        yield f"{redacted(arguments.export)}: fill in `verdict`, from the top: {_WORDS}"
         yield next_line("judge", "label", arguments.sample, "--by", by, "--import", arguments.export)
         return
     done = sum(all((by, item.key, n) in labels for n in due(item, labels, by)) for item in items)

@@ -28,6 +28,7 @@ from rankgate.metrics.comparison import (
     too_many,
 )
 from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
+from rankgate.model.answers import served_text
 from rankgate.model.report import Counted, Detectable, GateResult
 from rankgate.model.values import (
     TOLERANCE,
@@ -371,7 +372,7 @@ def _giver(metric: Metric, scores: Scores, rows: Sequence[int]) -> str:
     """Who gave most of the values in these rows."""
     givers = scores.givers.get(metric.name, {})
     count = Counter(givers.get(scores.query_ids[row]) or "" for row in rows)
-    return max(count, key=lambda name: (count[name], name)).replace("\t", ", ")
+    return served_text(max(count, key=lambda name: (count[name], name)))
 
 
 def _uncompared(

@@ -22,7 +22,7 @@ from rankgate.model.answers import (
     Unjudged,
     UnjudgedKind,
     Want,
-    served_name,
+    served_names,
 )
 
 MAX_GRADE = 3  # of a passage's relevance
@@ -165,8 +165,7 @@ def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, rep
 
 def served_by(records: Iterable[Record]) -> str | None:
     """What gave these verdicts; None where there are none."""
-    names = {served_name(record.model, record.fingerprint) for record in records if record.unjudged is None}
-    return " and ".join(sorted(names)) if names else None
+    return served_names((record.model, record.fingerprint) for record in records if record.unjudged is None)
 
 
 def _state(split: Split | Unjudged, *, abstains: bool) -> AnswerState | Unjudged:

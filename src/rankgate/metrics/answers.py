@@ -65,8 +65,8 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
 
     def served(self, details: Details) -> str | None:
         """What gave the verdicts, as the server called it; None where they took no model's word."""
-        names = {each.served for each in details.verdicts or () if each.served}
-        return " and ".join(sorted(names)) or None
+        names = {name for each in details.verdicts or () if each.served for name in each.served.splitlines()}
+        return "\n".join(sorted(names)) or None
 
     def unjudged(self, found: AnswerVerdicts) -> Unjudged | None:
         """The first verdict that is missing."""

@@ -67,7 +67,8 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
                 rows.one_sided.append(row)
             elif new is not None:
                 alike = _same_giver(metric, now.get(query_id), before.get(query_id), fingerprints=fingerprints)
-                rows.other_judge.extend([] if alike else [row])
+                if not alike:
+                    rows.other_judge.append(row)
     return rows
 
 

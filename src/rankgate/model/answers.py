@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TypeAlias
 
@@ -198,7 +198,7 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     those of the gold or else those of its reference. Of these four each has one verdict a claim, in order; passages are
     numbers, from 1, of `context`, of the reference or the gold claims, of the answer (always 1), and of `context`.
     `relevance` has a grade a passage of the context. `key` is the SHA-256 of question, answer and passages, where the
-    run has an answer. `served` names what gave the verdicts, as the server called it: see `served_name`.
+    run has an answer. `served` names what gave the verdicts, as the server called it: see `served_names`.
     """
 
     query_id: str
@@ -218,9 +218,18 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     served: str | None = None
 
 
-def served_name(model: str, fingerprint: str | None) -> str:
-    """`gpt-4o-2024-08-06`, or with its fingerprint behind a tab: what a server says that it is."""
-    return f"{model}\t{fingerprint}" if fingerprint else model
+def served_names(models: Iterable[tuple[str, str | None]]) -> str | None:
+    """What gave verdicts, a line each: a model as the server called it, with its fingerprint behind a tab.
+
+    None where nothing did.
+    """
+    names = {f"{model}\t{fingerprint}" if fingerprint else model for model, fingerprint in models}
+    return "\n".join(sorted(names)) if names else None
+
+
+def served_text(names: str) -> str:
+    """The same for people: `gpt-4o-2024-08-06, fp_5 and fp_6`."""
+    return names.replace("\n", " and ").replace("\t", ", ")
 
 
 def fingerprints_count(now: Mapping[str, str | None], before: Mapping[str, str | None]) -> bool:
@@ -229,9 +238,9 @@ def fingerprints_count(now: Mapping[str, str | None], before: Mapping[str, str |
     A service of several machines answers by several fingerprints, and both runs have met each. They tell where the
     values that were not taken over have none in common.
     """
-    changed = [query for query, name in now.items() if name != before.get(query)]
-    ours = {name for query in changed if (name := now[query])}
-    return ours.isdisjoint(before.get(query) for query in changed)
+    changed = [query for query, names in now.items() if names != before.get(query)]
+    ours = {name for query in changed for name in (now[query] or "").splitlines()}
+    return ours.isdisjoint(name for query in changed for name in (before.get(query) or "").splitlines())
 
 
 def same_served(one: str | None, other: str | None, *, fingerprints: bool) -> bool:
@@ -243,4 +252,5 @@ def same_served(one: str | None, other: str | None, *, fingerprints: bool) -> bo
         return True
     if fingerprints:
         return one == other
-    return one.partition("\t")[0] == other.partition("\t")[0]
+    models, others = ({name.partition("\t")[0] for name in names.splitlines()} for names in (one, other))
+    return models == others

@@ -182,7 +182,9 @@ def of_two(start: Beginning) -> str:
     results = (LISTS, RAGAS_RETRIEVED) if not start.gold else ({"expected_output"}, RAGAS_REFERENCE)
     own, ragas = (min(keys & {*each}, default="") for each in results)
     row = next(iter(named(DOC, keys - {"id"}) if keys & ORDERS and not start.gold else ()), "")
-    other, name = (ragas, "ragas") if ragas and RAGAS_QUESTION in keys else (row, "rows")
+    other, name = row, "rows"
+    if ragas and RAGAS_QUESTION in keys:
+        other, name = ragas, "ragas"
     if not own or not other:
         return ""
     usual = "jsonl" if start.json == "{" else "json"

@@ -73,7 +73,8 @@ def prediction_powered(
         others: the judge's values of those that were not drawn.
         clusters: that of each labelled answer, then of each other one; none where answers do not come in clusters.
     """
-    n, units = len(labelled), len({*clusters[: len(labelled)]}) if clusters else len(labelled)
+    n = len(labelled)
+    units = len({*clusters[:n]}) if clusters else n
     if units <= 1:
         return None
     people = [each.people for each in labelled]
