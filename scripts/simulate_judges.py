@@ -431,6 +431,26 @@ def pleased(chance: Chance, runs: int) -> None:
     table(["", "blocked", "interval holds the truth", "lies above it"], rows)
 
 
+def drifting(chance: Chance, runs: int) -> None:
+    """A service whose judge became harsher after the baseline was judged, under the same name: unchanged answers."""
+    rows = []
+    for judge in (PLAIN[3], Judge(0.9, 0.85), Judge(0.95, 0.95)):
+        checked = [of_labels(chance, judge, 1) for _ in range(50)]
+        for drift in (0.0, 0.05, 0.1):
+            harsher = judge._replace(se=judge.se - drift)
+            cells = []
+            for share, size in ((0.3, 400), (0.6, 400), (1.0, 400), (1.0, 800)):
+                blocks = 0
+                for i in range(runs):
+                    old = drawn(chance, size)
+                    pair = judged(chance, judge, old, rewritten(chance, old, share, 0.0), harsher)
+                    blocks += blocked(pair, checked[i % 50])
+                cells.append(percent(blocks / runs))
+            rows.append([f"{judge.name}, recognises {100 * drift:.0f} pp fewer", *cells])
+    print(f"**A judge that drifts unseen: no change of quality, falsely blocked (%), 3 pp allowed, {LABELS} labels**\n")
+    table(["judge (Se / Sp)", "30 % changed, N = 400", "60 %", "100 %", "100 %, N = 800"], rows)
+
+
 def main() -> None:
     """Print every table."""
     parser = argparse.ArgumentParser(description="Coverage, false alarms and power of judges, by simulation.")
@@ -447,6 +467,7 @@ def main() -> None:
         (3, drops, runs // 2),
         (4, power, runs // 2),
         (5, pleased, runs // 2),
+        (7, drifting, runs // 2),
     )
     for place, part, size in parts:  # each with a chance of its own, so that one can change without the others
         part(np.random.default_rng([options.seed, place]), size)
