@@ -28,6 +28,7 @@ from rankgate.model.report_text import encode_report, with_texts
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.readers.base import Run
 from rankgate.readers.dates import iso_day
+from rankgate.readers.formats import split_format
 from rankgate.readers.results import listed
 from rankgate.renderers import phrases
 
@@ -155,7 +156,8 @@ def _file(given: Any, name: str) -> InputFile | None:
         return InputFile(name, held=gold if name == "gold" else lambda needs, asked: run(needs=needs, how=asked.match))
     if not os.fspath(given):
         raise bad_input(f"{name}= is empty; name a file")
-    return InputFile(os.fspath(given))
+    form, path = split_format(os.fspath(given)) if isinstance(given, str) else (None, os.fspath(given))
+    return InputFile(path, form)
 
 
 def _day(date: str | dt.date | None) -> str:

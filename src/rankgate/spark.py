@@ -69,7 +69,7 @@ def per_query(
 
     A value is what `rankgate.score` computes of the same rows, null where the metric is undefined; where the run lacks
     the query, `missing` is true and the value the metric's worst. Queries in the run alone are ignored. The result is
-    what `rankgate check --per-query` reads. It is lazy; a small job before asks the executors what they have.
+    what `rankgate check --run per_query:FILE` reads. It is lazy; a small job before asks the executors what they have.
 
     Args:
         run_df: a row a result, with the columns of a run as a table: query, document, and score or rank.

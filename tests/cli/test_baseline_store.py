@@ -400,7 +400,7 @@ def test_the_help_names_every_kind_of_store(words: list[str], capsys: Capture) -
 def test_the_branch_of_a_job_is_that_of_its_event(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """As the help says: what is checked out may be a commit."""
     with pytest.raises(SystemExit):
-        baseline("accept", "--help")
+        baseline("accept", "--help", "--all")
     said = " ".join(capsys.readouterr().out.split())
     assert "its branch (default: GITHUB_REF_NAME, else the one that is checked out)" in said
     found = []

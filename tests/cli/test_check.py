@@ -295,12 +295,12 @@ QRELS = "q1 0 a 1\nq2 0 b 1\n"
     ("words", "code"),
     [
         pytest.param(["--run", "run.trec"], 0, id="run told from its content"),
-        pytest.param(["--run", "run.trec", "--run-format", "trec"], 0, id="run as it is"),
-        pytest.param(["--run", "run.trec", "--run-format", "jsonl"], 2, id="run as what it is not"),
-        pytest.param(["--run", "run.trec", "--run-format", "nope"], 2, id="run as nothing known"),
+        pytest.param(["--run", "trec:run.trec"], 0, id="run as it is"),
+        pytest.param(["--run", "jsonl:run.trec"], 2, id="run as what it is not"),
+        pytest.param(["--run", "nope:run.trec"], 2, id="run as nothing known"),
         pytest.param(["--gold", "qrels.txt"], 0, id="gold told from its content"),
-        pytest.param(["--gold", "qrels.txt", "--gold-format", "qrels"], 0, id="gold as it is"),
-        pytest.param(["--gold", "qrels.txt", "--gold-format", "yaml"], 2, id="gold as what it is not"),
+        pytest.param(["--gold", "qrels:qrels.txt"], 0, id="gold as it is"),
+        pytest.param(["--gold", "yaml:qrels.txt"], 2, id="gold as what it is not"),
     ],
 )
 def test_a_format_can_be_forced(project: Path, words: list[str], code: int) -> None:
@@ -310,8 +310,9 @@ def test_a_format_can_be_forced(project: Path, words: list[str], code: int) -> N
 
 
 def test_a_forced_format_that_is_none_names_the_nearest(project: Path, capsys: Capture) -> None:
-    assert main(["check", "--run", "pass.jsonl", "--run-format", "json1"]) == 2
-    assert "unknown run format 'json1'; did you mean 'json'? (known: jsonl, json, rows, " in capsys.readouterr().out
+    assert main(["check", "--run", "json1:pass.jsonl"]) == 2
+    error = "error: json1:pass.jsonl: no format 'json1'; did you mean 'json'? (known: beir, csv, dict, "
+    assert capsys.readouterr().err.startswith(error)
 
 
 def test_without_any_inputs_it_says_which_lines_to_add(project: Path, capsys: Capture) -> None:

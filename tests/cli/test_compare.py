@@ -316,3 +316,24 @@ def test_without_the_extra_the_error_says_what_to_install(
     assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "-o", "diff.html"]) == 2
     assert "run: pip install 'rankgate[html]'" in capsys.readouterr().err
     assert not (project / "diff.html").exists()
+
+
+def test_several_candidates_stand_in_one_table(capsys: Capture) -> None:
+    Path("best.jsonl").write_text(run_of(q1=1, q2=1, q3=1, q4=1), encoding="utf-8")
+    words = ["before.jsonl", "jsonl:after.jsonl", "best.jsonl", *GOLD_FLAG, "--metrics", "recall@1,mrr"]
+    assert main(["compare", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = [re.split(r"\s{2,}", line.strip()) for line in lines[:7]]
+    assert [row[:3] for row in found[:4]] == [
+        ["metric", "run", "value"],
+        ["recall@1", "before.jsonl", "75.0%"],
+        ["after.jsonl", "50.0%", "−25.0 pp"],
+        ["best.jsonl", "100.0%", "+25.0 pp"],
+    ]
+    assert found[4][:3] == ["mrr", "before.jsonl", "0.875"]
+    assert "Each interval is for its own pair; the best of several looks better than it is." in lines
+    both = {name: compared(capsys, "before.jsonl", name, *words[-2:]) for name in ("after.jsonl", "best.jsonl")}
+    assert main(["compare", *words, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"runs": both}
+    assert main(["compare", *words, "-o", "page.html"]) == 2
+    assert main(["compare", "-", *words[1:]]) == 2

@@ -461,7 +461,7 @@ def test_criteria_that_are_not_the_first_to_be_found_are_named() -> None:
 
 
 def test_formats_that_are_given_stand_in_the_criteria() -> None:
-    assert init("--gold-format", "yaml", *FROM_RUN, "--run-format", "jsonl") == 0
+    assert init("--gold", "yaml:gold.yaml", "--run", "jsonl:run.jsonl") == 0
     inputs = load_criteria("ship-criteria.yaml").inputs
     assert (inputs.gold, inputs.run) == (InputFile("gold.yaml", "yaml"), InputFile("run.jsonl", "jsonl"))
     assert main(["check"]) == 0

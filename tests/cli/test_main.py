@@ -71,7 +71,7 @@ def test_an_unknown_command_is_named_with_the_nearest(word: str, message: str, c
 
 def help_of(words: list[str], capsys: Capture) -> str:
     with pytest.raises(SystemExit) as left:
-        main([*words, "--help"])
+        main([*words, "--help", "--all"])
     assert left.value.code == 0
     return capsys.readouterr().out
 
@@ -86,6 +86,31 @@ def test_the_help_of_a_command_ends_in_examples_that_its_parser_accepts(command:
         import_module(COMMANDS[words[1]][0]).parser().parse_args(words[2:])
 
 
+ACTIONS = [
+    *(f"baseline {name}" for name in ("show", "accept", "record", "history", "prune", "verify")),
+    *(f"gold {name}" for name in ("pool", "merge", "anchor", "negatives")),
+    *(f"judge {name}" for name in ("sample", "label", "calibrate")),
+]
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *ACTIONS])
+def test_the_help_of_a_command_fits_a_screen_and_names_the_rest(
+    command: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    texts = []
+    for words in ([], ["--all"]):
+        with pytest.raises(SystemExit):
+            main([*command.split(), "--help", *words])
+        texts.append(capsys.readouterr().out)
+    short, whole = texts
+    assert len(short.splitlines()) <= 40
+    options = [set(re.findall(r"(?<![\w-])--\w[\w-]*", text.partition("options:")[2])) for text in texts]
+    assert options[0] <= options[1]
+    more = re.search(rf"^rankgate {command} --help --all: (\d+) more options", short, re.MULTILINE)
+    assert (short == whole) == (more is None)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -98,7 +123,7 @@ def test_the_help_of_a_command_ends_in_examples_that_its_parser_accepts(command:
         pytest.param(["check", "--crit", "a"], "unrecognized arguments: --crit a", id="options are not abbreviated"),
         pytest.param(["check", "--format", "html"], "invalid choice: 'html'", id="unknown format"),
         pytest.param(["check", "--run"], "argument --run: expected one argument", id="no value"),
-        pytest.param(["compare", "a.jsonl"], "the following arguments are required: B", id="one run of two"),
+        pytest.param(["compare", "a.jsonl"], "the following arguments are required: RUN", id="one run of two"),
         pytest.param(["baseline"], "the following arguments are required: ACTION", id="no action"),
         pytest.param(["baseline", "accept", "--depth", "x"], "invalid int value: 'x'", id="not a number"),
     ],

@@ -1,4 +1,4 @@
-"""`check --per-query`: a table of values is judged as the run that it was computed from, whoever computed it."""
+"""`check --run per_query:FILE`: a table of values is judged as the run that it was computed from, by whomever."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def test_a_table_is_judged_as_its_run(
     of_run = report(capsys, *arguments_of(name)[1:])
     accepted = of_run["provenance"]["baseline"]
     metrics = ",".join(of_run["metrics"])
-    words = ["--per-query", table_of("now.jsonl", of_run["provenance"]["run"]["path"], metrics)]
+    words = ["--run", "per_query:" + table_of("now.jsonl", of_run["provenance"]["run"]["path"], metrics)]
     if accepted and Path(accepted["path"]).is_file():
-        words += ["--baseline-per-query", table_of("before.jsonl", accepted["path"], metrics)]
+        words += ["--baseline", "per_query:" + table_of("before.jsonl", accepted["path"], metrics)]
     capsys.readouterr()
     of_table = report(capsys, *words)
     for key in JUDGED:
@@ -154,7 +154,7 @@ def other_spelling() -> str:
 @pytest.mark.parametrize("make", [by_pandas, by_duckdb, by_spark, by_score, other_spelling])
 def test_whoever_wrote_it(make: Callable[[], str], capsys: Capture) -> None:
     path = make()
-    found = report(capsys, "--per-query", path, "--baseline-per-query", "now.parquet", code=0)
+    found = report(capsys, "--run", f"per_query:{path}", "--baseline", "per_query:now.parquet", code=0)
     gate = found["gates"][0]
     assert (gate["value"], gate["baseline"], gate["delta"], gate["n"]) == (pytest.approx(5 / 6), 5 / 6, 0, 3)
     assert found["provenance"]["run"] == {"path": path, "format": "per_query", "about": {}}
@@ -165,15 +165,15 @@ def test_ids_that_are_numbers_are_their_digits(capsys: Capture) -> None:
     Path("gold.yaml").write_text(GOLD.replace("id: q", "id: "))
     Path("ship-criteria.yaml").write_text(CRITERIA.replace("q1", "'1'"))
     write({"query_id": [1, 2, 3, 4], "recall@5": VALUES["recall@5"]})
-    assert report(capsys, "--per-query", "now.parquet")["metrics"]["recall@5"]["n"] == 3
+    assert report(capsys, "--run", "per_query:now.parquet")["metrics"]["recall@5"]["n"] == 3
 
 
 @pytest.mark.usefixtures("project")
 def test_a_run_may_stand_on_the_other_side(capsys: Capture) -> None:
     Path("run.jsonl").write_text('{"query_id": "q1", "retrieved": ["a"]}\n{"query_id": "q3", "retrieved": []}\n')
     now, before = (
-        report(capsys, "--per-query", "now.parquet", "--baseline", "run.jsonl"),
-        report(capsys, "--run", "run.jsonl", "--baseline-per-query", "now.parquet"),
+        report(capsys, "--run", "per_query:now.parquet", "--baseline", "run.jsonl"),
+        report(capsys, "--run", "run.jsonl", "--baseline", "per_query:now.parquet"),
     )
     assert [(each["delta"], each["n_pairs"]) for each in now["gates"]] == [(0.5, 2)]
     assert [(each["delta"], each["n_pairs"]) for each in before["gates"]] == [(pytest.approx(-1 / 2), 3)]
@@ -183,28 +183,28 @@ def test_a_run_may_stand_on_the_other_side(capsys: Capture) -> None:
 @pytest.mark.usefixtures("project")
 def test_a_query_that_is_absent_or_called_missing_counts_as_worst(capsys: Capture) -> None:
     write({"query_id": ["q1", "q2"], "recall@5": [1.0, 0.5], "missing": [False, None]})
-    absent = report(capsys, "--per-query", "now.parquet")
+    absent = report(capsys, "--run", "per_query:now.parquet")
     write({**VALUES, "recall@5": [1.0, 0.5, 0.7, None], "missing": [None, False, True, True]})
-    called = report(capsys, "--per-query", "now.parquet")
+    called = report(capsys, "--run", "per_query:now.parquet")
     for found in (absent, called):
         assert found["metrics"]["recall@5"]["value"] == 0.5
         assert found["queries"]["missing_ids"] == ["q3", "q4"]
     # In the baseline such a query is new, and compares with nothing.
     write(VALUES, "after.parquet")
-    both = report(capsys, "--per-query", "after.parquet", "--baseline-per-query", "now.parquet")
+    both = report(capsys, "--run", "per_query:after.parquet", "--baseline", "per_query:now.parquet")
     assert (both["gates"][0]["n_pairs"], both["queries"]["new"]) == (2, 2)
 
 
 @pytest.mark.usefixtures("project")
 def test_queries_of_the_table_alone_are_counted_and_ignored(capsys: Capture) -> None:
     write({"query_id": [*VALUES["query_id"], "stranger"], "recall@5": [*VALUES["recall@5"], 0.0]})
-    found = report(capsys, "--per-query", "now.parquet")
+    found = report(capsys, "--run", "per_query:now.parquet")
     assert (found["metrics"]["recall@5"]["value"], found["queries"]["unjudged"]) == (pytest.approx(5 / 6), 1)
 
 
 @pytest.mark.usefixtures("project")
 def test_the_command_of_the_report_repeats_it(capsys: Capture) -> None:
-    first = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "now.parquet")
+    first = report(capsys, "--run", "per_query:now.parquet", "--baseline", "per_query:now.parquet")
     command = first["provenance"]["command"]
     assert command[:2] == ["rankgate", "check"]
     assert report(capsys, *command[2:]) == first
@@ -216,7 +216,7 @@ def test_every_output_is_written(capsys: Capture) -> None:
     write(VALUES, "before.parquet")
     outputs = ["report.json", "comment.md", "report.html", "junit.xml", "x.badge.json"]
     words = [word for output in outputs for word in ("-o", output)]
-    assert main(["check", "--per-query", "now.parquet", "--baseline-per-query", "before.parquet", *words]) == 1
+    assert main(["check", "--run", "per_query:now.parquet", "--baseline", "per_query:before.parquet", *words]) == 1
     comment = Path("comment.md").read_text()
     assert "`q1`" in comment and "the metric fell" in comment and "relevant documents are there" not in comment  # noqa: PT018
     assert all(Path(output).stat().st_size for output in outputs)
@@ -343,7 +343,7 @@ BAD: list[Any] = [
 @pytest.mark.parametrize(("columns", "message"), BAD)
 def test_a_bad_table_is_refused(columns: dict[str, Any], message: str, capsys: Capture) -> None:
     write(columns)
-    found = report(capsys, "--per-query", "now.parquet", code=2)
+    found = report(capsys, "--run", "per_query:now.parquet", code=2)
     problems = [": ".join(filter(None, (each["file"], each["message"]))) for each in found["problems"]]
     assert "\n".join(problems) == message
 
@@ -367,7 +367,7 @@ FILES: list[Any] = [
 @pytest.mark.parametrize(("content", "begins"), FILES)
 def test_a_file_of_another_kind_is_refused(content: bytes, begins: str, capsys: Capture) -> None:
     Path("now.parquet").write_bytes(content)
-    found = report(capsys, "--per-query", "now.parquet", code=2)
+    found = report(capsys, "--run", "per_query:now.parquet", code=2)
     place = ":".join(str(found["problems"][0][key]) for key in ("file", "line") if found["problems"][0].get(key))
     assert f"{place}: {found['problems'][0]['message']}".startswith(begins)
 
@@ -376,26 +376,23 @@ def test_a_file_of_another_kind_is_refused(content: bytes, begins: str, capsys: 
 def test_a_truncated_table_is_refused(capsys: Capture) -> None:
     content = Path("now.parquet").read_bytes()
     Path("now.parquet").write_bytes(content[: len(content) // 2])
-    assert "cannot be read as Parquet" in report(capsys, "--per-query", "now.parquet", code=2)["problems"][0]["message"]
+    assert (
+        "cannot be read as Parquet"
+        in report(capsys, "--run", "per_query:now.parquet", code=2)["problems"][0]["message"]
+    )
 
 
 CALLS: list[Any] = [
-    pytest.param(["--run", "now.parquet"], "--per-query stands in place of --run; give one of the two", id="a run too"),
-    pytest.param(
-        ["--baseline", "b", "--baseline-per-query", "now.parquet"],
-        "--baseline-per-query stands in place of --baseline; give one of the two",
-        id="a baseline too",
-    ),
-    pytest.param(["--baseline-per-query", ""], "--baseline-per-query is empty; name a file", id="no name"),
-    pytest.param(["--untrusted-run"], "that somebody trusted computed", id="untrusted"),
-    pytest.param(["--corpus", "c.jsonl", "-o", "x.html"], "--corpus goes with --run", id="texts"),
+    pytest.param(["--baseline", "per_query:"], "--baseline is empty; name a file", id="no name"),
+    pytest.param(["--untrusted-run"], "where somebody trusted computed them", id="untrusted"),
+    pytest.param(["--corpus", "c.jsonl", "-o", "x.html"], "values per query have none", id="texts"),
 ]
 
 
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize(("words", "message"), CALLS)
 def test_what_does_not_go_together_is_refused(words: Sequence[str], message: str, capsys: Capture) -> None:
-    assert main(["check", "--per-query", "now.parquet", *words]) == 2
+    assert main(["check", "--run", "per_query:now.parquet", *words]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -406,7 +403,7 @@ def test_gates_that_compare_lists_or_judge_answers_are_named(gate: str, capsys: 
     Path("ship-criteria.yaml").write_text(
         f"gates:\n  - {{name: {gate}, threshold: 0.5}}\ninputs: {{gold: gold.yaml}}\n{judge}"
     )
-    problem = report(capsys, "--per-query", "now.parquet", code=2)["problems"][0]
+    problem = report(capsys, "--run", "per_query:now.parquet", code=2)["problems"][0]
     assert problem["message"].startswith(f"{gate}: these gates compare lists or judge answers, and a table of values")
 
 
@@ -416,7 +413,7 @@ def test_latency_that_is_null_is_missing_as_it_is_in_a_run(capsys: Capture) -> N
         "gates:\n  - {name: latency_p95, threshold: 100}\ninputs: {gold: gold.yaml}\n"
     )
     write({"query_id": VALUES["query_id"], "latency_p95": [10.0, None, None, 12.0]})
-    found = report(capsys, "--per-query", "now.parquet", code=2)
+    found = report(capsys, "--run", "per_query:now.parquet", code=2)
     assert found["gates"][0]["reasons"][0]["kind"] == "missing"
 
 
@@ -475,7 +472,7 @@ def test_parts_whose_columns_differ_in_type_keep_their_values(first: Any, capsys
     write({"query_id": ["q4" if isinstance(first, pa.Array) else "q1"], "recall@5": first}, "parts/0.parquet")
     write({"query_id": ["q2"], "recall@5": [0.5], "missing": [False]}, "parts/1.parquet")
     write({"query_id": ["q3"], "MISSING": [True], "recall@5": [1.0]}, "parts/2.parquet")
-    found = report(capsys, "--per-query", "parts", code=1 if isinstance(first, pa.Array) else 0)
+    found = report(capsys, "--run", "per_query:parts", code=1 if isinstance(first, pa.Array) else 0)
     sums = {"q1": 0 if isinstance(first, pa.Array) else 1, "q2": 0.5, "q3": 0}
     assert found["metrics"]["recall@5"]["value"] == pytest.approx(sum(sums.values()) / 3)
     assert "q3" in found["queries"]["missing_ids"]
@@ -488,7 +485,7 @@ def test_values_of_lines_are_missing_only_where_the_gold_set_defines_them(capsys
     gates = "gates:\n  - {name: source_coverage, threshold: 0.5}\ninputs: {gold: gold.yaml}\n"
     Path("ship-criteria.yaml").write_text(gates)
     write({"query_id": VALUES["query_id"], "source_coverage": [1.0, 1.0, None, None]})
-    found = report(capsys, "--per-query", "now.parquet", code=0)
+    found = report(capsys, "--run", "per_query:now.parquet", code=0)
     assert found["metrics"]["source_coverage"] | {"ci": None} == found["metrics"]["source_coverage"] | {
         "ci": None,
         "n": 2,
@@ -505,18 +502,18 @@ def test_null_is_refused_for_whatever_an_empty_list_has_a_value_of(capsys: Captu
     gates = "gates:\n  - {name: token_f1, threshold: 0.5}\ninputs: {gold: gold.yaml}\n"
     Path("ship-criteria.yaml").write_text(gates)
     write({"query_id": VALUES["query_id"], "token_f1": pa.array([None] * 4, pa.float64())})
-    message = report(capsys, "--per-query", "now.parquet", code=2)["problems"][0]["message"]
+    message = report(capsys, "--run", "per_query:now.parquet", code=2)["problems"][0]["message"]
     assert message == "query 'q1': token_f1 is null, and the gold set defines it; for an empty list it is 0"
 
 
 @pytest.mark.usefixtures("project")
 def test_a_table_given_as_a_run_and_a_run_given_as_a_table_name_the_other_option(capsys: Capture) -> None:
     assert (
-        "values per query go with `rankgate check --per-query`"
+        "values per query are judged by `check --run per_query:FILE`"
         in report(capsys, "--run", "now.parquet")["problems"][0]["message"]
     )
     Path("run.jsonl").write_text('{"query_id": "q1", "retrieved": ["a"]}\n')
-    message = report(capsys, "--per-query", "run.jsonl")["problems"][0]["message"]
+    message = report(capsys, "--run", "per_query:run.jsonl")["problems"][0]["message"]
     assert message.endswith("and a run goes with --run")
 
 
@@ -547,7 +544,9 @@ def test_the_base_decides_what_was_accepted(accepted: str, change: str, capsys: 
         write({**VALUES, "recall@5": WORSE}, str(part))
     commit()
     write({**VALUES, "recall@5": WORSE})
-    found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", accepted, "--base", "main", code=1)
+    found = report(
+        capsys, "--run", "per_query:now.parquet", "--baseline", f"per_query:{accepted}", "--base", "main", code=1
+    )
     assert (found["gates"][0]["delta"], found["base"]["baseline_changed"]) == (pytest.approx(-5 / 6), change)
 
 
@@ -556,17 +555,19 @@ def test_a_folder_that_nobody_changed_is_compared_with(capsys: Capture) -> None:
     Path("notes.txt").write_text("a change")
     commit()
     write({**VALUES, "recall@5": WORSE})
-    found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "folder", "--base", "main", code=1)
+    found = report(capsys, "--run", "per_query:now.parquet", "--baseline", "per_query:folder", "--base", "main", code=1)
     assert (found["gates"][0]["delta"], found["base"]["baseline_changed"]) == (pytest.approx(-5 / 6), None)
 
 
 @pytest.mark.usefixtures("pull_request")
-@pytest.mark.parametrize("option", ["--baseline-per-query", "--baseline"])
-def test_a_pattern_says_not_which_files_the_base_has(option: str, capsys: Capture) -> None:
+@pytest.mark.parametrize("form", ["per_query:", ""])
+def test_a_pattern_says_not_which_files_the_base_has(form: str, capsys: Capture) -> None:
     Path("notes.txt").write_text("a change")
     commit()
     write(VALUES)
-    found = report(capsys, "--per-query", "now.parquet", option, "folder/*.parquet", "--base", "main", code=2)
+    found = report(
+        capsys, "--run", "per_query:now.parquet", "--baseline", f"{form}folder/*.parquet", "--base", "main", code=2
+    )
     assert "a pattern does not say which files the base has; name their folder" in str(found["problems"])
 
 
@@ -581,7 +582,9 @@ def test_a_table_that_the_pull_request_commits_is_warned_of(brought: str, capsys
     if brought != "by the job":
         commit()
     path = "now.parquet" if brought == "by the job" else brought
-    found = report(capsys, "--per-query", path, "--baseline-per-query", "accepted.parquet", "--base", "main", code=0)
+    found = report(
+        capsys, "--run", f"per_query:{path}", "--baseline", "per_query:accepted.parquet", "--base", "main", code=0
+    )
     assert [found["verdict"], found["base"]["values_brought"]] == (
         ["pass", False] if brought == "by the job" else ["warn", True]
     )
@@ -604,7 +607,9 @@ def test_values_by_one_gold_set_are_not_judged_by_two(
     Path(file).write_text(Path(file).read_text().replace(old, new))
     commit()
     write(VALUES)
-    found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "accepted.parquet", "--base", "main")
+    found = report(
+        capsys, "--run", "per_query:now.parquet", "--baseline", "per_query:accepted.parquet", "--base", "main"
+    )
     refused = f"the pull request changes {said}, and this table has values by the one or by the other alone"
     assert [each["message"].partition(";")[0] for each in found["problems"]] == [refused]
 
@@ -622,5 +627,5 @@ def test_a_hundred_thousand_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name, part in (("now.parquet", 4), ("before.parquet", 2)):
         rows = f"SELECT 'q' || i AS query_id, (i % {part} > 0)::DOUBLE AS \"recall@5\" FROM range({count}) t(i)"  # noqa: S608
         duckdb.sql(f"COPY ({rows}) TO '{name}'")
-    found = report(capsys, "--per-query", "now.parquet", "--baseline-per-query", "before.parquet", code=0)
+    found = report(capsys, "--run", "per_query:now.parquet", "--baseline", "per_query:before.parquet", code=0)
     assert (found["gates"][0]["value"], found["gates"][0]["delta"], found["gates"][0]["n"]) == (0.75, 0.25, count)

@@ -354,10 +354,10 @@ def test_another_format_or_a_map_is_not_applied(project: Path) -> None:
         (project / "ship-criteria.yaml").write_text(text, encoding="utf-8")
         assert main(["check", FLAG, "-o", "report.json"]) == 2
         assert [each["message"] for each in report()["problems"]] == [problem]
-    assert check("--run-format", "parquet") == 2
+    assert check("--run", "parquet:run.jsonl") == 2
     assert [each["message"] for each in report()["problems"]] == [problem]
     (project / "ship-criteria.yaml").write_text(GATES, encoding="utf-8")
-    assert check("--run-format", "jsonl") == 0
+    assert check("--run", "jsonl:run.jsonl") == 0
 
 
 PADDING = b" " * 999 + b"\n"

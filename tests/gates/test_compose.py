@@ -385,7 +385,7 @@ def test_the_command_names_the_verdicts_that_were_named() -> None:
 def test_the_command_forces_the_format_that_was_forced() -> None:
     inputs = Inputs(criteria="ship-criteria.yaml", date="2026-01-31", run=InputFile("run.jsonl", "jsonl"))
     command = composed(ACCEPTED, inputs=inputs).provenance.command
-    assert command[command.index("--run-format") + 1] == "jsonl"
+    assert command[command.index("--run") + 1] == "jsonl:run.jsonl"
 
 
 @pytest.mark.parametrize(

@@ -377,29 +377,32 @@ WITH_ROW = {"query_id": "q", "retrieved": ["a"], "doc_id": "b", "score": 0.5}
         pytest.param(
             read_run,
             json_lines([TWO_RUNS]),
-            "'topk' is read as jsonl and 'retrieved_context_ids' as ragas; say which with --run-format jsonl or ragas",
+            "'topk' is read as jsonl and 'retrieved_context_ids' as ragas; say which by jsonl:FILE or ragas:FILE, in "
+            "the criteria by `format:`",
             ("jsonl", "ragas"),
             id="a line of the contract and of Ragas",
         ),
         pytest.param(
             read_run,
             json.dumps([TWO_RUNS]),
-            "'topk' is read as json and 'retrieved_context_ids' as ragas; say which with --run-format json or ragas",
+            "'topk' is read as json and 'retrieved_context_ids' as ragas; say which by json:FILE or ragas:FILE, in "
+            "the criteria by `format:`",
             ("json", "ragas"),
             id="in a list",
         ),
         pytest.param(
             read_run,
             json_lines([WITH_ROW]),
-            "'retrieved' is read as jsonl and 'doc_id' as rows; say which with --run-format jsonl or rows",
+            "'retrieved' is read as jsonl and 'doc_id' as rows; say which by jsonl:FILE or rows:FILE, in "
+            "the criteria by `format:`",
             ("jsonl", "rows"),
             id="a list and one result",
         ),
         pytest.param(
             read_gold,
             json_lines([TWO_GOLDS]),
-            "'expected_output' is read as jsonl and 'reference_context_ids' as ragas; say which with --gold-format "
-            "jsonl or ragas",
+            "'expected_output' is read as jsonl and 'reference_context_ids' as ragas; say which by jsonl:FILE or "
+            "ragas:FILE, in the criteria by `format:`",
             ("jsonl", "ragas"),
             id="a sample of the contract and of Ragas",
         ),

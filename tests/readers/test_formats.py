@@ -15,7 +15,7 @@ import pytest
 
 import rankgate
 from rankgate.errors import RankgateError
-from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.formats import read_gold, read_run, split_format
 
 PACKAGE = Path(rankgate.__file__).resolve().parents[1]
 
@@ -383,7 +383,7 @@ def test_unknown_run_format() -> None:
 READ = """
 import json, sys
 from rankgate.errors import RankgateError
-from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.formats import read_gold, read_run, split_format
 try:
     if sys.argv[1] == "gold":
         read = read_gold("-")
@@ -466,3 +466,31 @@ def test_standard_input_that_is_closed(what: str) -> None:
 
 def test_a_quoted_separator_in_an_id_of_hugging_faces_qrels() -> None:
     assert gold('query-id,corpus-id,score\nq,"d, or e",1\nq,f,0\n') == ("beir", {"q": ["d, or e"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        pytest.param("trec:old.run", ("trec", "old.run"), id="a run's format"),
+        pytest.param("qrels:gold.txt", ("qrels", "gold.txt"), id="a gold set's"),
+        pytest.param("parquet:s3://bucket/run/*.parquet", ("parquet", "s3://bucket/run/*.parquet"), id="of an address"),
+        pytest.param("per_query:now.parquet", ("per_query", "now.parquet"), id="values"),
+        pytest.param("csv:-", ("csv", "-"), id="standard input"),
+        pytest.param("./csv:run", (None, "./csv:run"), id="a file that is called so"),
+        pytest.param("run 12:30.jsonl", (None, "run 12:30.jsonl"), id="a time"),
+        pytest.param("git+branch:baseline", (None, "git+branch:baseline"), id="a store"),
+        pytest.param("C:/runs/run.jsonl", (None, "C:/runs/run.jsonl"), id="a drive"),
+        pytest.param("TREC:old.run", (None, "TREC:old.run"), id="other letters, no such file"),
+    ],
+)
+def test_a_format_stands_before_the_first_colon(text: str, named: tuple[str | None, str]) -> None:
+    assert split_format(text) == named
+
+
+def test_a_word_that_is_no_format_before_a_file_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("old.run").write_text("q1 Q0 a 1 0.5 x\n")
+    with pytest.raises(RankgateError, match="no format 'trek'; did you mean 'trec'"):
+        split_format("trek:old.run")
+    Path("trek:old.run").write_text("")
+    assert split_format("trek:old.run") == (None, "trek:old.run")

@@ -372,7 +372,9 @@ def test_check_does_not_judge_an_older_run_where_nothing_could_begin() -> None:
     ("words", "error"),
     [
         pytest.param(["--untrusted-run"], "--untrusted-run is for a run that others made", id="untrusted"),
-        pytest.param(["--per-query", "x.parquet"], "--per-query is for a run that others made", id="values"),
+        pytest.param(
+            ["--run", "per_query:x.parquet"], "--record writes JSONL, which per_query:x.parquet is", id="values"
+        ),
         pytest.param(["--run", "-"], "name a file with --output", id="standard input"),
         pytest.param(["--from", "report.json"], "--record says what to judge, and --from names", id="a report"),
     ],

@@ -251,7 +251,7 @@ def test_what_the_cluster_computed_is_judged_as_the_run(
     Path("ship-criteria.yaml").write_text(
         "gates:\n  - {name: recall@5, threshold: 0.4}\ninputs: {gold: gold.parquet}\n"
     )
-    assert main(["check", "--per-query", "values", "-o", "table.json"]) == main(
+    assert main(["check", "--run", "per_query:values", "-o", "table.json"]) == main(
         ["check", "--run", "run.parquet", "-o", "run.json"]
     )
     of_table, of_run = (json.loads(Path(name).read_text()) for name in ("table.json", "run.json"))

@@ -17,6 +17,7 @@ from rankgate.errors import Problem, RankgateError, bad_input, option, shown
 from rankgate.files.git import FOLDER, LINK, SUBMODULE, Entry, GitError, Repository, repository_around, run_git
 from rankgate.files.lfs import fill_pointer
 from rankgate.model.base_ref import Commit
+from rankgate.readers.formats import split_format
 from rankgate.readers.source import STDIN, shown_path
 
 MAX_LINKS = 20  # that one path may follow
@@ -188,8 +189,10 @@ class Trees(msgspec.Struct, frozen=True):
         return text
 
     def typed(self, word: str) -> str:
-        """A path as the user would type it, where it is a copy's."""
-        return (self.base.names | self.head.names).get(word, word)
+        """A path, or `FORMAT:FILE`, as the user would type it, where it is a copy's."""
+        names = self.base.names | self.head.names
+        form, path = split_format(word)
+        return f"{form}:{names.get(path, path)}" if form else names.get(word, word)
 
     def problems(self, error: RankgateError) -> list[Problem]:
         """What an error says, with the copies' names."""

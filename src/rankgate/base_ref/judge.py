@@ -366,7 +366,7 @@ def _with_names(report: Report, inputs: Inputs, commits: Commits, trees: Trees) 
     command = [trees.typed(word) for word in old.command]
     for name in ("gold", "run", "baseline"):
         file: InputFile | None = getattr(inputs, name)
-        if file is not None and not {f"--{name}", f"--{name}-per-query"} & {*command}:
-            command += [f"--{name}-per-query" if file.is_table else f"--{name}", file.path]
+        if file is not None and f"--{name}" not in command:
+            command += [f"--{name}", f"{file.format}:{file.path}" if file.format else file.path]
     command += ["--base", trees.base.commit.ref]
     return replace(report, provenance=replace(old, run=run_source, baseline=baseline, command=command))

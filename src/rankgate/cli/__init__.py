@@ -9,29 +9,40 @@ import codecs
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TextIO
 
-# Name → module and one line of help, in the order in which a newcomer meets them.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("rankgate.cli.demo", "run the gate on the embedded example: pass, warn or fail in a directory to explore"),
-    "init": ("rankgate.cli.init", "write ship criteria and workflows for your gold set"),
-    "record": ("rankgate.cli.record", "run your retriever over the gold questions and write the run"),
-    "judge": ("rankgate.cli.judge", "let a model judge the answers of a run, for gates such as faithfulness"),
-    "check": ("rankgate.cli.check", "judge a run: pass, warn or fail"),
-    "explain": ("rankgate.cli.explain", "explain a question, or what is missed"),
-    "validate": ("rankgate.cli.validate", "list every problem and every suspicious fact of criteria, gold and run"),
-    "score": ("rankgate.cli.score", "compute metrics without a gate"),
-    "compare": ("rankgate.cli.compare", "compare two runs, query by query, without a gate"),
-    "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
-    "dashboard": ("rankgate.cli.dashboard", "write a site of how retrieval went, from the history of runs"),
-    "gold": ("rankgate.cli.gold", "pool results for labelling, merge the labels into the gold set"),
-    "comment": ("rankgate.cli.comment", "publish a report on GitHub: one comment, and the check rankgate/verdict"),
-    "metrics": ("rankgate.cli.metrics", "list the metrics with formula, direction and needs"),
-    "schema": ("rankgate.cli.schema", "print the JSON Schema of the ship criteria"),
+# Group, then name → module and one line of help, in the order in which a newcomer meets them.
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "every day": {
+        "demo": ("rankgate.cli.demo", "run the gate on the embedded example, in a directory to explore"),
+        "init": ("rankgate.cli.init", "write ship criteria and workflows for your gold set"),
+        "record": ("rankgate.cli.record", "run your retriever over the gold questions and write the run"),
+        "check": ("rankgate.cli.check", "judge a run: pass, warn or fail"),
+        "explain": ("rankgate.cli.explain", "explain a question, or what is missed"),
+        "compare": ("rankgate.cli.compare", "compare runs, query by query, without a gate"),
+        "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
+    },
+    "gold": {
+        "gold": ("rankgate.cli.gold", "pool results for labelling, merge the labels into the gold set"),
+        "validate": ("rankgate.cli.validate", "list what is wrong or odd in criteria, gold set and run"),
+    },
+    "answers": {
+        "judge": ("rankgate.cli.judge", "let a model judge the answers of a run, for gates such as faithfulness"),
+    },
+    "CI": {
+        "comment": ("rankgate.cli.comment", "publish a report on GitHub: a comment, and the check rankgate/verdict"),
+        "dashboard": ("rankgate.cli.dashboard", "write a site of how retrieval went, from the history of runs"),
+    },
+    "reference": {
+        "score": ("rankgate.cli.score", "compute metrics without a gate"),
+        "metrics": ("rankgate.cli.metrics", "list the metrics with formula, direction and needs"),
+        "schema": ("rankgate.cli.schema", "print the JSON Schema of the ship criteria"),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -134,14 +145,19 @@ def _dispatch(words: list[str]) -> int:
 
 def _usage() -> str:
     width = max(map(len, COMMANDS))
-    lines = [f"  {name.ljust(width)}  {text}" for name, (_, text) in COMMANDS.items()]
+    blocks = ("".join([f"{title}:\n", *_listed(group, width)]) for title, group in GROUPS.items())
     return (
         "usage: rankgate COMMAND [options]\n\n"
         "The merge gate for retrieval: a run, a gold set and a baseline in; pass, warn or fail out.\n\n"
-        "commands:\n" + "\n".join(lines) + "\n\n"
+        + "\n".join(blocks)
+        + "\nexit codes: 0 done (check: pass or warn); 1 the gate failed; 2 a problem; 130 interrupted\n\n"
         "  rankgate COMMAND --help explains one; rankgate --version prints the version\n\n"
         "start here:\n"
         "  rankgate demo                           see all three verdicts on an example\n"
         "  rankgate init --gold gold.yaml          write criteria for your own gold set\n"
         "  rankgate check -o report.json -o comment.md\n"
     )
+
+
+def _listed(group: Mapping[str, tuple[str, str]], width: int) -> Iterator[str]:
+    return (f"  {name.ljust(width)}  {text}\n" for name, (_, text) in group.items())

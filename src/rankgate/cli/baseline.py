@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, (add, _, text) in ACTIONS.items():
-        add(actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False))
+        add(actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}."))
     return options
 
 

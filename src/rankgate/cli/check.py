@@ -17,7 +17,7 @@ from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
 from rankgate.cli.inputs import criteria_if_any, file_of, inputs_of, read_report, refuse_two_stdins, retriever_in
-from rankgate.cli.options import INPUTS, add_criteria, add_date, add_gold, add_run, make_parser
+from rankgate.cli.options import NamedFile, add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
@@ -29,7 +29,6 @@ from rankgate.metrics.scored_run import Watch, unwatched
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel
-from rankgate.readers.base import TABLE
 from rankgate.readers.source import STDIN
 from rankgate.renderers.base import RENDERERS, format_for
 
@@ -37,12 +36,10 @@ _OF_RECORD = {
     "base": "--base",
     "criteria": "--criteria",
     "gold": "--gold",
-    "gold_format": "--gold-format",
     "run": "--output",
 }
 SHOWN_ITEMS = 10  # of each ranking, on a page
 _OF_A_REPORT = {"report", "output", "template", "format", "fail_on"}
-_OTHERWISE_CALLED = {"values": "--per-query", "baseline_values": "--baseline-per-query"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate check -o report.html                    # a page to open in a browser, from disk",
         "rankgate check -o junit.xml -o rankgate.badge.json",
         "zcat run.jsonl.gz | rankgate check --run - --format json",
-        "rankgate check --per-query now.parquet --baseline-per-query accepted.parquet   # values from a cluster",
+        "rankgate check --run per_query:now.parquet --baseline per_query:accepted.parquet   # values from a cluster",
         "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
         "rankgate check --template our-comment.md.j2 -o comment.md",
         "rankgate check --from report.json -o junit.xml   # what was judged, in another form; nothing is scored",
@@ -66,23 +63,13 @@ def parser() -> argparse.ArgumentParser:
     add_gold(options)
     add_run(options)
     baseline = (
-        f"what to compare with: {KINDS}, in which `rankgate baseline` keeps what was accepted, or any run file "
-        "(default: inputs.baseline)"
+        f"what to compare with: {KINDS}, in which "
+        "`rankgate baseline` keeps what was accepted, or any run file (default: inputs.baseline)"
     )
-    options.add_argument("--baseline", metavar="SPEC", help=baseline)
-    table = (
-        "values per query in place of the run: Parquet with a row a query and a column a metric (a file, a folder, a "
-        "pattern or an address; pip install 'rankgate[parquet]'), or what `rankgate score --per-query` writes"
-    )
-    options.add_argument("--per-query", metavar="FILE", dest="values", help=table)
-    text = "the same in place of the baseline"
-    options.add_argument("--baseline-per-query", metavar="FILE", dest="baseline_values", help=text)
-    options.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # of the reporting job's to this one
-    options.add_argument("--labels", metavar="FILE", help=argparse.SUPPRESS)  # likewise
-    options.add_argument("--awaits", choices=["label"], help=argparse.SUPPRESS)  # likewise
+    options.add_argument("--baseline", metavar="SPEC", action=NamedFile, help=baseline)
     base = (
-        "the commit that a pull request is to be merged into: its files judge the run, and so do the pull "
-        "request's own; the worse verdict counts, and its baseline and the run that it names decide"
+        "the commit that a pull request is to be merged into: its files judge the run too, its baseline is "
+        "compared with, and the worse verdict counts"
     )
     options.add_argument("--base", metavar="REF", help=base)
     untrusted = "the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so"
@@ -108,9 +95,13 @@ def parser() -> argparse.ArgumentParser:
     text = "what to print (default: terminal; github: annotations for the Actions log)"
     options.add_argument("--format", choices=forms, default="terminal", help=text)
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
-    text = "record the run first, by `rankgate record` as a process of its own; what fails to be recorded is not judged"
+    text = "record the run first, as `rankgate record` does, in a process of its own"
     options.add_argument("--record", action="store_true", help=text)
     add_date(options)
+    actions = options.add_argument_group("set by the GitHub action, for a fork's run")
+    actions.add_argument("--baseline-copy", metavar="DIR", help="what is compared with, as the job copied it")
+    actions.add_argument("--labels", metavar="FILE", help="the labels of the pull request, as the job read them")
+    actions.add_argument("--awaits", choices=["label"], help="what verdicts on the answers still wait for")
     return options
 
 
@@ -140,10 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
     if arguments.corpus is not None and not page:
         raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
-    if arguments.corpus is not None and arguments.values:
-        raise bad_input("--corpus goes with --run, whose lists the page shows; --per-query has none")
-    named = ("gold", "run", "baseline", "corpus", "values", "baseline_values")
-    refuse_two_stdins(*(file_of(arguments, flag) for flag in named))
+    refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline", "corpus")))
     inputs = _inputs(arguments, SHOWN_ITEMS if page else None)
     recorded = True
     if arguments.record:
@@ -162,16 +150,20 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
 
 def _recording(arguments: argparse.Namespace) -> list[str]:
     """The command that records the run; an error where an option does not go with that."""
-    for name in ("untrusted_run", "values", "baseline_copy", "labels", "awaits"):
+    for name in ("untrusted_run", "baseline_copy", "labels", "awaits"):
         if getattr(arguments, name):
-            flag = _OTHERWISE_CALLED.get(name, f"--{name.replace('_', '-')}")
+            flag = f"--{name.replace('_', '-')}"
             raise bad_input(f"--record runs the retriever, and {flag} is for a run that others made")
+    run = file_of(arguments, "run")
+    if run and run.format not in {None, "jsonl"}:
+        raise bad_input(f"--record writes JSONL, which {run.format}:{run.path} is not")
     command = [sys.executable, "-P", "-m", "rankgate", "record"]
     for name, option in _OF_RECORD.items():
         value = getattr(arguments, name)
         if value == STDIN:
             raise bad_input(f"--record and the check read the same inputs; name a file with {option}")
-        command += [f"{option}={value}"] if value is not None else []
+        form = getattr(arguments, "gold_format", None) if name == "gold" else None
+        command += [f"{option}={form}:{value}" if form else f"{option}={value}"] if value is not None else []
     return command
 
 
@@ -193,8 +185,8 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
     """An option that says what or how to judge has no meaning with `--from`."""
     defaults = vars(parser().parse_args([]))
     for name, value in vars(arguments).items():
-        if name not in _OF_A_REPORT and value != defaults[name]:
-            flag = _OTHERWISE_CALLED.get(name, f"--{name.replace('_', '-')}")
+        if name not in _OF_A_REPORT and value != defaults.get(name):
+            flag = f"--{name.replace('_', '-')}"
             raise bad_input(f"{flag} says what to judge, and --from names what was judged; give one of the two")
 
 
@@ -221,8 +213,13 @@ def judge(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
 
 
 def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
-    inputs, branch, labels = _with_tables(inputs_of(arguments), arguments), None, tuple[SetLabel]()
-    if any(file and file.is_table for file in (inputs.run, inputs.baseline)):
+    inputs, branch, labels = inputs_of(arguments), None, tuple[SetLabel]()
+    tables = [file for file in (inputs.run, inputs.baseline) if file and file.is_table]
+    if tables and arguments.untrusted_run:
+        raise bad_input("values per query go with --run where somebody trusted computed them, not --untrusted-run")
+    if inputs.run and inputs.run.is_table and arguments.corpus is not None:
+        raise bad_input("--corpus is for the lists that a page shows, and values per query have none")
+    if tables:
         details = None  # of lists, which nobody knows
     if arguments.base:
         from rankgate.forges.base_branch import base_branch
@@ -244,16 +241,3 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         verdicts=arguments.verdicts,
         awaits=arguments.awaits,
     )
-
-
-def _with_tables(inputs: Inputs, arguments: argparse.Namespace) -> Inputs:
-    """The inputs with a table of values in place of the run, and of the baseline, where one is named."""
-    for side, flag in (("run", "values"), ("baseline", "baseline_values")):
-        if (file := file_of(arguments, flag)) is None:
-            continue
-        if getattr(inputs, side) is not None:
-            raise bad_input(f"{INPUTS[flag]} stands in place of --{side}; give one of the two")
-        if arguments.untrusted_run:
-            raise bad_input(f"{INPUTS[flag]} goes with values that somebody trusted computed, not --untrusted-run")
-        inputs = replace(inputs, **{side: replace(file, format=TABLE)})
-    return inputs

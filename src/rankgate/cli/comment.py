@@ -44,23 +44,23 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("report", metavar="REPORT", nargs="?", help="what `rankgate check -o report.json` wrote")
     options.add_argument("--begin", action="store_true", help="only put the check in progress; needs no report")
-    gate = "tells several gates of a repository apart"
-    options.add_argument("--gate-id", metavar="ID", default=DEFAULT_GATE, help=gate)
-    login = "whom GitHub's token posts as (default: github-actions[bot]); only this account's comments are ever changed"
-    options.add_argument("--bot-login", metavar="LOGIN", default=ACTIONS_LOGIN, help=login)
-    fresh = "post a new comment where the verdict turns from pass to fail"
-    options.add_argument("--fresh-comment", action="store_true", help=fresh)
-    options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
     when = "when there is a comment: changed, once a verdict is not pass; failing, once the check is no success"
     options.add_argument("--comment", choices=get_args(When), default="always", help=when)
-    options.add_argument("--no-comment", dest="comment", action="store_const", const="never", help="the same as never")
     options.add_argument("--no-check", action="store_true", help="post the comment alone")
     options.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: that of the job)")
     options.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job)")
-    wait = "to wait for GitHub in all (default: 300)"
-    options.add_argument("--max-wait", metavar="SECONDS", type=float, default=300.0, help=wait)
     options.add_argument("--dry-run", action="store_true", help="print the requests that write instead of sending them")
     add_date(options)
+    action = options.add_argument_group("set by the inputs of the GitHub action")
+    gate = "tells several gates of a repository apart"
+    action.add_argument("--gate-id", metavar="ID", default=DEFAULT_GATE, help=gate)
+    login = "whom GitHub's token posts as (default: github-actions[bot]); only this account's comments are ever changed"
+    action.add_argument("--bot-login", metavar="LOGIN", default=ACTIONS_LOGIN, help=login)
+    fresh = "post a new comment where the verdict turns from pass to fail"
+    action.add_argument("--fresh-comment", action="store_true", help=fresh)
+    action.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
+    wait = "to wait for GitHub in all (default: 300)"
+    action.add_argument("--max-wait", metavar="SECONDS", type=float, default=300.0, help=wait)
     return options
 
 

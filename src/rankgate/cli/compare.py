@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,7 +18,7 @@ from rankgate.baselines.memory import lookup
 from rankgate.cli.baseline_options import add_place, named_memory
 from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_gold, add_metrics, make_parser
+from rankgate.cli.options import NamedFile, add_criteria, add_gold, add_metrics, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
@@ -41,6 +42,7 @@ from rankgate.model.report import BaselineSource, Provenance, Report, Source
 from rankgate.model.values import Gold, Need, Ranking, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text, interval_text, size_text, value_text
 from rankgate.readers.base import Run
+from rankgate.readers.source import STDIN, shown_path
 from rankgate.renderers.blocks import Table
 from rankgate.renderers.phrases import NOTHING, never_line
 
@@ -51,14 +53,17 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "compare",
-        "Compare two runs query by query: A is the one before, B the one after. Either may be a baseline directory,\n"
-        "or a stored run: `accepted`, or the first digits of an id or a commit of the history.",
+        "Compare runs query by query with the one before, BASE. Each may be a baseline directory, or a stored run:\n"
+        "`accepted`, or the first digits of an id or a commit of the history.",
         "rankgate compare old.jsonl new.jsonl --gold gold.yaml",
+        "rankgate compare old.jsonl small.jsonl large.jsonl --gold gold.yaml   # several candidates in one table",
         "rankgate compare baseline/ run.jsonl --gold gold.yaml --metrics recall@1,5,20 --format json",
         "rankgate compare accepted run.jsonl   # of the store in inputs.baseline",
     )
-    options.add_argument("a", metavar="A", help="the run before")
-    options.add_argument("b", metavar="B", help="the run after")
+    options.add_argument("before", metavar="BASE", action=NamedFile, help="the run before")
+    options.add_argument(
+        "runs", metavar="RUN", nargs="+", action=NamedFile, help="the run after, or several candidates"
+    )
     add_place(options)
     add_gold(options)
     add_criteria(options)
@@ -70,17 +75,60 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score both, pair them, write the page, print."""
+    """Score each pair, write the page, print."""
     page: str | None = arguments.output
     if page is not None and not page.lower().endswith(".html"):
         raise bad_input("compare writes pages alone; name a file.html, or print numbers with --format json", file=page)
-    gold_file, words = file_of(arguments, "gold"), (arguments.a, arguments.b)
-    refuse_two_stdins(gold_file, *map(InputFile, words))
+    if page is not None and arguments.runs[1:]:
+        raise bad_input("a page compares two runs; name one candidate", file=page)
+    gold_file, base = file_of(arguments, "gold"), InputFile(arguments.before, arguments.before_format)
+    candidates = [*map(InputFile, arguments.runs, arguments.runs_format)]
+    refuse_two_stdins(gold_file, base, *candidates)
+    if base.path == STDIN and candidates[1:]:
+        raise bad_input("BASE is read for each candidate, so it must be a file")
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
     plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset())
     read = partial(_opened, arguments, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
-    scored_runs, compared = scored_pair(gold, [partial(read, word) for word in words], plan, watch=bar)
+    results = [
+        _Pair(*scored_pair(gold, [partial(read, base), partial(read, each)], plan, watch=bar)) for each in candidates
+    ]
+    if page is not None:
+        from rankgate.renderers.pages.report import render_report
+
+        scored_runs, compared = results[0]
+        report = _report(gold, plan, scored_runs, compared, _notes(gold, plan, scored_runs))
+        write_atomic(page, render_report(report, judged=False))
+    if arguments.format == "json":
+        found = [_numbers(gold, each) for each in results]
+        say(as_json(found[0] if not found[1:] else {"runs": dict(zip(arguments.runs, found, strict=True))}))
+        return 0
+    notes = [line for each in results for line in _notes(gold, plan, each.runs)]
+    notes += [line for each in results for line in _by_itself(each.runs[0].run, each.runs[1].run, each.compared)]
+    if len(results) == 1:
+        table = comparison_table(results[0].compared.items())
+    else:
+        table = candidates_table(plan, base.path, dict(zip(arguments.runs, results, strict=True)))
+        notes.insert(0, "Each interval is for its own pair; the best of several looks better than it is.")
+    say([table, *([""] if notes else []), *dict.fromkeys(notes)])
+    return 0
+
+
+class _Pair(NamedTuple):
+    """BASE and a candidate, and their metrics."""
+
+    runs: Sequence[ScoredRun]
+    compared: Mapping[Metric, Compared]
+
+
+def _numbers(gold: Gold, pair: _Pair) -> Mapping[str, object]:
+    missing = (len(each.scores.missing) for each in pair.runs)
+    by_name = {metric.name: pairs for metric, pairs in pair.compared.items()}
+    return RunComparison(by_name, len(gold.samples), *missing).to_dict()
+
+
+def _notes(gold: Gold, plan: Plan, scored_runs: Sequence[ScoredRun]) -> list[str]:
+    """What could not be compared, and what is odd."""
     absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
     sides = ((each.scores, on_one_line(each.run.name)) for each in scored_runs)
     absent += [text for scores, name in sides for text in missing_notes(plan.metrics, scores, name)]
@@ -88,27 +136,15 @@ def run(arguments: argparse.Namespace) -> int:
     absent += [never_line(odd, shown, on_one_line(name)) for odd, name in odd_runs]
     if cut := cut_text(plan.metrics, *(each.scores for each in scored_runs[::-1])):
         absent.append(f"Lists were cut where the shorter store ends, on both sides{cut}.")
-    if page is not None:
-        from rankgate.renderers.pages.report import render_report
-
-        report = _report(gold, plan, scored_runs, compared, absent)
-        write_atomic(page, render_report(report, judged=False))
-    if arguments.format == "json":
-        missing = (len(each.scores.missing) for each in scored_runs)
-        by_name = {metric.name: pairs for metric, pairs in compared.items()}
-        say(as_json(RunComparison(by_name, len(gold.samples), *missing).to_dict()))
-        return 0
-    notes = [*absent, *_by_itself(scored_runs[0].run, scored_runs[1].run, compared)]
-    say([comparison_table(compared.items()), *([""] if notes else []), *notes])
-    return 0
+    return absent
 
 
-def _opened(arguments: argparse.Namespace, word: str, *, needs: frozenset[Need], deepest: int) -> Run:
+def _opened(arguments: argparse.Namespace, file: InputFile, *, needs: frozenset[Need], deepest: int) -> Run:
     """A run file or a baseline where there is one of this name, else what a word of the store's means."""
-    if Path(word).exists() or not (word == "accepted" or re.match(SHA, word)):
-        return named_run(InputFile(word), needs, deepest=deepest)
+    if file.format or Path(file.path).exists() or not (file.path == "accepted" or re.match(SHA, file.path)):
+        return named_run(file, needs, deepest=deepest)
     memory = named_memory(arguments)
-    record = lookup(memory, word)
+    record = lookup(memory, file.path)
     return replace(open_record(memory, record, needs, deepest=deepest), name=f"{memory.spec} {record.id}")
 
 
@@ -192,6 +228,16 @@ def comparison_table(compared: Iterable[tuple[Metric, Compared]], before: str = 
     rows = [(metric.name, *_cells(metric, pairs)) for metric, pairs in compared]
     head = ("metric", before, after, "change", "95% interval", "better", "worse", "same")
     return Table(rows=[head, *rows], right=(1, 2, 3, 5, 6, 7))
+
+
+def candidates_table(plan: Plan, base: str, pairs: Mapping[str, _Pair]) -> Table:
+    """By metric a row of BASE and one of each candidate, with its change."""
+    rows: list[Sequence[str]] = [("metric", "run", "value", "change", "95% interval", "better", "worse")]
+    for metric in plan.metrics:
+        first = next((each.compared[metric] for each in pairs.values()), None)
+        rows.append((metric.name, shown_path(base), _cells(metric, first)[0], *[""] * 4))
+        rows += [("", shown_path(name), *_cells(metric, each.compared[metric])[1:6]) for name, each in pairs.items()]
+    return Table(rows=rows, right=(2, 3, 5, 6))
 
 
 def _cells(metric: Metric, pairs: Compared) -> Sequence[str]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rankgate.check import check
 from rankgate.cli.inputs import file_of, inputs_of, metrics_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, make_parser
+from rankgate.cli.options import NamedFile, add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
     add_gold(options)
     add_run(options)
     baseline = "a directory written by `rankgate baseline accept`, or any run file"
-    options.add_argument("--baseline", metavar="SPEC", help=baseline)
+    options.add_argument("--baseline", metavar="SPEC", action=NamedFile, help=baseline)
     add_date(options)
     return options
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, plan_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
+from rankgate.cli.options import NamedFile, add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, named_run, run_of
@@ -82,15 +82,15 @@ def parser() -> argparse.ArgumentParser:
         "rankgate gold negatives gold.yaml --run run.jsonl --from bm25.jsonl -o gold.jsonl",
     )
     actions = options.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add = partial(actions.add_parser, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    add = partial(actions.add_parser)
     _add_pool(add("pool", help="write what is to be labelled", description=_POOL))
     _add_merge(add("merge", help="add labels to the gold set", description=_MERGE))
     _add_anchor(add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR))
     negatives = add("negatives", help="add what runs confuse with relevant documents", description=_NEGATIVES)
-    negatives.add_argument("gold", metavar="GOLD", help="the gold set")
+    negatives.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set")
     add_run(negatives)
     mined = "another run to mine, or a baseline directory (default: the run itself, whose metrics then stay)"
-    negatives.add_argument("--from", dest="mined", metavar="RUN", help=mined)
+    negatives.add_argument("--from", dest="mined", metavar="RUN", action=NamedFile, help=mined)
     negatives.add_argument("--depth", metavar="N", type=int, default=10, help="results to mine (default: 10)")
     add_metrics(negatives)
     _add_output(negatives, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
@@ -98,8 +98,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_pool(options: argparse.ArgumentParser) -> None:
-    options.add_argument("runs", metavar="RUN", nargs="+", help="runs, or baseline directories")
-    options.add_argument("--run-format", metavar="NAME", help="format of all runs; else told from the content")
+    options.add_argument("runs", metavar="RUN", nargs="+", action=NamedFile, help="runs, or baseline directories")
     add_gold(options)
     add_criteria(options)
     add_match(options)
@@ -117,19 +116,17 @@ def _add_pool(options: argparse.ArgumentParser) -> None:
 
 
 def _add_merge(options: argparse.ArgumentParser) -> None:
-    options.add_argument("gold", metavar="GOLD", help="the gold set")
+    options.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set")
     options.add_argument("labelled", metavar="LABELLED", nargs="+", help="labelled pools, JSONL or CSV; - for stdin")
-    options.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
     as_judge = "the labels are a judge's: they go to judge_labels, beside the gold, and expected_output stays"
     options.add_argument("--as-judge", action="store_true", help=as_judge)
     _add_output(options, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
 
 
 def _add_anchor(options: argparse.ArgumentParser) -> None:
-    options.add_argument("gold", metavar="GOLD", help="the gold set")
-    options.add_argument("--gold-format", metavar="NAME", help="of GOLD; else told from the content")
+    options.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set")
     options.add_argument("--corpus", metavar="DIR", required=True, help="a folder or a file of documents")
-    options.add_argument("--run", metavar="RUN", help="a run whose items state text or offsets")
+    options.add_argument("--run", metavar="RUN", action=NamedFile, help="a run whose items state text or offsets")
     options.add_argument("--chunks", metavar="FILE", help="the chunks as JSONL: {id, text, doc_id}")
     options.add_argument("--passages", action="store_true", help="the gold's ids are texts, as match: text has them")
     _add_output(options, "the new gold set: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
@@ -177,7 +174,7 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
     """The pool as text, and what is in it; an exit code where a judge labelled nothing."""
     _refuse_options(arguments)
     gold_file = file_of(arguments, "gold")
-    files = [InputFile(path, arguments.run_format) for path in arguments.runs]
+    files = [*map(InputFile, arguments.runs, arguments.runs_format)]
     refuse_two_stdins(gold_file, *files)
     criteria = criteria_if_any(arguments)
     block = judge_in(criteria or load_criteria(find_criteria())) if arguments.judge else None
@@ -296,7 +293,8 @@ def _anchor(arguments: argparse.Namespace) -> Done:
     corpus = {each.id: each.text for each in source_texts(arguments.corpus)}
     texts = read_corpus(arguments.chunks) if arguments.chunks else ()
     chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
-    run = arguments.run and named_run(InputFile(arguments.run), frozenset({Need.OFFSETS}))
+    file = file_of(arguments, "run")
+    run = file and named_run(file, frozenset({Need.OFFSETS}))
     for ranking in run.rankings if run else ():
         chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
     written = read_documents(arguments.gold, gold)

@@ -25,23 +25,87 @@ _PLACES = {
     "mined": "--from",
     "labelled": "LABELLED",
     "labels": "LABELS",
-    "a": "A",
-    "b": "B",
+    "before": "BASE",
     "sample": "SAMPLE",
     "sheet": "--import",
     "claims_of": "--sample",
 }
 _PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
-_PLACES |= {"values": "--per-query", "baseline_values": "--baseline-per-query"}
 INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
 RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
 _MOST_LINES = 2  # of a usage that stands above an error
-_NAMED = "one of {}; else detected from the content"
+
+
+# What `--help` of a long command shows; `--help --all` shows all of it.
+EVERYDAY = {
+    "init": ("--gold", "--run", "--retriever", "--url", "--command", "--judge", "--to", "--github", "--force"),
+    "record": ("--retriever", "--url", "--command", "--output", "--only", "--workers", "--allow-errors", "--base"),
+    "judge": ("--run", "--baseline", "--base", "--metric", "--dry-run", "--again", "--output"),
+    "check": ("--record", "--run", "--gold", "--baseline", "--base", "--output", "--format", "--fail-on"),
+    "explain": ("--metric", "--tag", "--limit", "--depth", "--bm25", "--run", "--baseline"),
+    "score": ("--gold", "--run", "--metrics", "--match", "--per-query", "--format"),
+    "compare": ("--gold", "--metrics", "--output", "--format"),
+    "comment": ("--begin", "--dry-run", "--comment", "--no-check", "--repository", "--pull"),
+    "baseline accept": ("--run", "--baseline", "--reason", "--by", "--new-anchor", "--verdicts"),
+    "baseline record": ("--run", "--baseline", "--commit", "--branch", "--verdicts"),
+    "gold pool": ("--gold", "--depth", "--unjudged", "--judge", "--output", "--force"),
+    "gold negatives": ("--run", "--from", "--depth", "--output", "--force"),
+    "judge sample": ("--run", "--n", "--output"),
+    "judge calibrate": ("--output", "--write", "--format"),
+}
+_FEW = 4  # examples without --all
+
+
+class NamedFile(argparse.Action):
+    """`FORMAT:FILE`, or a file whose format its content tells; of several each has its own format."""
+
+    def __call__(self, _parser: Any, namespace: argparse.Namespace, values: Any, _option: str | None = None) -> None:
+        """Keep the file by the option's name, and beside it the format, which the name with `_format` has."""
+        from rankgate.readers.formats import split_format
+
+        named = [split_format(text) for text in ([values] if isinstance(values, str) else values)]
+        formats, files = [form for form, _ in named], [file for _, file in named]
+        one = isinstance(values, str)
+        setattr(namespace, self.dest, files[0] if one else files)
+        setattr(namespace, f"{self.dest}_format", formats[0] if one else formats)
 
 
 class _Parser(argparse.ArgumentParser):
+    whole_help = False  # whether --all is there
+
+    def __init__(self, **settings: Any) -> None:
+        settings |= {"add_help": False, "allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        super().__init__(**settings)
+        self.add_argument("-h", "--help", action="help", help="show this help; --help --all shows every option")
+
+    def format_help(self) -> str:
+        """A screen of help, or with `--all` all of it."""
+        everyday = EVERYDAY.get(self.prog.removeprefix("rankgate "))
+        if everyday is None or self.whole_help:
+            return super().format_help()
+        rare = [
+            each for each in self._actions if each.option_strings and not {"--help", *everyday} & {*each.option_strings}
+        ]
+        texts = [each.help for each in rare]
+        usage, description, epilog = self.usage, self.description or "", self.epilog or ""
+        paragraphs = description.split("\n\n")
+        short = [each for each in paragraphs if each is paragraphs[0] or each.startswith("exit codes:")]
+        *examples, _ = [*epilog.splitlines(keepends=True)[: _FEW + 1], ""]
+        words = [str(each.metavar or each.dest) for each in self._get_positional_actions()]
+        try:
+            for each in rare:
+                each.help = argparse.SUPPRESS
+            self.usage, self.description = " ".join(["%(prog)s", *words, "[options]"]), "\n\n".join(short)
+            self.epilog = "".join(examples)
+            return f"{super().format_help()}\n{self.prog} --help --all: {len(rare)} more options, and more examples\n"
+        finally:
+            for each, text in zip(rare, texts, strict=True):
+                each.help = text
+            self.usage, self.description, self.epilog = usage, description, epilog
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What a command or an action does not know is its own error, not that of the group."""
+        self.whole_help = "--all" in (args or ())
         known, others = super().parse_known_args(args, namespace)
         if others:
             self.error(f"unrecognized arguments: {' '.join(others)}")
@@ -72,30 +136,24 @@ def make_parser(command: str, description: str, *examples: str) -> argparse.Argu
         prog=f"rankgate {command}",
         description=description,
         epilog="examples:\n" + "\n".join(f"  {example}" for example in examples),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
 
 
 def add_gold(parser: argparse.ArgumentParser) -> None:
-    """`--gold` and `--gold-format`."""
-    from rankgate.readers.formats import GOLD_FORMATS, listed
-
-    parser.add_argument("--gold", metavar="FILE", help=f"the gold set ({listed(GOLD_FORMATS)}; .gz; - for stdin)")
-    parser.add_argument("--gold-format", metavar="NAME", help=_NAMED.format(", ".join(GOLD_FORMATS)))
+    """`--gold`."""
+    text = "the gold set; qrels:FILE where its content does not tell the format; - for stdin"
+    parser.add_argument("--gold", metavar="FILE", action=NamedFile, help=text)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """`--run` and `--run-format`."""
-    from rankgate.readers.formats import RUN_FORMATS, listed
-
-    parser.add_argument("--run", metavar="FILE", help=f"the run ({listed(RUN_FORMATS)}; .gz; - for stdin)")
-    parser.add_argument("--run-format", metavar="NAME", help=_NAMED.format(", ".join(RUN_FORMATS)))
+    """`--run`."""
+    text = "the run; trec:FILE where its content does not tell the format; - for stdin"
+    parser.add_argument("--run", metavar="FILE", action=NamedFile, help=text)
 
 
 def add_criteria(parser: argparse.ArgumentParser) -> None:
     """`--criteria`."""
-    text = f"ship criteria; default: the first of {', '.join(DEFAULT_PATHS)}"
+    text = f"ship criteria (default: the first of {', '.join(DEFAULT_PATHS)})"
     parser.add_argument("--criteria", metavar="FILE", help=text)
 
 

@@ -49,6 +49,7 @@ _DIFFERING = {"item": str, "n": int, "people": dict[str, str], "judge": str, "pa
 _CALIBRATED: Shape = {"answers": int, "labelled": int, "counted": int, "labels_needed": dict[str, int | None]}
 _CALIBRATED |= {"output": str, "calibration": Calibration, "disagreements": [_DIFFERING]}
 _ACCEPTED = {"id": str, "added": bool, "accepted": bool, "record": Record, "changes": list[GateChange]}
+_COMPARED = {"metrics": {"*": (_CHANGE, None)}, "queries": {"total": int, "missing_a": int, "missing_b": int}}
 # What each command prints by `--format json`.
 OUTPUTS: dict[str, Any] = {
     "report": ReportFile,
@@ -57,7 +58,7 @@ OUTPUTS: dict[str, Any] = {
         {"explains": Literal["misses"], "misses": Misses},
     ),
     "score": {"metrics": {"*": _SCORED}, "queries": _COUNTS, "as_of?": _AS_OF},
-    "compare": {"metrics": {"*": (_CHANGE, None)}, "queries": {"total": int, "missing_a": int, "missing_b": int}},
+    "compare": (_COMPARED, {"runs": {"*": _COMPARED}}),
     "metrics": [_METRIC],
     "judge": _JUDGE,
     "judge-calibrate": _CALIBRATED,

@@ -7,7 +7,7 @@ import argparse
 from msgspec.structs import replace
 
 from rankgate.cli.inputs import found_criteria, inputs_of
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, make_parser
+from rankgate.cli.options import NamedFile, add_criteria, add_date, add_gold, add_run, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     add_criteria(options)
     add_gold(options)
     add_run(options)
-    options.add_argument("--baseline", metavar="SPEC", help="a baseline directory or run file")
+    options.add_argument("--baseline", metavar="SPEC", action=NamedFile, help="a baseline directory or run file")
     add_date(options)
     return options
 

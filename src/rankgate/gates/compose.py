@@ -66,7 +66,7 @@ from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Unfit, Verdict
 from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 from rankgate.readers.corpus import read_corpus
-from rankgate.readers.formats import fingerprint_of
+from rankgate.readers.formats import NAMES, fingerprint_of
 from rankgate.readers.source import STDIN
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ if TYPE_CHECKING:
 MAX_IDS = 20
 SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})  # what details need of the runs beyond what metrics ask for
 ISSUES = "https://github.com/rankgate/rankgate/issues"
-_TABLES = {"run": "per-query", "baseline": "baseline-per-query"}  # the options that name values in their place
 _EMPTY_BASELINE = (
     "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
 )
@@ -375,9 +374,14 @@ def _call(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Ru
     options: dict[str, str] = {}
     for option, named, known, name in files:
         if named and not (named.held or named.is_table or (known and known.path == named.path)):
-            options[option] = name.replace("-", "./-", 1) if name.startswith("-") else name
+            options[option] = f"{named.format}:{_typed(name)}" if named.format else _typed(name)
     store = inputs.baseline is not None or criteria.inputs.baseline is not None
     return Call(options=options, retriever=criteria.retriever is not None, store=store)
+
+
+def _typed(name: str) -> str:
+    """A file as an option takes it, also where its name begins as an option or as `FORMAT:FILE` does."""
+    return f"./{name}" if name.startswith("-") or name.partition(":")[0] in NAMES else name
 
 
 def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
@@ -389,15 +393,14 @@ def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline:
     for flag, named, written, name in files:
         if named is None and written and (written.format or written.map):
             continue  # the criteria say how it is read, too
-        name = name.replace("-", "./-", 1) if name.startswith("-") else name  # noqa: PLW2901
-        option = f"--{_TABLES[flag]}" if named and named.is_table else f"--{flag}"
-        command += [option, named.path if named and named.path == STDIN else name]
-        if named and named.format and not named.is_table:
-            command += [f"--{flag}-format", named.format]
+        typed = named.path if named and named.path == STDIN else _typed(name)
+        command += [f"--{flag}", f"{named.format}:{typed}" if named and named.format else typed]
     command += ["--untrusted-run"] if inputs.untrusted_run else []
     command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
     command += ["--corpus", inputs.corpus, "-o", "report.html"] if inputs.corpus else []
     store = None if inputs.baseline else criteria.inputs.baseline
     described = store and (store.format or store.map)
-    option = f"--{_TABLES['baseline']}" if inputs.baseline and inputs.baseline.is_table else "--baseline"
-    return [*command, option, baseline.name] if baseline and not described else command
+    if baseline is None or described:
+        return command
+    form = inputs.baseline and inputs.baseline.format
+    return [*command, "--baseline", f"{form}:{baseline.name}" if form else baseline.name]

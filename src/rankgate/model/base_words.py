@@ -60,7 +60,7 @@ def warnings_of(base: BaseSide) -> list[str]:
     if base.run_brought:
         warnings.append("the pull request changes the file of the run; let the job record it")
     if base.values_brought:
-        what = "the pull request changes values that judge it (`inputs.scores`, --per-query)"
+        what = "the pull request changes values that judge it (`inputs.scores`, per_query)"
         warnings.append(f"{what}; let the job write them")
     if base.baseline_lower:
         what = f"the baseline that the pull request brings is lower in {count_text(base.baseline_lower, 'gate')}"

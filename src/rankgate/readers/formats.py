@@ -20,7 +20,7 @@ import msgspec
 
 from rankgate.errors import bad_input, did_you_mean, option, shown
 from rankgate.model.values import Gold, Need, Ranking
-from rankgate.readers.base import ProblemLog, Quick, Run
+from rankgate.readers.base import TABLE, ProblemLog, Quick, Run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row, unreadable
 from rankgate.readers.source import FileMark, Source, open_source, open_table, reopened, share_of, shown_path
@@ -66,6 +66,9 @@ MAPPED_FORMATS: dict[str, tuple[bytes, str]] = {
     "parquet": (b"PAR1", "rankgate.readers.parquet:read_mapped_parquet"),
 }
 
+# The words that may stand before a file's name: FORMAT:FILE.
+NAMES = frozenset([*GOLD_FORMATS, *RUN_FORMATS, TABLE])
+
 _NO_GOLD = (
     "no gold format starts like that; judgments under other names are read with "
     "`map: {query_id: …, chunk_id: …, gain: …}` under inputs.gold"
@@ -91,6 +94,21 @@ def run_format(name: str) -> RunFormat:
 def listed(table: Mapping[str, Format]) -> str:
     """What a table can read, for a help text."""
     return ", ".join(row.label for row in table.values())
+
+
+def split_format(text: str) -> tuple[str | None, str]:
+    """`FORMAT:FILE` as its format and its file; a text that begins with no format's name is a file as it is.
+
+    Raises:
+        RankgateError: there is no such file, but one of the name after the colon.
+    """
+    word, colon, file = text.partition(":")
+    if colon and word in NAMES:
+        return word, file
+    if colon and re.fullmatch(r"\w+", word) and not Path(text).exists() and Path(file).is_file():
+        known = ", ".join(sorted(NAMES))
+        raise bad_input(f"no format {word!r}{did_you_mean(word, NAMES)} (known: {known})", file=text)
+    return None, text
 
 
 def read_gold(
@@ -245,6 +263,8 @@ def _container(source: Source) -> str:
 
 
 def _named(format: str | None, table: Mapping[str, object], what: str) -> str | None:  # noqa: A002
+    if format == TABLE:
+        raise bad_input("values per query are for `rankgate check` alone; rankings are needed here")
     if format is not None and format not in table:
         raise bad_input(f"unknown {what} format {format!r}{did_you_mean(format, table)} (known: {', '.join(table)})")
     return format

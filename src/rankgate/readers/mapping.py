@@ -103,7 +103,7 @@ def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, plac
             known = {key: one[0] if len(one) == 1 else None for key, one in found.items()}
             said = f"{what} {ROLES[role]} (found: {', '.join(map(shown, names[:_MAX_NAMES])) or 'nothing'})"
             values = kind == "run" and any("@" in name for name in names)
-            advised = "values per query go with `rankgate check --per-query`" if values else advice(known, kind)
+            advised = "values per query are judged by `check --run per_query:FILE`" if values else advice(known, kind)
             raise bad_input(f"{said}; {advised}", file=place.file, line=place.line, key=place.key)
     return {role: each[0] for role, each in found.items()}
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rankgate.errors import option, shown
+from rankgate.errors import shown
 from rankgate.model.values import Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, whole_number
 from rankgate.readers.mapping import DOC, QUERY, named
@@ -188,8 +188,8 @@ def of_two(start: Beginning) -> str:
     if not own or not other:
         return ""
     usual = "jsonl" if start.json == "{" else "json"
-    choice = option("gold-format" if start.gold else "run-format", f"{usual} or {name}")
-    return f"{shown(own)} is read as {usual} and {shown(other)} as {name}; say which with {choice}"
+    choice = f"{usual}:FILE or {name}:FILE, in the criteria by `format:`"
+    return f"{shown(own)} is read as {usual} and {shown(other)} as {name}; say which by {choice}"
 
 
 class _Format(msgspec.Struct, frozen=True, kw_only=True):
