@@ -247,6 +247,27 @@ def test_all_that_a_judge_was_asked_about_an_answer_is_kept(
     assert found.details.records == listed(known.values())
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+def test_answers_that_did_not_change_keep_the_verdicts_of_the_accepted_run(server: HashJudge, *, damaged: bool) -> None:
+    """`rankgate judge` asks about changed answers alone, so that the file beside the run has only theirs."""
+    judged(server)
+    assert accept() == 0
+    before = kept()
+    write("run.jsonl", [line("q1", "abc", answer="It is 30 days."), *RUN[1:]])
+    if damaged:
+        (stored,) = Path("baseline").rglob("*.gz")
+        stored.write_bytes(b"")
+    records = judged(server)
+    of_new = {each.key for each in records} - {each.key for each in before["q2"]}
+    Path("run.verdicts.jsonl").write_bytes(written([each for each in records if each.key in of_new]))
+    assert accept() == 0
+    now = kept()
+    assert ("q2" in now) is not damaged
+    assert damaged or now["q2"] == before["q2"]
+    Path("run.verdicts.jsonl").unlink()
+    assert damaged or gate(check())[0] is not None
+
+
 def test_the_file_that_is_named_counts_and_not_the_one_beside_the_run(server: HashJudge) -> None:
     judged(server, verdicts="elsewhere.jsonl")
     Path("run.verdicts.jsonl").write_bytes(line_of(SPLIT))

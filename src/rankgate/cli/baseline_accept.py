@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.baselines.base import open_record
 from rankgate.baselines.git_place import overtaken
 from rankgate.baselines.memory import Memory, amended
 from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, recorded, with_context_texts
@@ -24,8 +25,10 @@ from rankgate.criteria.starter import REQUIRED
 from rankgate.errors import RankgateError, bad_input, redacted_text
 from rankgate.files.writing import readable_twice
 from rankgate.gates.acceptance import changes_of, is_green, refusal
+from rankgate.judge.model import Record as Verdicts
+from rankgate.judge.model import Slot
 from rankgate.judge.runs import verdicts_file, with_records
-from rankgate.judge.store import read_verdicts
+from rankgate.judge.store import by_slot, read_verdicts, stored_verdicts
 from rankgate.metrics.registry import packages_of
 from rankgate.model.gold_changes import mark_of
 from rankgate.model.headline import given_up_text
@@ -187,7 +190,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         if arguments.verdicts and not answered:
             raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)
         if answered:
-            kept = _with_answers(again, criteria, needs, gold, arguments.verdicts)
+            kept = _with_answers(again, criteria, needs, gold, arguments.verdicts, memory)
             packed = pack(kept, source=name, depth=depth)
         if gold and not known:
             raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
@@ -223,9 +226,16 @@ _NOTHING_JUDGED = "--verdicts needs a run with answers, and their questions: nam
 
 
 def _with_answers(
-    run: InputFile | None, criteria: Criteria | None, needs: frozenset[Need], gold: Gold | None, verdicts: str | None
+    run: InputFile | None,
+    criteria: Criteria | None,
+    needs: frozenset[Need],
+    gold: Gold | None,
+    verdicts: str | None,
+    memory: Memory,
 ) -> Iterator[Ranking]:
     """The rankings of a run once more, its answers with the texts and the verdicts that are stored with them.
+
+    Of answers that are as they were in the accepted run, `rankgate judge` asked nothing: their verdicts lie in there.
 
     Raises:
         RankgateError: verdicts are named and nothing says on what, or a line of them is damaged.
@@ -238,7 +248,18 @@ def _with_answers(
         texts = run_of(run, criteria, needs | {Need.TEXTS}, gold=gold).rankings
         rankings = with_context_texts(rankings, texts, depth)
     path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
-    return with_records(rankings, gold, read_verdicts(path), depth) if path and gold else rankings
+    named = read_verdicts(path) if path else {}
+    known = by_slot([*named.values(), *_accepted_verdicts(memory).values()])
+    return with_records(rankings, gold, known, depth) if known and gold else rankings
+
+
+def _accepted_verdicts(memory: Memory) -> dict[Slot, Verdicts]:
+    """What is kept with the run that is accepted now; nothing where that cannot be read, as what is accepted mends it."""
+    try:
+        newest = next(reversed(memory.read("accepted")), None)
+        return stored_verdicts(open_record(memory, newest, frozenset({Need.VERDICTS}))) if newest else {}
+    except RankgateError:
+        return {}
 
 
 def _judged(inputs: Inputs, criteria: Criteria, place: str, memory: Memory) -> tuple[Report, str | None]:
