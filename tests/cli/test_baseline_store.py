@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -94,8 +95,8 @@ def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: Capture) 
     assert accepted(5, day=2) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("error: run-5.jsonl: the run fails its gates: Do not merge: recall@1 lost 50.0 points")
-    assert "nothing was accepted; with --reason TEXT it is, and the reason is recorded" in err
+    advice = "nothing was accepted; mend it and record again, or accept it with --reason TEXT, which is kept"
+    assert err.startswith(f"error: run-5.jsonl: {advice}\nthe run fails its gates: recall@1 lost 50.0 points")
     assert "  recall@1    100.0%     50.0%  FAIL" in err
     assert {path.name: path.read_bytes() for path in Path("baseline").iterdir()} == before
 
@@ -136,6 +137,28 @@ def test_a_run_that_cannot_be_judged_is_refused_too(capsys: Capture) -> None:
     assert "the run could not be judged" in capsys.readouterr().err
 
 
+def test_a_run_that_loses_one_part_is_refused_with_that_part(capsys: Capture) -> None:
+    samples = [
+        {"id": f"q{n}", "expected_output": [f"d{n}"], "metadata": {"tags": ["lang:th" if n < 3 else "lang:en"]}}
+        for n in range(10)
+    ]
+    Path("gold.yaml").write_text(json.dumps({"samples": samples}), encoding="utf-8")
+    gate = "{name: recall@1, regression_max: 0.9, segments: {by: lang, regression_max: 0.1, min_queries: 3}}"
+    inputs = "inputs: {gold: gold.yaml, run: run-10.jsonl, baseline: baseline}\n"
+    Path("ship-criteria.yaml").write_text(f"gates:\n  - {gate}\n{inputs}", encoding="utf-8")
+    assert accepted(10) == 0
+    capsys.readouterr()
+    lines = Path("run-10.jsonl").read_text().splitlines()
+    Path("run-7.jsonl").write_text("".join(f"{line}\n" for line in lines).replace('"d0"', '"x"').replace('"d1"', '"x"'))
+    assert accepted(7, day=2) == 2
+    rows = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().err.splitlines()[2:]]
+    assert rows == [
+        ["gate", "accepted", "this run", "verdict"],
+        ["recall@1", "100.0%", "80.0%", "PASS"],
+        ["recall@1, lang:th", "100.0%", "33.3%", "FAIL"],
+    ]
+
+
 def test_gates_that_nobody_could_ask_are_no_yes(capsys: Capture) -> None:
     """Criteria without a gold set judge nothing: the run is not accepted as if they had."""
     Path("ship-criteria.yaml").write_text(CRITERIA.replace("gold: gold.yaml, ", ""), encoding="utf-8")
@@ -144,8 +167,9 @@ def test_gates_that_nobody_could_ask_are_no_yes(capsys: Capture) -> None:
     assert (out, err) == (
         "",
         (
-            "error: run-0.jsonl: no gold set is named, so the run was not judged; name one with --gold, or as "
-            "inputs.gold in the criteria\nnothing was accepted; with --reason TEXT it is, and the reason is recorded\n"
+            "error: run-0.jsonl: nothing was accepted; mend it and record again, or accept it with --reason TEXT, "
+            "which is kept\nno gold set is named, so the run was not judged; name one with --gold, or as "
+            "inputs.gold in the criteria\n"
         ),
     )
     assert not Path("baseline").exists()

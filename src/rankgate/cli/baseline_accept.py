@@ -22,7 +22,7 @@ from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of, run_of
 from rankgate.criteria.starter import REQUIRED
-from rankgate.errors import RankgateError, bad_input, redacted_text
+from rankgate.errors import RankgateError, bad_input, on_one_line, redacted_text
 from rankgate.files.writing import readable_twice
 from rankgate.gates.acceptance import changes_of, is_green, refusal
 from rankgate.judge.model import Record as Verdicts
@@ -93,8 +93,8 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     refused = refusal(candidate.report) if candidate.report else unjudged
     if refused and not arguments.reason:
         table = plain_text(_change_table(candidate)).rstrip("\n")
-        advice = "nothing was accepted; with --reason TEXT it is, and the reason is recorded"
-        raise bad_input("\n".join(filter(None, (refused, advice, table))), file=candidate.record.source)
+        advice = "nothing was accepted; mend it and record again, or accept it with --reason TEXT, which is kept"
+        raise bad_input("\n".join(filter(None, (advice, refused, table))), file=candidate.record.source)
     newest: Record | None = None
     try:
         newest = next(reversed(candidate.memory.read("accepted")), None)
@@ -254,7 +254,7 @@ def _with_answers(
 
 
 def _accepted_verdicts(memory: Memory) -> dict[Slot, Verdicts]:
-    """What is kept with the run that is accepted now; nothing where that cannot be read, as what is accepted mends it."""
+    """What is kept with the run that is accepted now; nothing where that is damaged, which this acceptance mends."""
     try:
         newest = next(reversed(memory.read("accepted")), None)
         return stored_verdicts(open_record(memory, newest, frozenset({Need.VERDICTS}))) if newest else {}
@@ -319,7 +319,7 @@ def _facts(candidate: Candidate) -> list[Block]:
 
 
 def _change_table(candidate: Candidate) -> list[Block]:
-    """A table of each gate's value before and now; nothing where the run was not judged."""
+    """A table of each gate's value before and now, and of segments that do not pass; nothing where none was judged."""
     report = candidate.report
     if report is None or not report.gates:
         return []
@@ -328,5 +328,6 @@ def _change_table(candidate: Candidate) -> list[Block]:
     for each in changes_of(report):
         unit = units[each.gate]
         values = (NOTHING if value is None else value_text(value, unit) for value in (each.before, each.now))
-        rows.append((each.gate, *values, VERDICT_WORDS[each.verdict]))
+        name = f"{each.gate}, {on_one_line(each.segment)}" if each.segment else each.gate
+        rows.append((name, *values, VERDICT_WORDS[each.verdict]))
     return [Table(rows=rows, right=(1, 2))]

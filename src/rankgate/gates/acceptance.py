@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from rankgate.model.headline import short_headline
 from rankgate.model.report import Report
 from rankgate.model.values import ReasonKind, Verdict
 
@@ -11,10 +12,14 @@ _LACKING = {ReasonKind.NO_BASELINE, ReasonKind.NOT_STATED, ReasonKind.NOT_IN_BAS
 
 
 class GateChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate's value with what is accepted now and with the run that would be; None where there is none."""
+    """A gate's value with what is accepted now and with the run that would be; None where there is none.
+
+    `segment` is the tag, where it is a part of the questions.
+    """
 
     gate: str
     metric: str
+    segment: str | None = None
     before: float | None
     now: float | None
     verdict: Verdict
@@ -22,22 +27,30 @@ class GateChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes_of(report: Report) -> list[GateChange]:
-    """What would change, a line a gate over all its queries."""
-    changes: list[GateChange] = []
-    for gate in (gate for gate in report.gates if gate.segment is None):
-        values = {"before": gate.baseline, "now": gate.value, "change": gate.delta}
-        changes.append(GateChange(gate=gate.name, metric=gate.metric, verdict=gate.verdict, **values))
-    return changes
+    """What would change: a line a gate over all its queries, and one for each segment that does not pass."""
+    return [
+        GateChange(
+            gate=gate.name,
+            metric=gate.metric,
+            segment=gate.segment,
+            before=gate.baseline,
+            now=gate.value,
+            verdict=gate.verdict,
+            change=gate.delta,
+        )
+        for gate in report.gates
+        if gate.segment is None or gate.verdict is not Verdict.PASS
+    ]
 
 
 def refusal(report: Report) -> str | None:
     """Why a run does not become the baseline by itself; None where it may."""
     if report.verdict is Verdict.FAIL:
-        return f"the run fails its gates: {report.summary}"
+        return f"the run fails its gates: {short_headline(report)}"
     if report.verdict is Verdict.NOT_JUDGED:
         return f"the run could not be judged: {'; '.join(map(str, report.problems)) or report.summary}"
     if any(gate.waived for gate in report.gates):  # a waiver lets a change be merged; what is normal is said here
-        return f"the run violates a gate, which is waived: {report.summary}"
+        return f"the run violates a gate, which is waived: {short_headline(report)}"
     return None
 
 
