@@ -14,7 +14,7 @@ import pytest
 
 from rankgate.cli import main
 from rankgate.criteria import Criteria, load_criteria
-from rankgate.gates.power import SIZES, by_size, detectable
+from rankgate.gates.power import detectable
 from rankgate.model.values import Evidence
 
 TESTS = Path(__file__).parent
@@ -85,24 +85,17 @@ def criteria_of(text: str) -> Criteria:
     return load_criteria("ship-criteria.yaml")
 
 
-def test_the_page_and_validate_say_what_so_many_questions_see(capsys: Capture) -> None:
+def test_the_page_says_what_so_many_questions_see() -> None:
     gate = criteria_of("gates: [{name: recall@5, regression_max: 0.03}]").gates[0]
-    seen = detectable(gate, queries=100)
-    assert seen is not None
-    rows = [[n, *(f"{100 * drop:.1f}" for drop in drops)] for n, *drops in by_size(gate, seen.spread)]
+    rules = {rule: gate.model_copy(update={"evidence": rule}) for rule in Evidence}
+    rows: list[list[str]] = []
+    for queries in (50, 100, 300, 800):
+        seen = {rule: detectable(own, queries=queries) for rule, own in rules.items()}
+        harm, safe, estimate = seen[Evidence.PROVEN_HARM], seen[Evidence.PROVEN_SAFE], seen[Evidence.ESTIMATE]
+        assert harm is not None
+        assert safe is not None
+        assert estimate is not None
+        drops = (estimate.detectable, harm.detectable, safe.margin)
+        rows.append([str(queries), *(f"{100 * drop:.1f}" for drop in drops)])
     table = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if re.match(r"\| \d+ \|", line)]
-    assert table == [[str(cell) for cell in row] for row in rows]
-    for evidence, place in (("estimate", 2), ("proven_harm", 3)):
-        own = detectable(gate.model_copy(update={"evidence": Evidence(evidence)}), queries=300)
-        assert own is not None
-        assert f"{100 * own.detectable:.1f}" == rows[SIZES.index(300)][place - 1]
-    Path("gold.jsonl").write_text('{"id": "q", "expected_output": ["a"]}\n', encoding="utf-8")
-    main(["validate", "--gold", "gold.jsonl"])
-    out = capsys.readouterr().out
-    assert (
-        "note: what other gold sets would see of recall@5 80 % of the time (3.0 pp allowed, spread of 0.43 assumed):\n"
-        in out
-    )
-    for n, one, two, safe in rows:
-        assert f"note:   {n} questions: a drop of {one} pp by estimate, {two} pp by proven_harm; " in out
-        assert f"proven_safe has to allow {safe} pp\n" in out
+    assert table == rows

@@ -196,15 +196,15 @@ def test_the_direction_of_the_changes_is_all_one(changes: list[float], evidence:
         pytest.param(
             gate(),
             145,
-            "with 145 questions, drops of 6.0 pp or more are detected 80 % of the time (3.0 pp allowed); about 146 "
-            "would detect 6.0 pp (spread of 0.43 assumed)",
+            "sees drops from 6.0 pp on (145 questions, 80 % of the time; 3.0 pp allowed; spread of 0.43 assumed); "
+            "for 6.0 pp take about 146 questions",
             id="estimate",
         ),
         pytest.param(
             gate(evidence=HARM),
             192,
-            "with 192 questions, drops of 9.6 pp or more are detected 80 % of the time (3.0 pp allowed); about 456 "
-            "would detect 6.0 pp (spread of 0.43 assumed)",
+            "sees drops from 9.6 pp on (192 questions, 80 % of the time; 3.0 pp allowed; spread of 0.43 assumed); "
+            "for 6.0 pp take about 456 questions",
             id="proven harm",
         ),
         pytest.param(
@@ -217,15 +217,15 @@ def test_the_direction_of_the_changes_is_all_one(changes: list[float], evidence:
         pytest.param(
             gate("mrr", drop=0.0125, evidence=HARM),
             1,
-            "with 1 question, no drop is detected 80 % of the time (0.0125 allowed); about 1,850 would detect 0.025 "
-            "(spread of 0.37 assumed)",
+            "sees no drop (1 question, 80 % of the time; 0.0125 allowed; spread of 0.37 assumed); "
+            "for 0.025 take about 1,850 questions",
             id="one question; a score; a limit with more digits",
         ),
         pytest.param(
             gate("false_evidence_rate"),
             50,
-            "with 50 questions, rises of 6.6 pp or more are detected 80 % of the time (3.0 pp allowed); about 71 would "
-            "detect 6.0 pp (spread of 0.3 assumed)",
+            "sees rises from 6.6 pp on (50 questions, 80 % of the time; 3.0 pp allowed; spread of 0.3 assumed); "
+            "for 6.0 pp take about 71 questions",
             id="lower is better",
         ),
         pytest.param(gate(drop=0.0), 192, None, id="no drop at all: no size is promised"),

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # The usual spread of recall: of one relevant document, and the least, of many.
 _HIT, _MAX_STEPS = 0.43, 0.1
 _DIGITS = 3
-SIZES = (50, 100, 300, 800)  # of gold sets that people plan
 _LARGEST = 1e150  # beyond it squares overflow
 
 
@@ -70,37 +69,42 @@ def detectable(
     )
 
 
-def by_size(gate: Gate, spread: float) -> list[tuple[int, float, float, float]]:
-    """For gold sets of `SIZES` the drop that is caught by `estimate` and `proven_harm`, and `proven_safe`'s margin."""
-    appended, limit = widest_change(gate.metric) or 0.0, gate.regression_max or 0.0
-    sight = power.Sight(spread, appended, gate.confidence)
-    return [(n, sight.drop("estimate", n, limit), sight.drop("proven_harm", n, limit), sight.margin(n)) for n in SIZES]
-
-
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     """What the gate promises to stop and its gold set cannot see, in words; None where it sees, or promises no size."""
     if seen is None or seen.sees or gate.regression_max is None:
         return None
+    if gate.evidence is not Evidence.PROVEN_SAFE:
+        return None if seen.queries_needed is None else sight_text(gate, seen)
     unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
     limit = size_text(gate.regression_max, unit, exact_decimals(gate.regression_max, unit))
     asked, margin = count_text(seen.queries, "question"), size_text(seen.margin, unit)
     widest = widest_change(gate.metric)
     assumed = f" (spread of {seen.spread:.2g} assumed)" if seen.assumed else ""
     allowing = widest is None or seen.margin <= widest  # more than the range is no limit
-    safe = gate.evidence is Evidence.PROVEN_SAFE
     if seen.queries_needed is None:
         why = "no number of questions proves that nothing at all was lost"
         advice = f"; allow a {harm} of {margin}{assumed}" if allowing else assumed
-        return f"{why}{advice}" if safe else None
-    needed = f"about {rounded(seen.queries_needed)}"
-    if safe:
-        rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"
-        return f"{rarely}; {needed} questions would do{f', or allowing {margin}' if allowing else ''}{assumed}"
+        return f"{why}{advice}"
+    rarely = f"with {asked} a change without effect is proven safe within {limit} less than 80 % of the time"
+    needed = f"about {rounded(seen.queries_needed)} questions would do"
+    return f"{rarely}; {needed}{f', or allowing {margin}' if allowing else ''}{assumed}"
+
+
+def sight_text(gate: Gate, seen: Detectable) -> str:
+    """The drops that a gate sees over so many questions, what it allows, and if it is blind how many see twice that.
+
+    A drop of exactly what is allowed is a coin toss at best, however many questions there are.
+    """
+    unit, harm, limit = gate.metric.unit, harm_word(gate.metric.direction), gate.regression_max or 0.0
     possible = not is_rate(gate.metric) or seen.detectable <= 1
-    some = f"{harm}s of {size_text(seen.detectable, unit)} or more are" if possible else f"no {harm} is"
-    caught = f"{some} detected 80 % of the time"
-    twice = size_text(2 * gate.regression_max, unit, exact_decimals(2 * gate.regression_max, unit))
-    return f"with {asked}, {caught} ({limit} allowed); {needed} would detect {twice}{assumed}"
+    sees = f"{harm}s from {size_text(seen.detectable, unit)} on" if possible else f"no {harm}"
+    allowed = f"{size_text(limit, unit, exact_decimals(limit, unit))} allowed"
+    assumed = f"; spread of {seen.spread:.2g} assumed" if seen.assumed else ""
+    text = f"sees {sees} ({count_text(seen.queries, 'question')}, 80 % of the time; {allowed}{assumed})"
+    if seen.queries_needed is not None and not seen.sees:
+        twice = size_text(2 * limit, unit, exact_decimals(2 * limit, unit))
+        text += f"; for {twice} take about {rounded(seen.queries_needed)} questions"
+    return text
 
 
 def rounded(queries: int) -> str:

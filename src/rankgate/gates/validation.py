@@ -101,7 +101,7 @@ def validate(inputs: Inputs) -> Findings:
     read = {"criteria": criteria, "gold": gold, "run": rankings, "baseline": accepted, "waivers": valid}
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
-    notes += facts.size_facts(criteria, gold) if criteria and gold else []
+    notes += facts.sight_facts(criteria, gold, results) if criteria and gold else []
     names = [name for name, value in read.items() if value is not None]
     return Findings(problems, noted, names, entries, notes)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate, SegmentRule
 from rankgate.errors import shown
-from rankgate.gates.power import blind_spot, by_size, detectable, leaves_open, rounded
+from rankgate.gates.power import blind_spot, detectable, leaves_open, rounded, sight_text
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
@@ -225,23 +225,19 @@ def small_parts(criteria: Criteria, gold: Gold) -> str | None:
     return f"{of_all} {'see' if blind[1:] else 'sees'} {sees} 80 % of the time"
 
 
-def size_facts(criteria: Criteria, gold: Gold) -> list[str]:
-    """What gold sets of other sizes would see, by each decision rule, of the first gate that limits drops of a rate."""
-    gates = [gate for gate in criteria.gates if not isinstance(gate.metric, JudgedMetric) and is_rate(gate.metric)]
-    for gate in sorted(gates, key=lambda gate: not gate.blocks):
+def sight_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
+    """What each gate on a drop sees, as measured or as planned; of those that see too little `power_facts` speaks."""
+    measured = {result.name: result for result in results if result.n_pairs and result.segment is None}
+    facts: list[str] = []
+    for gate in criteria.gates:
+        if isinstance(gate.metric, JudgedMetric):  # of which `judged_facts` speaks
+            continue
         samples = [*filter(None, counting(gate.metric, [*gold.samples.values()], criteria.default_k))]
-        if seen := planned(gate, samples):
-            unit, harm = gate.metric.unit, harm_word(gate.metric.direction)
-            allowed = f"{size_text(gate.regression_max or 0.0, unit)} allowed, spread of {seen.spread:.2g} assumed"
-            rows = [(n, *(size_text(drop, unit) for drop in drops)) for n, *drops in by_size(gate, seen.spread)]
-            sees = f"{harm}s of {size_text(seen.detectable, unit)} or more" if seen.detectable <= 1 else f"no {harm}"
-            asked = count_text(seen.queries, "question of this gold set sees", "questions of this gold set see")
-            own = f"of {gate.metric.name} the {asked} {sees} 80 % of the time, by {gate.evidence.value} ({allowed})"
-            return [own, f"what other gold sets would see of {gate.metric.name} 80 % of the time ({allowed}):"] + [
-                f"  {n} questions: a {harm} of {one} by estimate, {two} by proven_harm; proven_safe has to allow {safe}"
-                for n, one, two, safe in rows
-            ]
-    return []
+        result = measured.get(gate.name)
+        seen = result.detectable if result else planned(gate, samples)
+        if seen and _blind_spot(gate, result, samples) is None:
+            facts.append(f"gate {shown(gate.name)}: {sight_text(gate, seen)}")
+    return facts
 
 
 def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
