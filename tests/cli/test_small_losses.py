@@ -109,6 +109,21 @@ def test_three_losses_are_said_once_and_again_when_they_have_grown(kind: str, pr
     assert again["summary"] == "9.3 points of recall@1 were given up in 4 accepted steps and this run since 2026-01-01."
 
 
+@pytest.mark.parametrize(
+    ("accepted", "count", "told"),
+    [
+        pytest.param((0, 0), 30, 0, id="the run alone, of a step without a loss"),
+        pytest.param((6, 0), 30, 0, id="the run alone, after a step that gained"),
+        pytest.param((0, 6), 30, 1, id="a step had a part in it"),
+    ],
+)
+def test_what_the_run_alone_lost_was_given_up_in_no_step(accepted: tuple[int, ...], count: int, told: int) -> None:
+    for day, lost in enumerate(accepted, start=1):
+        assert accept(lost, day) == 0
+    report = check(count)
+    assert (report["verdict"], len(report["given_up"])) == ("fail", told)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_anchor_moves_for_a_reason_and_is_never_pruned(kind: str, project: Path, capsys: Capture) -> None:
     store = kind.format(here=project)

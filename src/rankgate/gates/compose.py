@@ -24,7 +24,7 @@ from rankgate.diagnosis.notes import (
 from rankgate.errors import Problem, ProblemKind, shown
 from rankgate.gates.conclude import concluded, empties_of, with_conclusion
 from rankgate.gates.given import GIVEN
-from rankgate.gates.given_up import ScoredAnchor, given_up, noted
+from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
@@ -141,7 +141,7 @@ def compose(
         verdict=Verdict.PASS,
         summary="",
         lost_parts=lost,
-        given_up=adding,
+        given_up=in_steps(adding, results),
         anchor=(noted(anchor, adding) if anchor else None) or UNSET,
         empties=empties_of(gold, candidate.scores, old),
         losers=worse_questions,

@@ -87,6 +87,12 @@ def given_up(
     return [each for _, each in sorted(found.values(), key=_beyond, reverse=True)]
 
 
+def in_steps(found: Sequence[GivenUp], results: Sequence[GateResult]) -> list[GivenUp]:
+    """Of these the losses that accepted steps have a part in: of what the run alone lost its own gates speak."""
+    alone = {each.metric: -each.direction.sign * (each.delta or 0.0) for each in results if each.segment is None}
+    return [each for each in found if each.loss > alone.get(each.metric, 0.0) + TOLERANCE]
+
+
 def noted(anchor: ScoredAnchor, found: Sequence[GivenUp]) -> AnchorMark | None:
     """What the acceptance of the run has to remember; None where that is what the one before it does."""
     if anchor.mark is None or not (found or anchor.passed_over):
