@@ -544,8 +544,7 @@ on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
          .github/workflows/rankgate*.yml && rm .github/workflows/rankgate*.yml.tag
   3. In a ruleset of the default branch, require the check `rankgate/verdict` and not the job `retrieval gate`: of a
      fork's pull request that proves nothing.
-  4. Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. What helps
-     is a GitHub App of your own that posts it, with the hardened workflows of that page.
+  4. Whoever can push a workflow can forge that check; a GitHub App of your own helps: `hardened` on that page.
   5. A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
        gh label create 'rankgate: accept rankings' --description 'the rankings of this commit are believed'
 """

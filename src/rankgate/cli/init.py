@@ -37,6 +37,7 @@ from rankgate.forges.workflows.gate import gate_text
 from rankgate.forges.workflows.job import Job, action_of, is_word
 from rankgate.forges.workflows.report import PATH as REPORT
 from rankgate.forges.workflows.report import report_text
+from rankgate.gates.power import sight_text
 from rankgate.gates.warnings import counting, planned, small_parts
 from rankgate.metrics.estimates import best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
@@ -201,12 +202,13 @@ def _write_criteria(
         (metric, estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None)
         for metric in metrics
     ]
-    samples, drops, sees = [*gold.samples.values()], list[float](), list[Detectable | None]()
+    samples = [*gold.samples.values()]
+    drops, gates, sees = list[float](), list[Gate](), list[Detectable | None]()
     for metric, value in measured:
         counted = [*filter(None, counting(metric, samples, DEFAULT_K))]
         drops.append(first_drop(len(counted), value.value if value else None))
-        gate = Gate(name=metric.name, metric=metric, regression_max=drops[-1], evidence=Evidence.PROVEN_HARM)
-        sees.append(planned(gate, counted))
+        gates.append(Gate(name=metric.name, metric=metric, regression_max=drops[-1], evidence=Evidence.PROVEN_HARM))
+        sees.append(planned(gates[-1], counted))
     claims = any(sample.claims or sample.answers for sample in gold.samples.values())
     start = Start(
         gold=gold_path,
@@ -228,6 +230,8 @@ def _write_criteria(
     text = criteria_text(start) + (block or "")
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
+    if sees[0] is not None:
+        print(f"{measured[0][0].name} {sight_text(gates[0], sees[0])}")
     if start.tags:
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)

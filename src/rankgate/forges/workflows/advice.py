@@ -51,8 +51,7 @@ Store the judge's key; a fork's answers are asked about only after the label, wi
 """
 
 _FORGEABLE = """\
-Anybody who can push a workflow can post a check of that name with GITHUB_TOKEN: it is forgeable. What helps
-     is a GitHub App of your own that posts it, with the hardened workflows of that page.
+Whoever can push a workflow can forge that check; a GitHub App of your own helps: `hardened` on that page.
 """
 
 _ACCEPT = f"""\
