@@ -175,8 +175,8 @@ def test_it_says_what_it_wrote_and_what_comes_next(capsys: pytest.CaptureFixture
     assert init(*FROM_RUN, GITHUB) == 0
     assert capsys.readouterr().out == (
         "wrote ship-criteria.yaml: 3 gates over 4 questions\n"
-        "recall@5 sees no drop (3 questions, 80 % of the time; 5.0 pp allowed; spread of 0.43 assumed); for 10.0 pp take "
-        "about 177 questions\n"
+        "recall@5 sees no drop (3 questions, 80 % of the time; 5.0 pp allowed; spread of 0.43 assumed); for 10.0 pp "
+        "take about 177 questions\n"
         "wrote .github/workflows/rankgate.yml\n"
         "wrote .github/workflows/rankgate-report.yml\n"
         "commit ship-criteria.yaml, gold.yaml, run.jsonl and baseline/\n"
