@@ -1,4 +1,4 @@
-"""How often a first gate set fails or warns, and what else would: two tables of docs/statistics.md.
+"""How often a first gate set fails or warns, and what else would: scripts/tables/checks.md.
 
     python scripts/simulate_checks.py [--checks N] [--seed N] [--collections DIR]
 

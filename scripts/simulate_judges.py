@@ -1,4 +1,4 @@
-"""What a judge checked by people may decide: the tables of docs/statistics.md on judges, from a fixed seed.
+"""What a judge checked by people may decide: scripts/tables/judges.md, from a fixed seed.
 
     python scripts/simulate_judges.py [--quick] [--seed N]
 

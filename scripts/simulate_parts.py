@@ -1,4 +1,4 @@
-"""How often a part of the questions is named that lost, and one that did not: a table of docs/statistics.md.
+"""How often a part of the questions is named that lost, and one that did not: scripts/tables/parts.md.
 
     python scripts/simulate_parts.py [--checks N] [--seed N] [--collections DIR]
 

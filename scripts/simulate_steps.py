@@ -3,7 +3,7 @@
     python scripts/simulate_steps.py [--histories N] [--seed N] [--collections DIR]
 
 A history is 101 draws of one noisy system of simulate_parts.py, each accepted, the first of them the anchor. What
-decides is rankgate's own; beside it stand two rules that are not in use. Prints a table of docs/statistics.md.
+decides is rankgate's own; beside it stand two rules that are not in use. Prints scripts/tables/steps.md.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How often the statistics are wrong, and what they can see: the tables of docs/statistics.md, from a fixed seed.
+"""How often the statistics are wrong, and what they can see: scripts/tables/verdicts.md, from a fixed seed.
 
     python scripts/simulate_verdicts.py [--quick] [--seed N]
 
