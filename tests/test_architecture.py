@@ -189,7 +189,7 @@ PURE = sorted({module for module in MODULES if unit(module) in PURE_UNITS} - NOT
 
 # Libraries that see more than their arguments: files, processes, environment, clocks, chance, the network, a log.
 WORLD = {
-    *("os", "io", "pathlib", "shutil", "tempfile", "glob", "fileinput", "gzip", "zlib", "sqlite3", "subprocess"),
+    *("os", "io", "pathlib", "shutil", "tempfile", "glob", "fileinput", "gzip", "zlib", "fcntl", "subprocess"),
     *("time", "datetime", "random", "secrets", "uuid", "platform", "locale", "getpass", "signal", "threading"),
     *("logging", "warnings", "requests", "urllib", "http", "socket", "asyncio", "ssl", "jinja2", "rich", "argparse"),
 }
@@ -279,7 +279,7 @@ HOMES = [
         {"recording", "forges.http", "baselines.git_branch", "baselines.git_place", "judge.client", "judge.judging"},
         id="time: a recorded retriever is timed; the API asks to wait, and so do pushes of others",
     ),
-    pytest.param("sqlite3", {"judge.store"}, id="sqlite3: verdicts while a judge works"),
+    pytest.param("sqlite3", set(), id="sqlite3: nowhere, what is kept are lines"),
     pytest.param("pydantic", {"criteria", "judge"}, id="pydantic: criteria and waivers, and what a model answers"),
     pytest.param("pydantic_core", {"criteria", "judge"}, id="pydantic_core: as pydantic"),
     pytest.param("logging", set(), id="logging: nowhere, results are values"),

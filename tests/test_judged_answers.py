@@ -87,15 +87,14 @@ class Project:
         """Ask the judge about these runs, and write what it said beside the candidate."""
         criteria = load_criteria(str(self.folder / "ship-criteria.yaml"))
         assert criteria.judge is not None
-        gold, store = read_gold(str(self.folder / "gold.jsonl")), Store(self.folder / "verdicts.sqlite")
+        gold, store = read_gold(str(self.folder / "gold.jsonl")), Store()
         for run in runs:
             rankings = read_run(str(self.folder / run), needs=NEEDS).rankings
             answers = answers_of(gold, rankings, criteria.judge.depth)
             judge = judge_of(criteria.judge, "json_schema")
             wants, spending = wants_of(criteria.metrics()), Spending()
             judge_answers(answers, judge, wants, endpoint=Endpoint(self.address), store=store, spending=spending)
-        self.keep(list(store.records()))
-        store.close()
+        self.keep(list(store.records.values()))
 
     def keep(self, records: Sequence[Record]) -> None:
         Path(verdicts_beside(str(self.folder / "run.jsonl"))).write_bytes(written(records))

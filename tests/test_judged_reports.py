@@ -198,17 +198,16 @@ def ask(case: Case, name: str = "run.verdicts.jsonl") -> None:
     """Judge both runs and write the verdicts; of as many answers as the case says there is none."""
     criteria, gold = load_criteria("ship-criteria.yaml"), read_gold("gold.jsonl")
     assert criteria.judge is not None
-    judge, wants, store = judge_of(criteria.judge, "json_schema"), wants_of(criteria.metrics()) | case.also, Store("s")
+    judge, wants, store = judge_of(criteria.judge, "json_schema"), wants_of(criteria.metrics()) | case.also, Store()
     with judging() as server:
         for run in ("run.jsonl", "base.jsonl"):
             answers = answers_of(gold, read_run(run, needs=NEEDS).rankings, criteria.judge.depth)
             judge_answers(answers, judge, wants, endpoint=Endpoint(server.address), store=store, spending=Spending())
-    records = [record for record in store.records() if record.judge == judge.id]
+    records = [record for record in store.records.values() if record.judge == judge.id]
     cut = [record.key for record in records if record.task.value == "entail"][: case.unjudged]
     missing = Unjudged(UnjudgedKind.LENGTH)
     kept = [replace(each, verdicts=None, unjudged=missing) if each.key in cut else each for each in records]
     Path(name).write_bytes(written(kept))
-    store.close()
 
 
 def check(*more: str) -> int:

@@ -255,15 +255,14 @@ def test_the_budget_is_the_bases_and_what_it_reached_is_not_lost(server: HashJud
 
 def forged() -> bytes:
     """What the judge said, as if it had found support for all."""
-    assert judged("--store", "elsewhere.sqlite", "-o", "elsewhere.jsonl") == 0
+    assert judged("--store", "elsewhere.jsonl") == 0
     said = (
         Path("elsewhere.jsonl")
         .read_bytes()
         .replace(b'"absent"', b'"supported"')
         .replace(b'"passages":[]', b'"passages":[1]')
     )
-    for name in ("elsewhere.jsonl", *map(str, Path.cwd().glob("elsewhere.sqlite*"))):
-        Path(name).unlink()
+    Path("elsewhere.jsonl").unlink()
     return said
 
 
@@ -279,16 +278,15 @@ def test_verdicts_beside_the_run_count_for_nothing_where_the_judging_job_names_i
         git("add", "--force", "run.verdicts.jsonl")
         commit()
     Path("job").mkdir()
-    assert judged("--store", "job/run.store", "-o", "job/run.verdicts.jsonl") == 0
+    assert judged("--store", "job/run.verdicts.jsonl") == 0
     code, _, gates = checked("--verdicts", "job/run.verdicts.jsonl")
     assert (code, gates["faithfulness"]["value"]) == (1, 0.0)
 
 
 def test_a_store_that_the_commit_brings_is_refused(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
     def change() -> None:
-        Path(".rankgate").mkdir()
-        Path(".rankgate/verdicts.sqlite").write_bytes(b"")
-        git("add", "--force", ".rankgate/verdicts.sqlite")
+        Path("run.verdicts.jsonl").write_bytes(b"")
+        git("add", "--force", "run.verdicts.jsonl")
 
     on_pull_request(change)
     assert judged() == 2

@@ -216,7 +216,7 @@ def test_what_the_model_fails_at_has_no_label_until_it_is_asked_again(
         pytest.param("question", [], "gold.jsonl:1: query 'q1' has no question to put to a judge; state `input:"),
         pytest.param("block", [], "ship-criteria.yaml: judge: says who judges, and is missing"),
         pytest.param("", ["-o", "judged.csv"], "judged.csv: a pool is written as .jsonl, not as .csv"),
-        pytest.param("tracked", [], ".rankgate/verdicts.sqlite: is a file that git tracks"),
+        pytest.param("tracked", [], ".rankgate/verdicts.jsonl: is a file that git tracks"),
     ],
 )
 def test_what_is_refused_before_anything_is_asked(
@@ -236,7 +236,7 @@ def test_what_is_refused_before_anything_is_asked(
         assert pool() == 0
         server.requests.clear()
         git("init", "-q")
-        git("add", "-f", ".rankgate/verdicts.sqlite")
+        git("add", "-f", ".rankgate/verdicts.jsonl")
     assert pool(*words) == 2
     assert message in capsys.readouterr().err
     assert server.requests == []

@@ -29,7 +29,7 @@ from rankgate.cli import main
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.parts import Part
 from rankgate.judge import client
-from rankgate.judge.store import Store, read_verdicts, written
+from rankgate.judge.store import read_verdicts, written
 
 KEY_VARIABLE = "RANKGATE_JUDGE_KEY"
 CRITERIA = """\
@@ -203,31 +203,28 @@ def test_the_same_command_costs_nothing_the_second_time(server: HashJudge) -> No
     judge(*BASELINE)
     assert server.requests == []
     assert Path("run.verdicts.jsonl").read_bytes() == export
-    assert export.splitlines() == sorted(
-        export.splitlines(), key=lambda each: (json.loads(each)["task"], json.loads(each)["key"])
-    )
 
 
 @pytest.mark.parametrize("more", ["", ", structured: json_schema"])
-def test_a_lost_store_costs_nothing_where_the_verdicts_lie_beside_the_run(more: str, server: HashJudge) -> None:
+def test_another_store_takes_what_lies_beside_the_run(more: str, server: HashJudge) -> None:
     write_criteria(server, more)
     server.forms = {"json_object", None} if not more else server.forms
     judge(*BASELINE)
-    export = Path("run.verdicts.jsonl").read_bytes()
-    for each in Path(".rankgate").iterdir():
-        each.unlink()
     server.requests.clear()
-    judge(*BASELINE)
+    judge(*BASELINE, "--store", "new/v.jsonl", "-o", "sorted.jsonl")
     assert server.requests == []
-    assert Path("run.verdicts.jsonl").read_bytes() == export
+    assert read_verdicts("new/v.jsonl") == read_verdicts("run.verdicts.jsonl")
+    lines = Path("sorted.jsonl").read_bytes().splitlines()
+    assert lines == sorted(lines, key=lambda each: (json.loads(each)["task"], json.loads(each)["key"]))
+    assert sorted(lines) == sorted(Path("run.verdicts.jsonl").read_bytes().splitlines())
 
 
 def test_the_verdicts_beside_a_baseline_count_too(server: HashJudge) -> None:
     judge("--run", "base.jsonl")
-    Path(".rankgate/verdicts.sqlite").unlink()
     server.requests.clear()
     judge(*BASELINE)
     assert server.requests == []
+    assert read_verdicts("run.verdicts.jsonl") == read_verdicts("base.verdicts.jsonl"), "so that check finds them"
 
 
 def test_both_runs_find_their_verdicts_in_the_one_file(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,7 +254,7 @@ def test_an_accepted_baseline_is_judged_as_a_file_is(server: HashJudge, capsys: 
     assert len(server.requests) == 8
 
 
-@pytest.mark.parametrize("words", [[], ["--untrusted-run", "--store", "new.sqlite"]])
+@pytest.mark.parametrize("words", [[], ["--untrusted-run", "--store", "new.jsonl"]])
 @pytest.mark.parametrize("more", ["", ", structured: json_schema"])
 def test_what_was_accepted_with_the_baseline_costs_nothing(words: list[str], more: str, server: HashJudge) -> None:
     """It stays where it is: a check reads the store that it trusts, and not a pull request's copy of it."""
@@ -265,12 +262,11 @@ def test_what_was_accepted_with_the_baseline_costs_nothing(words: list[str], mor
     server.forms = {"json_object", None} if not more else server.forms
     judge("--run", "base.jsonl")
     accept()
-    for each in (Path("base.verdicts.jsonl"), Path(".rankgate/verdicts.sqlite")):
-        each.unlink()
+    Path("base.verdicts.jsonl").unlink()
     server.requests.clear()
     judge("--baseline", "accepted", *words)
     assert server.requests == []
-    assert read_verdicts("run.verdicts.jsonl") == {}
+    assert read_verdicts(words[-1] if words else "run.verdicts.jsonl") == {}
     assert main(["check", "--baseline", "accepted"]) == 0
 
 
@@ -280,7 +276,7 @@ def test_another_judge_judges_both_runs(server: HashJudge) -> None:
     server.requests.clear()
     judge(*BASELINE)
     assert len(server.requests) == 8
-    assert len({slot.judge for slot in read_verdicts("run.verdicts.jsonl")}) == 1
+    assert len({slot.judge for slot in read_verdicts("run.verdicts.jsonl")}) == 2
     write_criteria(server)
     server.requests.clear()
     judge(*BASELINE)
@@ -288,9 +284,8 @@ def test_another_judge_judges_both_runs(server: HashJudge) -> None:
 
 
 def test_files_may_be_named(server: HashJudge) -> None:
-    judge("--store", "kept/s.sqlite", "-o", "out/v.jsonl")
-    assert len(read_verdicts("out/v.jsonl")) == len(Store("kept/s.sqlite").records()) == 8
-    assert not Path(".rankgate").exists()
+    judge("--store", "kept/s.jsonl", "-o", "out/v.jsonl")
+    assert len(read_verdicts("out/v.jsonl")) == len(read_verdicts("kept/s.jsonl")) == 8
     assert not Path("run.verdicts.jsonl").exists()
 
 
@@ -301,9 +296,9 @@ def test_a_run_of_an_untrusted_source_brings_no_verdicts(server: HashJudge) -> N
     judge()
     Path("run.verdicts.jsonl").write_text(forged, "utf-8")
     server.requests.clear()
-    judge("--untrusted-run", "--store", "elsewhere.sqlite")
-    assert len(server.requests) == 8, "neither the file beside the run nor the usual store counts"
-    assert len(read_verdicts("run.verdicts.jsonl")) == 8
+    judge("--untrusted-run", "--store", "elsewhere.jsonl")
+    assert len(server.requests) == 8, "the file beside the run does not count"
+    assert len(read_verdicts("elsewhere.jsonl")) == 8
 
 
 def test_a_damaged_file_of_verdicts_is_named(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
@@ -635,7 +630,7 @@ def test_a_baseline_that_cannot_be_judged_warns(
         pytest.param(["--workers", "0"], "--workers '0' is not a number from 1 to 256", id="no workers"),
         pytest.param(["--workers", "9" * 5000], f"--workers '{'9' * 5000}' is not a number", id="far too many workers"),
         pytest.param(["--workers", "²"], "--workers '²' is not a number from 1 to 256", id="no digit"),
-        pytest.param(["--run", "-"], "-o: the run is read from standard input", id="standard input"),
+        pytest.param(["--run", "-"], "--store: the run is read from standard input", id="standard input"),
         pytest.param(["--untrusted-run"], "--store: with --untrusted-run, name a file that the author", id="untrusted"),
         pytest.param(
             ["--store", "gold.jsonl"], "gold.jsonl: --store would write over what", id="the store is an input"
@@ -702,7 +697,7 @@ def test_kill_9_loses_one_call_and_the_same_command_goes_on(at: int, server: Has
     with server.lock:  # no request is answered before the child is known
         child.append(process("--workers", "1"))
     assert child[0].wait(timeout=300) == -signal.SIGKILL
-    assert len(Store(".rankgate/verdicts.sqlite").records()) == at - 1
+    assert len(read_verdicts("run.verdicts.jsonl")) == at - 1
     server.began = lambda: None
     judge()
     assert len(server.requests) == 8 + 1
@@ -788,22 +783,23 @@ def test_the_page_names_every_setting_with_its_default() -> None:
 @pytest.mark.parametrize(
     ("path", "link"),
     [
-        pytest.param("run.verdicts.jsonl", None, id="beside the run"),
-        pytest.param("base.verdicts.jsonl", None, id="beside the baseline"),
-        pytest.param(".rankgate/verdicts.sqlite", None, id="the store"),
-        pytest.param(".rankgate/verdicts.sqlite-journal", None, id="what SQLite replays into the store"),
-        pytest.param("elsewhere/verdicts.sqlite", ".rankgate", id="the store behind a link"),
+        pytest.param("run.verdicts.jsonl", False, id="beside the run"),
+        pytest.param("base.verdicts.jsonl", False, id="beside the baseline"),
+        pytest.param("elsewhere/v.jsonl", True, id="behind a link"),
+        pytest.param("run.verdicts.jsonl", True, id="the link"),
     ],
 )
 def test_verdicts_that_a_commit_brings_are_refused(
-    path: str, link: str | None, server: HashJudge, capsys: pytest.CaptureFixture[str]
+    path: str,
+    link: bool,  # noqa: FBT001 -- a table's column
+    server: HashJudge,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     judge(*BASELINE)
     if link:
-        Path(link).rename(Path(path).parent)
-        Path(link).symlink_to(Path(path).parent)
-    elif path.endswith("-journal"):
-        Path(path).touch()
+        Path("elsewhere").mkdir()
+        Path("run.verdicts.jsonl").rename("elsewhere/v.jsonl")
+        Path("run.verdicts.jsonl").symlink_to("elsewhere/v.jsonl")
     elif not Path(path).exists():
         Path("run.verdicts.jsonl").rename(path)
     git("init", "--quiet", ".")

@@ -207,7 +207,6 @@ def test_a_useless_judge_only_warns(server: HashJudge, capsys: Capture) -> None:
     server.se = server.sp = 0.5
     for name in ("run.verdicts.jsonl", "sample.jsonl", "sample.design.json", "sample.labels.jsonl"):
         Path(name).unlink()
-    shutil.rmtree(".rankgate")
     assert main(["judge"]) == 0
     assert main(["judge", "sample"]) == 0
     label("sample.jsonl", "sample.labels.jsonl", "ana")

@@ -111,7 +111,7 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
     ],
     ("judge", "store"): [
         (["judge", "--store", "ship-criteria.yaml"], "--store", "--criteria"),
-        (["judge", "--baseline", "old", "--store", "old/verdicts.sqlite"], "--store", "--baseline"),
+        (["judge", "--baseline", "old", "--store", "old/verdicts.jsonl"], "--store", "--baseline"),
     ],
     ("judge sample", "output"): [
         (["judge", "sample", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),

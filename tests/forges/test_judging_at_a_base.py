@@ -20,7 +20,6 @@ from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import BaseCheckout
 from rankgate.forges.context import Pull
-from rankgate.judge.store import Store
 from rankgate.model.report import GateResult, Report
 from rankgate.model.values import ReasonKind
 from rankgate.renderers.check_run import conclusion_of
@@ -77,7 +76,7 @@ def fork(base_ref: str = "main") -> Pull:
 
 
 def report_on(pull: Pull, answers: bytes, tmp_path: Path, *, own: bool = False, accepted: bool = False) -> Report:
-    at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31", store=tmp_path / "store" / "verdicts.sqlite")
+    at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31", store=tmp_path / "store" / "verdicts.jsonl")
     based = at_base.at_tip(pull)
     return at_base.judge(based, answers, head=at_base.merged(based) if own else None, accepted=accepted)
 
@@ -195,27 +194,15 @@ def test_prompts_of_the_base_are_used(server: HashJudge, tmp_path: Path) -> None
 
 
 def test_verdicts_in_the_checkout_and_in_the_run_count_for_nothing(server: HashJudge, tmp_path: Path) -> None:
-    """What was committed beside the run's name, in a store of the usual name, or in the recorded lines."""
+    """What was committed beside the run's name, or in the recorded lines."""
     report_on(fork(), run(), tmp_path, accepted=True)
-    said = b"".join(line for line in _lines(tmp_path / "store" / "verdicts.sqlite"))
+    said = (tmp_path / "store" / "verdicts.jsonl").read_bytes()
     Path("run.verdicts.jsonl").write_bytes(said.replace(b'"absent"', b'"supported"'))
-    Path(".rankgate").mkdir()
-    Path(".rankgate/verdicts.sqlite").write_bytes((tmp_path / "store" / "verdicts.sqlite").read_bytes())
     base(server)
     asked = len(server.requests)
     report = report_on(fork(), run(wrong=COUNT), tmp_path / "a new runner", accepted=True)
     assert (report.verdict.value, gates(report)["faithfulness"].value) == ("fail", 0.0)
     assert len(server.requests) == asked + 2 * COUNT
-
-
-def _lines(path: Path) -> list[bytes]:
-    from rankgate.judge.store import line_of
-
-    store = Store(path)
-    try:
-        return [line_of(record) for record in store.records()]
-    finally:
-        store.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is a shell script")

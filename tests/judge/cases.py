@@ -55,8 +55,8 @@ def some_judge(**values: Any) -> Judge:
     return judge_of(block(**values), "json_schema")
 
 
-def settled(server: HashJudge, store: Store, **values: Any) -> Judge:
-    found = settle(block(server, **values), endpoint(server), store, Spending())
+def settled(server: HashJudge, **values: Any) -> Judge:
+    found = settle(block(server, **values), endpoint(server), Spending())
     assert isinstance(found, Judge)
     server.requests.clear()
     return found
@@ -75,9 +75,9 @@ def verdicts(
     server: HashJudge, answer: Answer, folder: Path, wants: frozenset[Want] = ALL, **values: Any
 ) -> AnswerVerdicts:
     """Judge one answer and read what is known of it then."""
-    store = Store(folder / "verdicts.sqlite")
-    run(server, [answer], store, wants=wants, **values)
-    return judged(answer, some_judge(), wants, store)
+    with Store(folder / "verdicts.jsonl") as store:
+        run(server, [answer], store, wants=wants, **values)
+        return judged(answer, some_judge(), wants, store)
 
 
 def answers_of(gold: Gold, rankings: Iterable[Ranking], depth: int) -> list[Answer]:

@@ -486,11 +486,11 @@ def test_the_key_is_in_no_text_of_ours() -> None:
     assert KEY not in f"{end!r}{found!r}"
 
 
-def test_what_a_request_takes_is_charged_and_a_refusal_is_not(tmp_path: Path) -> None:
+def test_what_a_request_takes_is_charged_and_a_refusal_is_not() -> None:
     spending = Spending()
     with judging() as server:
         server.faults = [status(429), status(503), "reset"]
-        run(server, [answer()], Store(tmp_path / "s"), wants=frozenset({Want.ADDRESS}), spending=spending)
+        run(server, [answer()], Store(), wants=frozenset({Want.ADDRESS}), spending=spending)
         assert len(server.requests) == 4
     assert spending.calls == 2, "the broken one may have been answered, and is charged"
     assert spending.tokens > 110

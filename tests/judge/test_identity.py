@@ -16,7 +16,6 @@ from rankgate.judge.client import Spending
 from rankgate.judge.identity import judge_of, judges_of
 from rankgate.judge.judging import settle
 from rankgate.judge.model import Mode, Task
-from rankgate.judge.store import Store
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of
 from rankgate.model.answers import Unjudged, UnjudgedKind
@@ -127,31 +126,27 @@ def test_defaults_are_those_of_the_docs() -> None:
         pytest.param({None}, "prompt", 3, id="neither"),
     ],
 )
-def test_the_best_form_that_an_endpoint_takes_is_chosen_once(
-    forms: set[str | None], mode: Mode, calls: int, tmp_path: Path
-) -> None:
-    store, spending = Store(tmp_path / "s"), Spending()
+def test_the_best_form_that_an_endpoint_takes_is_chosen(forms: set[str | None], mode: Mode, calls: int) -> None:
+    spending = Spending()
     with judging() as server:
         server.forms = forms
-        found = settle(block(server), endpoint(server), store, spending)
+        found = settle(block(server), endpoint(server), spending)
         assert isinstance(found, Unjudged) is False
         assert found.mode == mode  # type: ignore[union-attr]
         assert (len(server.requests), spending.calls) == (calls, 1)
-        assert settled(server, Store(tmp_path / "s")).mode == mode
-        assert server.requests == [], "the store remembers it"
 
 
-def test_a_form_that_is_taken_and_ignored_is_not_chosen(tmp_path: Path) -> None:
+def test_a_form_that_is_taken_and_ignored_is_not_chosen() -> None:
     with judging() as server:
         server.faults = ["text:Here you are: {}", "text:ok"]
-        assert settled(server, Store(tmp_path / "s")).mode == "prompt"
+        assert settled(server).mode == "prompt"
 
 
 @pytest.mark.parametrize("code", [400, 401, 404])
-def test_an_endpoint_that_takes_none_has_a_reason(code: int, tmp_path: Path) -> None:
+def test_an_endpoint_that_takes_none_has_a_reason(code: int) -> None:
     with judging() as server:
         server.always = status(code)
-        found = settle(block(server), endpoint(server), Store(tmp_path / "s"), Spending())
+        found = settle(block(server), endpoint(server), Spending())
     assert found == Unjudged(UnjudgedKind.HTTP_STATUS, code)
 
 

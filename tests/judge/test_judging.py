@@ -114,8 +114,8 @@ def test_what_has_no_meaning_for_a_query_is_none(tmp_path: Path) -> None:
     assert kinds(found.support) == ["absent"]
 
 
-def test_a_reference_becomes_the_gold_claims_once_for_all_repeats(tmp_path: Path) -> None:
-    store, wants = Store(tmp_path / "s"), frozenset({Want.GOLD_IN_CONTEXT})
+def test_a_reference_becomes_the_gold_claims_once_for_all_repeats() -> None:
+    store, wants = Store(), frozenset({Want.GOLD_IN_CONTEXT})
     with judging() as server:
         run(server, [answer(claims=())], store, wants=wants, repeats=3)
         assert (len(server.questions("split")), len(server.questions("entail"))) == (1, 3)
@@ -130,9 +130,9 @@ def test_without_a_reference_claims_are_compared_with_the_gold_claims(tmp_path: 
     assert found.correctness[0].verdict is Entailment.SUPPORTED
 
 
-def test_unchanged_answers_cost_nothing_and_share_their_verdicts(tmp_path: Path) -> None:
+def test_unchanged_answers_cost_nothing_and_share_their_verdicts() -> None:
     """The ids of the passages and of the query may change; question, answer and passages may not."""
-    store = Store(tmp_path / "s")
+    store = Store()
     moved = answer(query_id="q-9", context=(Passage("x", RETURNS.text), Passage("y", SHIPPING.text)))
     with judging() as server:
         run(server, [answer()], store)
@@ -163,12 +163,10 @@ def test_many_claims_go_in_batches(claims: int, calls: list[int], tmp_path: Path
         pytest.param(1_000, [], id="not at all"),
     ],
 )
-def test_what_the_model_cannot_hold_is_batched_and_else_never_sent(
-    limit: int, calls: list[int], tmp_path: Path
-) -> None:
+def test_what_the_model_cannot_hold_is_batched_and_else_never_sent(limit: int, calls: list[int]) -> None:
     text = " ".join(f"Fact {n} holds." for n in range(30))
     judge = some_judge(context_tokens=limit)
-    store = Store(tmp_path / "s")
+    store = Store()
     with judging() as server:
         run(server, [answer(text)], store, judge, wants=CLAIMS)
         assert [len(each["statement"]) for each in server.questions("entail")] == calls
@@ -186,8 +184,8 @@ def test_before_judging_nothing_is_a_verdict() -> None:
 # Plans
 
 
-def test_a_plan_counts_calls_now_and_later(tmp_path: Path) -> None:
-    store, judge = Store(tmp_path / "s"), some_judge()
+def test_a_plan_counts_calls_now_and_later() -> None:
+    store, judge = Store(), some_judge()
     answers = [answer(), answer("Returns are free of charge.", query_id="q-2")]
     plan = plan_for(answers, judge, CLAIMS, store)
     assert (plan.answers, plan.cached, len(plan.calls), plan.later_calls) == (2, 0, 2, 2)
@@ -204,11 +202,11 @@ def test_a_plan_leaves_out_what_the_other_run_pays_for() -> None:
     assert (same.cached, same.calls, same.tokens) == (1, (), 0)
 
 
-def test_estimates_are_not_below_what_a_tokenizer_counts_in_prose(tmp_path: Path) -> None:
+def test_estimates_are_not_below_what_a_tokenizer_counts_in_prose() -> None:
     """English prose has four characters a token or more in the vocabularies of today."""
     plan = plan_for([answer()], some_judge(), frozenset({Want.RELEVANCE}), {})
     with judging() as server:
-        run(server, [answer()], Store(tmp_path / "s"), wants=frozenset({Want.RELEVANCE}))
+        run(server, [answer()], Store(), wants=frozenset({Want.RELEVANCE}))
         sent = sum(len(message["content"]) for message in server.requests[0]["messages"])
     assert sent / 4 <= plan.tokens <= sent
 
@@ -245,8 +243,8 @@ def test_an_unusable_answer_is_asked_again_twice_and_then_has_its_reason(
         assert kinds(other.gold_in_context) == ["absent", "supported"]
 
 
-def test_what_stayed_unjudged_is_asked_again_only_when_that_is_wanted(tmp_path: Path) -> None:
-    store, wants = Store(tmp_path / "s"), frozenset({Want.RELEVANCE})
+def test_what_stayed_unjudged_is_asked_again_only_when_that_is_wanted() -> None:
+    store, wants = Store(), frozenset({Want.RELEVANCE})
     with judging() as server:
         server.always = "numbering"
         assert run(server, [answer()], store, wants=wants).unjudged == {UnjudgedKind.NUMBERING: 1}
@@ -288,9 +286,9 @@ def test_a_second_answer_that_is_unusable_leaves_the_first(tmp_path: Path) -> No
     ],
 )
 def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
-    fault: Any, stopped: Unjudged, requests: int, tmp_path: Path
+    fault: Any, stopped: Unjudged, requests: int
 ) -> None:
-    store, wants = Store(tmp_path / "s"), frozenset({Want.ADDRESS})
+    store, wants = Store(), frozenset({Want.ADDRESS})
     answers = [answer(f"Answer {n}.", query_id=f"q-{n}") for n in range(9)]
     with judging() as server:
         run(server, answers[:2], store, wants=wants)
@@ -313,23 +311,23 @@ def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
         pytest.param("The response was filtered: content_filter", UnjudgedKind.CONTENT_FILTER, id="Azure"),
     ],
 )
-def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: UnjudgedKind, tmp_path: Path) -> None:
+def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: UnjudgedKind) -> None:
     wants = frozenset({Want.ADDRESS})
     with judging() as server:
         retried = 3 if kind is UnjudgedKind.CONTENT_FILTER else 1
         server.faults = [status(400, words)] * retried
-        outcome = run(server, [answer(), answer("Another.")], Store(tmp_path / "s"), wants=wants)
+        outcome = run(server, [answer(), answer("Another.")], Store(), wants=wants)
     assert outcome.unjudged == {kind: 1}
     assert (outcome.stopped, outcome.verdicts) == (None, {"hash-judge-1": 1})
 
 
-def test_a_judge_that_moved_is_seen_in_every_record(tmp_path: Path) -> None:
-    store, wants = Store(tmp_path / "s"), frozenset({Want.ADDRESS, Want.RELEVANCE})
+def test_a_judge_that_moved_is_seen_in_every_record() -> None:
+    store, wants = Store(), frozenset({Want.ADDRESS, Want.RELEVANCE})
     with judging() as server:
         run(server, [answer()], store, wants=frozenset({Want.ADDRESS}))
         server.served = "hash-judge-2"
         run(server, [answer()], store, wants=wants)
-    served = {(record.model, record.fingerprint) for record in store.records()}
+    served = {(record.model, record.fingerprint) for record in store.records.values()}
     assert served == {("hash-judge-1", "fp_hash-judge-1"), ("hash-judge-2", "fp_hash-judge-2")}
 
 
@@ -475,10 +473,8 @@ def test_no_text_around_the_json_raises_a_verdict() -> None:
 @pytest.mark.parametrize("workers", [1, 7])
 @settings(max_examples=15)
 @given(calls=st.integers(0, 12), tokens=st.integers(0, 12_000))
-def test_a_budget_is_never_exceeded(
-    calls: int, tokens: int, workers: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    store = Store(tmp_path_factory.mktemp("budget") / "s")
+def test_a_budget_is_never_exceeded(calls: int, tokens: int, workers: int) -> None:
+    store = Store()
     answers = [answer(f"Answer {n}.", query_id=f"q-{n}") for n in range(5)]
     with judging() as server:
         spending = Spending(calls, tokens)
@@ -490,46 +486,46 @@ def test_a_budget_is_never_exceeded(
         assert sum(outcome.verdicts.values()) == spending.calls
     else:
         assert outcome.verdicts == {"hash-judge-1": 10}
-    assert {record.judge for record in store.records()} <= {some_judge().id}
-    assert len(store.records()) == spending.calls, "every answer that was paid for is kept"
+    assert {record.judge for record in store.records.values()} <= {some_judge().id}
+    assert len(store.records.values()) == spending.calls, "every answer that was paid for is kept"
 
 
-def test_the_budget_that_is_enough_for_the_plan_is_enough(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s")
+def test_the_budget_that_is_enough_for_the_plan_is_enough() -> None:
+    store = Store()
     plan = plan_for([answer()], some_judge(), CLAIMS, store)
     with judging() as server:
         budget = Spending(len(plan.calls) + plan.later_calls, plan.tokens)
         assert run(server, [answer()], store, wants=CLAIMS, spending=budget).stopped is None
 
 
-def test_without_usage_the_estimate_is_charged(tmp_path: Path) -> None:
-    store, wants = Store(tmp_path / "s"), frozenset({Want.ADDRESS})
+def test_without_usage_the_estimate_is_charged() -> None:
+    store, wants = Store(), frozenset({Want.ADDRESS})
     plan = plan_for([answer()], some_judge(), wants, store)
     with judging() as server:
         server.usage = None
         assert run(server, [answer()], store, wants=wants).tokens == plan.tokens
 
 
-def test_workers_work_at_the_same_time(tmp_path: Path) -> None:
+def test_workers_work_at_the_same_time() -> None:
     meeting = threading.Barrier(4, timeout=120)
     with judging() as server:
         server.began = meeting.wait
         answers = [answer(f"Answer {n}.") for n in range(8)]
-        outcome = run(server, answers, Store(tmp_path / "s"), wants=frozenset({Want.ADDRESS}), workers=4)
+        outcome = run(server, answers, Store(), wants=frozenset({Want.ADDRESS}), workers=4)
     assert outcome.verdicts == {"hash-judge-1": 8}
 
 
-def test_progress_is_watched(tmp_path: Path) -> None:
+def test_progress_is_watched() -> None:
     seen: list[Progress] = []
     with judging() as server:
-        run(server, [answer()], Store(tmp_path / "s"), wants=CLAIMS, watch=seen.append)
+        run(server, [answer()], Store(), wants=CLAIMS, watch=seen.append)
     assert [each[:4] for each in seen] == [(1, 1, 1, 110), (2, 2, 2, 220)]
     assert seen[-1].verdicts == {"hash-judge-1": 2}
 
 
-def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
+def test_an_interrupt_ends_in_good_order() -> None:
     """No further call is begun, waits end, and what was answered is kept."""
-    store, wants = Store(tmp_path / "s"), frozenset({Want.ADDRESS})
+    store, wants = Store(), frozenset({Want.ADDRESS})
 
     def interrupt(progress: Progress) -> None:
         raise KeyboardInterrupt
@@ -542,7 +538,7 @@ def test_an_interrupt_ends_in_good_order(tmp_path: Path) -> None:
                 answers, some_judge(), wants, endpoint=end, store=store, spending=Spending(), workers=2, watch=interrupt
             )
         assert end.stopped.is_set()
-        kept = len(store.records())
+        kept = len(store.records.values())
         assert 1 <= kept == len(server.requests) < 50
 
 

@@ -1,14 +1,8 @@
-"""The store: what is kept through kills, threads and other processes, and as plain lines."""
+"""The store: which lines count, what a torn one costs, who may write, and what is damaged."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,16 +11,13 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.children import start
-from tests.conftest import ROOT
-from tests.judge.cases import answer, some_judge
-from tests.judge.hash_judge import KEY, HashJudge, judging
+from tests.judge.cases import answer, run
+from tests.judge.hash_judge import KEY, judging
 
 from rankgate.errors import RankgateError
 from rankgate.judge.model import Addressed, Record, Split, Task
-from rankgate.judge.plan import judged
 from rankgate.judge.store import Store, line_of, read_verdicts, record_of, written
-from rankgate.model.answers import Entailment, Support, Unjudged, UnjudgedKind, Want
+from rankgate.model.answers import Entailment, Support, Unjudged, UnjudgedKind
 
 LINE = (
     b'{"fingerprint":"fp","judge":"3fa9","key":"k","model":"m","repeat":0,"task":"entail","tokens":[1840,96],'
@@ -74,42 +65,46 @@ def test_every_verdict_comes_back(found: tuple[Task, Any], key: str, repeat: int
     assert record_of(line_of(record)) == record
 
 
-def test_export_and_import_are_the_same_sorted_bytes(tmp_path: Path) -> None:
-    store, copy = Store(tmp_path / "s"), Store(tmp_path / "copy")
+def test_the_tidy_form_is_sorted(tmp_path: Path) -> None:
     records = [other(RECORD, key=key, repeat=repeat) for key in "cab" for repeat in (1, 0)]
-    store.put(*records)
-    exported = written(store.records())
-    assert [json.loads(line)["key"] for line in exported.splitlines()] == list("aabbcc")
-    assert written(reversed(records)) == exported
-    (tmp_path / "verdicts.jsonl").write_bytes(exported)
-    copy.put(*read_verdicts(tmp_path / "verdicts.jsonl").values())
-    assert written(copy.records()) == exported
+    tidy = written(records)
+    assert [json.loads(line)["key"] for line in tidy.splitlines()] == list("aabbcc")
+    assert written(reversed(records)) == tidy
+    (tmp_path / "v.jsonl").write_bytes(tidy)
+    assert written(read_verdicts(tmp_path / "v.jsonl").values()) == tidy
+
+
+LATE = other(RECORD, model="late")
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "kept"),
+    ("records", "kept"),
     [
-        pytest.param(RECORD, other(RECORD, model="late"), "m", id="the first verdict stays"),
-        pytest.param(MISSING, RECORD, "m", id="a verdict replaces none"),
-        pytest.param(RECORD, MISSING, "m", id="none does not replace a verdict"),
-        pytest.param(other(MISSING, model="a"), other(MISSING, model="b"), "a", id="the first reason stays"),
+        pytest.param([RECORD, LATE], RECORD, id="the first verdict stays"),
+        pytest.param([MISSING, RECORD], RECORD, id="a verdict takes the place of a failure"),
+        pytest.param([RECORD, MISSING], RECORD, id="a failure takes no verdict's place"),
+        pytest.param([other(MISSING, model="a"), MISSING], other(MISSING, model="a"), id="the first reason stays"),
+        pytest.param([RECORD, other(LATE, replaces=True)], LATE, id="a line that replaces"),
+        pytest.param([other(LATE, replaces=True), RECORD], LATE, id="after a line that replaces the first stays"),
+        pytest.param([MISSING, RECORD, other(LATE, replaces=True), MISSING], LATE, id="all of it"),
     ],
 )
-def test_of_two_records_one_is_kept(first: Record, second: Record, kept: str, tmp_path: Path) -> None:
-    store, file = Store(tmp_path / "s"), tmp_path / "verdicts.jsonl"
-    assert store.put(first)
-    assert store.put(second) is (first is MISSING and second is RECORD), "whether it was taken"
-    found = store.get(RECORD.slot)
-    file.write_bytes(line_of(first) + line_of(second))
-    assert found is not None
-    assert found.model == kept
-    assert read_verdicts(file) == {RECORD.slot: found}
+def test_of_two_lines_one_counts_wherever_they_stand(records: list[Record], kept: Record, tmp_path: Path) -> None:
+    """In one file, in files that are appended to each other, and as they come."""
+    (tmp_path / "v.jsonl").write_bytes(b"".join(map(line_of, records)))
+    assert read_verdicts(tmp_path / "v.jsonl") == {RECORD.slot: kept}
+    with Store(tmp_path / "s") as store:
+        for record in records:
+            store.put(other(record, replaces=False), replace=record.replaces)
+        assert store.get(RECORD.slot) == kept
+    assert read_verdicts(tmp_path / "s") == {RECORD.slot: kept}
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        pytest.param(LINE[:60], "broken JSON", id="cut off"),
+        pytest.param(LINE[:60] + b"\n", "broken JSON", id="cut off in the midst"),
+        pytest.param(b"no verdict", "broken JSON", id="a last line that is none of ours"),
         pytest.param(b"\n", "broken JSON", id="an empty line"),
         pytest.param(b"[]\n", "expected a mapping, found a list", id="no mapping"),
         pytest.param(b"\xff\n", "not UTF-8", id="no UTF-8"),
@@ -127,12 +122,15 @@ def test_of_two_records_one_is_kept(first: Record, second: Record, kept: str, tm
     ],
 )
 def test_a_damaged_line_is_named(line: bytes, message: str, tmp_path: Path) -> None:
+    """By whoever reads it and by who would write to it, which then leaves it as it is."""
     file = tmp_path / "verdicts.jsonl"
     file.write_bytes(LINE + line)
-    with pytest.raises(RankgateError) as refused:
-        read_verdicts(file)
-    assert "verdicts.jsonl:2: " in str(refused.value)
-    assert message in str(refused.value)
+    for use in (read_verdicts, Store):
+        with pytest.raises(RankgateError) as refused:
+            use(file)
+        assert "verdicts.jsonl:2: " in str(refused.value)
+        assert message in str(refused.value)
+    assert file.read_bytes() == LINE + line
 
 
 @given(st.binary(max_size=80))
@@ -149,100 +147,69 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_verdicts(tmp_path / "none.jsonl")
 
 
-def test_a_store_that_is_none_is_named(tmp_path: Path) -> None:
-    (tmp_path / "s").write_bytes(b"no database at all, but long enough to be taken for one" * 40)
-    with pytest.raises(RankgateError, match="cannot be used as a store of verdicts"):
-        Store(tmp_path / "s")
-    with pytest.raises(RankgateError, match="cannot be used as a store of verdicts"):
-        Store(tmp_path)
+@pytest.mark.parametrize("end", [b"", b"\0\0\0"], ids=["killed", "power lost"])
+@pytest.mark.parametrize("at", [*range(0, len(LINE), 9), len(LINE) - 1])
+def test_a_last_line_that_is_not_whole_is_cut_off(at: int, end: bytes, tmp_path: Path) -> None:
+    """Wherever it ends; one that lacks its newline alone is whole."""
+    file = tmp_path / "v.jsonl"
+    file.write_bytes(LINE + LINE.replace(b'"k"', b'"l"')[:at] + end)
+    whole = at == len(LINE) - 1 and not end
+    known = read_verdicts(file)
+    assert len(known) == 1 + whole
+    with Store(file) as store:
+        assert store.records == known
+        store.put(other(RECORD, key="m"))
+    assert len(file.read_bytes().splitlines()) == len(read_verdicts(file)) == 2 + whole
 
 
-def test_a_store_of_another_version_is_named(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s")
-    store.put(RECORD)
-    with sqlite3.connect(tmp_path / "s") as base:
-        base.execute("update verdicts set line = ?", (LINE.replace(b"supported", b"endorsed"),))
-    base.close()
-    for read in (lambda: store.get(RECORD.slot), store.records):
-        with pytest.raises(RankgateError, match="cannot be used as a store of verdicts"):
-            read()
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        pytest.param(".", "is no file to append verdicts to", id="a directory"),
+        pytest.param("/dev/null", "is no file to append verdicts to", id="a device"),
+        pytest.param("a-file/v.jsonl", "cannot keep verdicts: File exists", id="below a file"),
+        pytest.param("prose.txt", r"prose\.txt:1: broken JSON", id="another file"),
+    ],
+)
+def test_a_place_that_holds_no_verdicts_is_named(place: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a-file").touch()
+    (tmp_path / "prose.txt").write_text("Do not touch this, it is mine.")
+    with pytest.raises(RankgateError, match=message):
+        Store(tmp_path / place)
+    assert (tmp_path / "prose.txt").read_text() == "Do not touch this, it is mine."
+
+
+def test_one_process_writes_at_a_time_and_readers_wait_for_none(tmp_path: Path) -> None:
+    with Store(tmp_path / "s") as store:
+        store.put(RECORD)
+        with pytest.raises(RankgateError, match=r"/s: another `rankgate judge` writes to it; wait until"):
+            Store(tmp_path / "s")
+        assert read_verdicts(tmp_path / "s") == Store(tmp_path / "s", writes=False).records == {RECORD.slot: RECORD}
+    with Store(tmp_path / "s") as again:
+        assert again.records == {RECORD.slot: RECORD}
+    with pytest.raises(RankgateError, match="cannot keep verdicts"):
+        store.put(other(RECORD, key="late"))
+
+
+def test_what_is_only_read_leaves_no_file(tmp_path: Path) -> None:
+    with Store(tmp_path / "s", writes=False) as store:
+        store.put(RECORD)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_threads_share_a_store(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s")
-    with ThreadPoolExecutor(8) as threads:
+    with Store(tmp_path / "s") as store, ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda n: store.put(other(RECORD, key=f"{n % 50}")), range(200)))
-    assert len(store.records()) == 50
-
-
-# Other processes
-
-CHILD = """
-import sys
-from tests.judge.cases import answer, some_judge
-from rankgate.judge.client import Endpoint, Spending
-from rankgate.judge.judging import judge_answers
-from rankgate.judge.store import Store
-from rankgate.model.answers import Want
-address, path, *wants = sys.argv[1:]
-answers = [answer(f"Answer {n} is this.", query_id=f"q-{n}") for n in range(2 if wants else 6)]
-wants = frozenset(map(Want, wants)) or frozenset({Want.STATE, Want.SUPPORT})
-judge_answers(answers, some_judge(), wants, endpoint=Endpoint(address),
-              store=Store(path), spending=Spending(), workers=1)
-"""
-
-
-def begin(server: HashJudge, path: Path, wants: Iterable[Want] = ()) -> subprocess.Popen[bytes]:
-    places = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    environment = {**os.environ, "PYTHONPATH": places, "RANKGATE_JUDGE_KEY": KEY}
-    command = [sys.executable, "-c", CHILD, server.address, str(path), *(want.value for want in wants)]
-    return start(command, env=environment, cwd=ROOT)
-
-
-def test_two_processes_on_one_store_do_no_harm(tmp_path: Path) -> None:
-    with judging() as server:
-        children = [begin(server, tmp_path / "s") for _ in range(2)]
-        assert [child.wait(timeout=300) for child in children] == [0, 0]
-    store = Store(tmp_path / "s")
-    assert len(store.records()) == 12
-    for n in range(6):
-        wants = frozenset({Want.SUPPORT})
-        assert isinstance(judged(answer(f"Answer {n} is this."), some_judge(), wants, store).support, tuple)
-
-
-EVERYTHING = 12  # of two answers to a question: all tasks, of which they share two
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("kill_at", range(1, EVERYTHING + 1))
-def test_kill_9_at_any_call_loses_at_most_that_one(kill_at: int, tmp_path: Path) -> None:
-    child: list[subprocess.Popen[bytes]] = []
-    with judging() as server:
-
-        def kill() -> None:
-            if len(server.requests) == kill_at:
-                child[0].send_signal(signal.SIGKILL)
-
-        server.began = kill
-        with server.lock:  # no request is answered before the child is known
-            child.append(begin(server, tmp_path / "s", Want))
-        assert child[0].wait(timeout=300) == -signal.SIGKILL
-        assert len(Store(tmp_path / "s").records()) == kill_at - 1
-        server.began = lambda: None
-        assert begin(server, tmp_path / "s", Want).wait(timeout=300) == 0
-        assert len(server.requests) == EVERYTHING + 1
-    records = Store(tmp_path / "s").records()
-    assert len(records) == EVERYTHING
-    assert {record.task for record in records} == set(Task)
+    assert len((tmp_path / "s").read_bytes().splitlines()) == len(read_verdicts(tmp_path / "s")) == 50
 
 
 def test_the_key_is_in_no_file(tmp_path: Path) -> None:
     """Not even where the server echoes it in everything that it says of itself."""
-    with judging() as server:
+    with judging() as server, Store(tmp_path / "s") as store:
         server.served = f"model of {KEY}"
         server.always = f'text:{{"addresses": "fully", "noncommittal": "{KEY}"}}'
-        assert begin(server, tmp_path / "s").wait(timeout=300) == 0
+        run(server, [answer()], store)
         assert set(server.keys) == {f"Bearer {KEY}"}
-    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    stored = (tmp_path / "s").read_bytes()
     assert b"model of ***" in stored
     assert KEY.encode() not in stored

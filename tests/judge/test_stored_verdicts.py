@@ -102,11 +102,9 @@ def judged(
     """The verdicts of a judge that asks all that any metric reads; they lie in a file, and nowhere else."""
     block = criteria().judge
     assert block is not None
-    judge, store = judge_of(block.model_copy(update=values), "json_schema"), Store("work.sqlite")
+    judge, store = judge_of(block.model_copy(update=values), "json_schema"), Store()
     run(server, answers(path), store, judge, **({"repeats": values["repeats"]} if "repeats" in values else {}))
-    records = store.records()
-    store.close()
-    Path("work.sqlite").unlink()
+    records = list(store.records.values())
     Path(verdicts).write_bytes(written(records))
     return records
 
@@ -222,14 +220,14 @@ def long(sentences: int) -> str:
     "context_tokens", [pytest.param(None, id="any size"), pytest.param(2_500, id="a small context")]
 )
 def test_all_that_a_judge_was_asked_about_an_answer_is_kept(
-    values: dict[str, Any], context_tokens: int | None, server: HashJudge, tmp_path: Path
+    values: dict[str, Any], context_tokens: int | None, server: HashJudge
 ) -> None:
     """The oracle is the store of a judge that was asked about this answer alone, here with three repeats."""
     text = values.get("text", "You can return an article within 30 days.")
     asked = answer(text, **{key: value for key, value in values.items() if key != "text"})
-    store, judge = Store(tmp_path / "s"), some_judge(context_tokens=context_tokens)
+    store, judge = Store(), some_judge(context_tokens=context_tokens)
     run(server, [asked], store, judge, repeats=3)
-    known = by_slot(store.records())
+    known = store.records
     assert known
     assert not any(walk(asked, judge, ALL, known, repeat).calls for repeat in range(3))
     sample = Sample(

@@ -74,7 +74,7 @@ def test_texts_and_answers_of_a_service_are_recorded_and_judged(
         Path("ship-criteria.yaml").write_text(json.dumps(criteria))
         assert main(["record"]) == 0
         calibrated("ship-criteria.yaml", always(1.0, COUNT), "calibration.json")
-        assert main(["judge", "--store", ":memory:"]) == 0
+        assert main(["judge"]) == 0
         assert main(["check", "-o", "report.json"]) == 0, capsys.readouterr()
     gates = {gate["name"]: gate["value"] for gate in json.loads(Path("report.json").read_text())["gates"]}
     assert gates["recall@1"] == gates["containment@5"] == 1.0

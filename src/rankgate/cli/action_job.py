@@ -60,7 +60,7 @@ class Job(msgspec.Struct, frozen=True):
     @property
     def store(self) -> Path | None:
         """Where the verdicts on answers are kept from job to job; None where this job does not ask the judge."""
-        return self.directory / "verdicts" / "verdicts.sqlite" if self.inputs.judge == "true" else None
+        return self.directory / "verdicts" / "verdicts.jsonl" if self.inputs.judge == "true" else None
 
     @property
     def publishes(self) -> bool:

@@ -246,8 +246,7 @@ class _Reply(BaseHTTPRequestHandler):
 def _ask(name: str, endpoint: Endpoint) -> int:
     command = ["--run", f"runs/{name}.jsonl"]
     say(f"  $ rankgate judge {shlex.join(command)}\n\n")
-    more = ("--store", ":memory:", "--workers", "2")  # the verdicts lie beside the run at once
-    code = judge_command.run(judge_command.parser().parse_args([*command, *more]), endpoint)
+    code = judge_command.run(judge_command.parser().parse_args([*command, "--workers", "1"]), endpoint)
     say("\n")
     return code
 

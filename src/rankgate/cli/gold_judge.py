@@ -6,11 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path
 
 from msgspec.structs import replace
 
-from rankgate.cli.judge import STORE, ask_job, end_of, refuse_committed, warnings_of
+from rankgate.cli.judge import ask_job, end_of, refuse_committed, warnings_of
 from rankgate.cli.judge_end import cost_text
 from rankgate.criteria import Criteria
 from rankgate.criteria.judge_block import JudgeBlock
@@ -25,6 +24,7 @@ from rankgate.model.answers import Want
 from rankgate.model.values import Gold
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 
+STORE = ".rankgate/verdicts.jsonl"
 RELEVANT = 2  # the lowest grade that says that a passage answers the question, at least partly
 _WANTS = frozenset({Want.RELEVANCE})
 
@@ -49,23 +49,24 @@ def judge_pool(
         and not (samples[pair.query_id].no_answer or pair.id in samples[pair.query_id].negatives)
     ]
     _require_texts(asked, gold)
-    store = verdicts_store(dry_run=arguments.dry_run)
+    refuse_committed([STORE])
     size = BATCH if block.context_tokens is None else 1  # passages of a question in one call
     by_query = [list(own) for _, own in groupby(asked, lambda pair: pair.query_id)]
     batches = [own[at : at + size] for own in by_query for at in range(0, len(own), size)]
     answers = tuple(map(_answer, batches))
     job = Job(block=block, wants=_WANTS, run=Answers(run="", answers=answers), again=arguments.again)
-    planned = plan_job(job, store)
-    where = f"{count_text(len(asked), 'pair')} of {count_text(len(by_query), 'query', 'queries')} to judge"
-    cost = f"{count_text(planned.plans[RUN].every_call, 'call')}, about {tokens_text(planned.plans[RUN].tokens)}"
-    before = f"; {count_text(known, 'call')} made already" if (known := planned.plans[RUN].cached) else ""
-    sys.stderr.write(f"judge {planned.judge.short} ({block.model}): {where}: {cost}{before}\n")
-    sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
-    if arguments.dry_run:
-        return 0
-    if not asked:
-        return [], []
-    outcome = ask_job(job, planned, store, WORKERS, None)
+    with Store(STORE, writes=not arguments.dry_run) as store:
+        planned = plan_job(job, store)
+        where = f"{count_text(len(asked), 'pair')} of {count_text(len(by_query), 'query', 'queries')} to judge"
+        cost = f"{count_text(planned.plans[RUN].every_call, 'call')}, about {tokens_text(planned.plans[RUN].tokens)}"
+        before = f"; {count_text(known, 'call')} made already" if (known := planned.plans[RUN].cached) else ""
+        sys.stderr.write(f"judge {planned.judge.short} ({block.model}): {where}: {cost}{before}\n")
+        sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
+        if arguments.dry_run:
+            return 0
+        if not asked:
+            return [], []
+        outcome = ask_job(job, planned, store, WORKERS, None)
     if code := end_of(outcome, criteria, ""):
         return code
     top = max((gain for sample in samples.values() for gain in sample.gains.values()), default=1.0)
@@ -85,12 +86,6 @@ def judge_pool(
         reasons = ", ".join(f"{count_text(count, 'call')} {UNJUDGED_WORDS[kind]}" for kind, count in missing.items())
         lines += [f"  {len(asked) - len(gains):,} without a label ({reasons}); --again asks once more"]
     return labelled, lines
-
-
-def verdicts_store(*, dry_run: bool) -> Store:
-    """Where verdicts are kept; a dry run creates none."""
-    refuse_committed([STORE, *(f"{STORE}{end}" for end in ("-wal", "-shm", "-journal"))])
-    return Store(":memory:" if dry_run and not Path(STORE).exists() else STORE)
 
 
 def gain_of_grade(grade: int, top: float) -> float:

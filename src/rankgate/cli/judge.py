@@ -47,13 +47,12 @@ from rankgate.judge.job import (
     plan_job,
     read_answers,
     require_answers,
-    take_in,
 )
 from rankgate.judge.judging import WORKERS
 from rankgate.judge.label_files import read_sample
 from rankgate.judge.plan import Plan, judged
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
-from rankgate.judge.store import Store, read_verdicts, stored_verdicts, written
+from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.model.answers import JudgeMark, UnjudgedKind
@@ -64,7 +63,6 @@ from rankgate.readers.source import STDIN
 from rankgate.renderers.escape import code
 from rankgate.statistics.calibration import judges_share
 
-STORE = ".rankgate/verdicts.sqlite"
 _MAX_WORKERS = 256  # more is a slip of the finger
 
 
@@ -108,9 +106,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--dry-run", action="store_true", help="print what it would take, and ask nothing")
     options.add_argument("--workers", metavar="N", help=f"requests at once (default: {WORKERS})")
     options.add_argument("--again", action="store_true", help="ask once more what the model failed at before")
-    store = f"where each verdict is kept at once, in SQLite (default: {STORE})"
+    store = "the verdicts, each appended at once (default: beside the run, run.verdicts.jsonl for run.jsonl)"
     options.add_argument("--store", metavar="FILE", help=store)
-    output = "the verdicts on both runs, for check (default: beside the run, run.verdicts.jsonl for run.jsonl)"
+    output = "at the end, also the verdicts on these two runs alone, sorted"
     options.add_argument("-o", "--output", metavar="FILE", help=output)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     add_actions(options, DESCRIPTION)
@@ -146,21 +144,27 @@ def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
 
 
 def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | None) -> int:
-    criteria, place, workers = asked.criteria, asked.run, _workers(arguments)
+    criteria, place = asked.criteria, asked.run
+    _workers(arguments)
     baseline = None if arguments.base else file_of(arguments, "baseline")
-    if place and place.path == STDIN and not arguments.output:
-        raise bad_input("the run is read from standard input; name the file for its verdicts", key="-o")
+    if place and place.path == STDIN and not arguments.store:
+        raise bad_input("the run is read from standard input; name the file for its verdicts", key="--store")
     names, job = _job(arguments, asked)
     beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
-    ours = verdicts_beside(arguments.claims_of) if arguments.claims_of else beside[0]
-    output, path = arguments.output or ours, arguments.store or STORE
-    sidecars = (f"{path}{end}" for end in ("-wal", "-shm", "-journal"))  # which SQLite would replay
+    path = arguments.store or (verdicts_beside(arguments.claims_of) if arguments.claims_of else beside[0])
     # Of a pull request's run nothing counts that its job may have left beside it.
-    read = [] if arguments.untrusted_run else [output, *([] if arguments.base else beside)]
-    refuse_committed([path, *sidecars, *read])
-    store = Store(":memory:" if arguments.dry_run and not Path(path).exists() else path)
-    files = filter(os.path.exists, dict.fromkeys(read))
-    take_in([*map(read_verdicts, files)], job.kept, job.block, store)
+    others = [] if arguments.untrusted_run or arguments.base else beside
+    refuse_committed([path, *others])
+    read = [read_verdicts(each) for each in others if each != path and Path(each).exists()]
+    job = replace(job, beside=by_slot(record for each in read for record in each.values()))
+    with Store(path, writes=not arguments.dry_run) as store:
+        return _plan_and_ask(arguments, asked, names, job, store, endpoint)
+
+
+def _plan_and_ask(
+    arguments: argparse.Namespace, asked: ToJudge, names: list[str], job: Job, store: Store, endpoint: Endpoint | None
+) -> int:
+    criteria, output = asked.criteria, arguments.output
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
     mark = JudgeMark(planned.judge.short, planned.judge.model)
@@ -170,17 +174,17 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     if arguments.format == "terminal":
         say([first, *_plan_lines(job, planned), *needs])
         sys.stdout.flush()  # before anything is asked
-    outcome = None if arguments.dry_run else ask_job(job, planned, store, workers, endpoint)
-    if outcome:
+    outcome = None if arguments.dry_run else ask_job(job, planned, store, _workers(arguments), endpoint)
+    if outcome and output:
         write_atomic(output, written(outcome.records.values()))
     if arguments.format == "json":
-        say(_json(job, {"metrics": names, "needs": needs}, planned, outcome, output))
+        say(_json(job, {"metrics": names, "needs": needs}, planned, outcome, output or store.name))
     elif outcome:
         say(
             [
                 *_outcome_lines(job, outcome),
                 *_noise_lines(job, outcome, names),
-                f"verdicts: {redacted(output)}",
+                f"verdicts: {redacted(output or store.name)}",
                 *_next(arguments, outcome),
             ]
         )
@@ -196,17 +200,19 @@ def _next(arguments: argparse.Namespace, outcome: Outcome) -> list[str]:
         return []
     if arguments.claims_of:
         return [next_line("judge", "calibrate", arguments.claims_of, "--write")]
-    return [next_line("check", *named_files(arguments))]
+    elsewhere = ["--verdicts", arguments.output or arguments.store] if arguments.store else []
+    return [next_line("check", *named_files(arguments), *elsewhere)]
 
 
 def refuse_committed(paths: Iterable[str]) -> None:
-    """Refuse to take verdicts from files of a commit, which its author may have written; links are followed."""
-    for path in filter(os.path.exists, paths):
-        folder, name = os.path.split(os.path.realpath(path))
-        with suppress(GitError):  # without git there is no commit
-            if not run_git(folder, "--literal-pathspecs", "ls-files", "--error-unmatch", name).returncode:
-                advice = "verdicts are taken from no commit: remove it from git, or name another file"
-                raise bad_input(f"is a file that git tracks; {advice}", file=path)
+    """Refuse files of a commit, which its author may have written, or let lead elsewhere; links are followed."""
+    for path in filter(os.path.lexists, paths):
+        for place in dict.fromkeys([Path(path).absolute(), Path(path).resolve()]):
+            with suppress(GitError):  # without git there is no commit
+                listed = run_git(str(place.parent), "--literal-pathspecs", "ls-files", "--error-unmatch", place.name)
+                if not listed.returncode:
+                    advice = "verdicts are taken from no commit: remove it from git, or name another file"
+                    raise bad_input(f"is a file that git tracks; {advice}", file=path)
 
 
 def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankgate.criteria.judge_block import JudgeBlock
-from rankgate.judge.model import MODES, Judge, Mode, digest
+from rankgate.judge.model import MODES, Judge, Mode, Slot, digest
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import read_prompts, schema_of
 
@@ -37,3 +38,16 @@ def judges_of(block: JudgeBlock) -> tuple[Judge, ...]:
     modes = MODES if block.structured == "auto" else (block.structured,)
     prompts = read_prompts(block.prompts)
     return tuple(judge_of(block, mode, prompts) for mode in modes)
+
+
+def known_judge(block: JudgeBlock, *known: Iterable[Slot]) -> Judge | None:
+    """Of the judges that a block may mean, the one with the most of these verdicts; None where none has any.
+
+    Where two have as many among the first verdicts, the next decide; the first of equals.
+
+    Raises:
+        RankgateError: the block's own prompts cannot be used.
+    """
+    counts = [Counter(slot.judge for slot in each) for each in known]
+    best = max(judges_of(block), key=lambda judge: [count[judge.id] for count in counts])
+    return best if any(count[best.id] for count in counts) else None

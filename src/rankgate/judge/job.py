@@ -12,12 +12,12 @@ import msgspec
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input
 from rankgate.judge.client import Endpoint, Spending
-from rankgate.judge.identity import judge_of
+from rankgate.judge.identity import judges_of, known_judge
 from rankgate.judge.judging import judge_answers, settle
-from rankgate.judge.model import MODES, Answer, Judge, Known, Record, Slot
+from rankgate.judge.model import Answer, Judge, Known, Record, Slot
 from rankgate.judge.plan import Plan, plan_for, served_by, walk
-from rankgate.judge.runs import answer_of, judge_with_verdicts
-from rankgate.judge.store import Store
+from rankgate.judge.runs import answer_of
+from rankgate.judge.store import Store, by_slot
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want, fingerprints_count, same_served
 from rankgate.model.values import Gold
 from rankgate.readers.base import Run
@@ -44,14 +44,16 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What is judged: the answers of the run, and of the accepted one; `again` as for `judge_answers`.
 
-    `kept` are the verdicts that the accepted run keeps. They are not asked for again, and not written anew: whoever
-    reads them has to trust that store, which may be a pull request's own copy.
+    `beside` are the verdicts of other files: what the job needs of them is put into the store. `kept` are those that
+    the accepted run keeps. They are not asked for again, and not written anew: whoever reads them has to trust that
+    store, which may be a pull request's own copy.
     """
 
     block: JudgeBlock
     wants: frozenset[Want]
     run: Answers
     baseline: Answers | None = None
+    beside: Mapping[Slot, Record] = {}
     kept: Mapping[Slot, Record] = {}
     again: bool = False
 
@@ -143,37 +145,16 @@ def require_answers(found: Answers) -> None:
         raise bad_input(f"the run states no answer; `rankgate record` {taken}", file=found.run, key="answer")
 
 
-def take_in(
-    known: Iterable[Mapping[Slot, Record]], kept: Mapping[Slot, Record], block: JudgeBlock, store: Store
-) -> None:
-    """Put what is known elsewhere into the store, but for what the accepted run keeps.
-
-    With `structured: auto` the form of answers is that of the judge with the most of these verdicts, in the first of
-    them where there are any, unless the store knows it.
-
-    Raises:
-        RankgateError: the store or the block's prompts cannot be used.
-    """
-    known = list(known)
-    for each in known:
-        store.put(*each.values())
-    for each in (*known, kept):
-        if each and block.structured == "auto" and store.mode(block.endpoint, block.model) is None:
-            judge = judge_with_verdicts(block, each)
-            if any(slot.judge == judge.id for slot in each):
-                store.remember_mode(block.endpoint, block.model, judge.mode)
-
-
 def plan_job(job: Job, store: Store) -> Planned:
     """What judging takes.
 
     Raises:
         RankgateError: the store or the block's prompts cannot be used.
     """
-    block = job.block
-    mode = store.mode(block.endpoint, block.model) if block.structured == "auto" else block.structured
-    judge = judge_of(block, mode or MODES[0])
-    return Planned(judge, mode is not None, _plans(job, judge, store))
+    known = known_judge(job.block, store.records, job.beside, job.kept)
+    judge = known or next(iter(judges_of(job.block)))
+    tried = known is not None or job.block.structured != "auto"
+    return Planned(judge, tried, _plans(job, judge, store))
 
 
 def do_job(
@@ -189,7 +170,7 @@ def do_job(
     again = 0
     spendings = [own]
     try:
-        settled = settle(job.block, endpoint, store, own)
+        settled = judge if planned.tried else settle(job.block, endpoint, own)
         if isinstance(settled, Unjudged):
             stopped, plans = settled, {}
         elif settled.id != judge.id:
@@ -206,7 +187,7 @@ def do_job(
                 judge,
                 job.wants,
                 endpoint=endpoint,
-                store=_Verdicts(store, job.kept),
+                store=_Verdicts(store, job),
                 spending=own if at == RUN else spendings[1],
                 repeats=job.block.repeats,
                 workers=workers,
@@ -217,7 +198,8 @@ def do_job(
             stopped = progress.stopped
             if stopped:
                 break
-        old = _Moved(store, job.kept, moved_slots(job, judge, _Verdicts(store, job.kept)))
+        known = _Verdicts(store, job)
+        old = _Moved(known, moved_slots(job, judge, known))
         if old.slots and not stopped:
             again, at = len(old.slots), "baseline"
             few = max(math.ceil(_SPARE * again), again + _SPARE_CALLS)
@@ -238,14 +220,16 @@ def do_job(
     except KeyboardInterrupt:
         stopped = Unjudged(UnjudgedKind.INTERRUPTED)
     records: dict[Slot, Record] = {}
-    known = _Verdicts(store, job.kept)
+    known = _Verdicts(store, job)
+    unjudged = {name: _unjudged(job, run, judge, known, records) for name, run in job.runs.items()}
+    store.put(*records.values())
     return Outcome(
         judge=judge,
         spent=_spent(spendings),
         failed=failed,
         stopped=stopped,
         at=at,
-        unjudged={name: _unjudged(job, run, judge, known, records) for name, run in job.runs.items()},
+        unjudged=unjudged,
         records=records,
         again=again,
     )
@@ -288,7 +272,7 @@ def _spent(spendings: Iterable[Spending], total: int = 0) -> Spent:
 
 
 def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
-    known = _Verdicts(store, job.kept, again=job.again)
+    known = _Verdicts(store, job, again=job.again)
     plans: dict[str, Plan] = {}
     for name, run in job.runs.items():
         paid = [call for plan in plans.values() for call in plan.calls]
@@ -310,33 +294,33 @@ def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[
 
 
 class _Verdicts(msgspec.Struct, frozen=True):
-    """A store, and behind it what the accepted run keeps; with `again` without what the model failed at."""
+    """A store, and behind it what is known elsewhere; with `again` without what the model failed at."""
 
     store: Store
-    kept: Mapping[Slot, Record]
+    job: Job
     again: bool = False
 
     def get(self, slot: Slot, /) -> Record | None:
-        """The record of a slot."""
-        record = self.store.get(slot) or self.kept.get(slot)
+        """The record of a slot: its first verdict, or else its first failure."""
+        records = [record for each in (self.store, self.job.beside, self.job.kept) if (record := each.get(slot))]
+        record = by_slot(records).get(slot)
         return None if self.again and record and record.unjudged else record
 
-    def put(self, *records: Record) -> bool:
+    def put(self, *records: Record) -> None:
         """Keep records in the store."""
-        return self.store.put(*records)
+        self.store.put(*records)
 
 
-class _Moved(msgspec.Struct):
+class _Moved(msgspec.Struct, frozen=True):
     """The same while slots are asked again: each keeps what it has until its new verdict is there."""
 
-    store: Store
-    kept: Mapping[Slot, Record]
+    known: _Verdicts
     slots: frozenset[Slot]
 
     def get(self, slot: Slot, /) -> Record | None:
         """The record of a slot that is not asked again."""
-        return None if slot in self.slots else self.store.get(slot) or self.kept.get(slot)
+        return None if slot in self.slots else self.known.get(slot)
 
-    def put(self, *records: Record) -> bool:
+    def put(self, *records: Record) -> None:
         """Keep verdicts in place of those that slots have; a failure takes no verdict's place."""
-        return all(record.unjudged is None for record in records) and self.store.put(*records, replace=True)
+        self.known.store.put(*(record for record in records if record.unjudged is None), replace=True)

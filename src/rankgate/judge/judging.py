@@ -15,9 +15,8 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.asking import ask, choose_mode
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
-from rankgate.judge.model import Answer, Judge, Keeper, Mode, Record, Slot
+from rankgate.judge.model import Answer, Judge, Keeper, Record, Slot
 from rankgate.judge.plan import Call, next_round
-from rankgate.judge.store import Store
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
 
 WORKERS = 8
@@ -43,20 +42,16 @@ class Progress(NamedTuple):
     stopped: Unjudged | None
 
 
-def settle(block: JudgeBlock, endpoint: Endpoint, store: Store, spending: Spending) -> Judge | Unjudged:
-    """The judge of a block: with `structured: auto` the endpoint is tried once, and the store remembers what it takes.
+def settle(block: JudgeBlock, endpoint: Endpoint, spending: Spending) -> Judge | Unjudged:
+    """The judge of a block of which no verdict is known: with `structured: auto` the endpoint is tried.
 
     Raises:
         RankgateError: the block's prompts cannot be used.
     """
     if block.structured != "auto":
         return judge_of(block, block.structured)
-    mode: Mode | Unjudged | None = store.mode(block.endpoint, block.model)
-    mode = mode or choose_mode(endpoint, block.model, block.parameters, spending)
-    if isinstance(mode, Unjudged):
-        return mode
-    store.remember_mode(block.endpoint, block.model, mode)
-    return judge_of(block, mode)
+    mode = choose_mode(endpoint, block.model, block.parameters, spending)
+    return mode if isinstance(mode, Unjudged) else judge_of(block, mode)
 
 
 def judge_answers(
@@ -85,8 +80,9 @@ def judge_answers(
 
     def work(call: Call) -> None:
         record = ask(endpoint, judge, call.slot, call.inputs, spending)
-        taken = (record.unjudged is None or record.unjudged.kind.lasts) and store.put(record)
-        if session.take(record if taken else store.get(call.slot) or record):  # another process may have been first
+        if record.unjudged is None or record.unjudged.kind.lasts:
+            store.put(record)
+        if session.take(record):
             endpoint.stopped.set()
 
     progress = session.progress(0, spending)

@@ -126,6 +126,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What a judge said of one slot: a line of `verdicts.jsonl`. Either `verdicts` or `unjudged` is there.
 
     `model` and `fingerprint` are those that the server named; `tokens` are sent and received, all attempts together.
+    With `replaces` a line takes the place of whatever its slot had before.
     """
 
     judge: str
@@ -137,6 +138,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model: str = ""
     fingerprint: str | None = None
     tokens: tuple[int, int] = (0, 0)
+    replaces: bool = False
 
     def __post_init__(self) -> None:
         if (self.verdicts is None) == (self.unjudged is None):
@@ -161,7 +163,7 @@ class Known(Protocol):
 class Keeper(Known, Protocol):
     """A store of verdicts while a judge works."""
 
-    def put(self, *records: Record) -> bool: ...  # noqa: D102
+    def put(self, *records: Record) -> None: ...  # noqa: D102
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):

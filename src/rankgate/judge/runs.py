@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, Opener
 from rankgate.criteria.judge_block import JudgeBlock
-from rankgate.judge.identity import judges_of
+from rankgate.judge.identity import judges_of, known_judge
 from rankgate.judge.model import Answer, Judge, Known, Passage, Record, Slot
 from rankgate.judge.plan import BATCH, Plan, judged, plan_for, walk
 from rankgate.judge.sample import item_of
@@ -69,16 +68,13 @@ def answer_of(sample: Sample, ranking: Ranking, depth: int) -> Answer:
     )
 
 
-def judge_with_verdicts(block: JudgeBlock, *known: Mapping[Slot, Record]) -> Judge:
-    """Of the judges that a block may mean, the one with the most verdicts; the first of equals.
-
-    Where equals have as many among the first verdicts, the next decide.
+def judge_with_verdicts(block: JudgeBlock, *known: Iterable[Slot]) -> Judge:
+    """The judge with the most of these verdicts; the first that a block may mean where none has any.
 
     Raises:
         RankgateError: the block's own prompts cannot be used.
     """
-    counts = [Counter(slot.judge for slot in each) for each in known]
-    return max(judges_of(block), key=lambda judge: [count[judge.id] for count in counts])
+    return known_judge(block, *known) or next(iter(judges_of(block)))
 
 
 def with_verdicts(

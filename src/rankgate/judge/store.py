@@ -1,125 +1,127 @@
-"""Where verdicts are kept: SQLite while a judge works, one sorted JSON line a verdict beside a run.
+"""Verdicts as lines of JSON: the one file that a judge appends to, and that every check reads.
 
-Each record is on the disk before the next question of its thread, and the first verdict of a slot stays, so that
-neither a killed process nor a second one at the same store does harm. A verdict takes the place of an `Unjudged`.
+A file's lines count in their order. Of a slot the first verdict stays; one takes the place of an `Unjudged`, and a line
+with `replaces` that of whatever stands before it. So files may be appended to each other, and nothing is rewritten.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable
-from contextlib import suppress
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from io import BytesIO, FileIO
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Self
 
 import msgspec
+from msgspec.structs import replace as changed
 
 from rankgate.baselines.records import RESTORE
 from rankgate.errors import RankgateError, bad_input, shown
-from rankgate.judge.model import MODES, Mode, Record, Slot, canonical
+from rankgate.judge.model import Record, Slot, canonical
 from rankgate.readers.base import Run
 from rankgate.readers.json_text import explain, line_json
 
-_TABLES = """
-create table if not exists verdicts (
-  judge text, task text, key text, repeat integer, verdict integer, line blob, primary key (judge, task, key, repeat)
-) without rowid;
-create table if not exists modes (endpoint text, model text, mode text, primary key (endpoint, model));
-"""
-_PUT = """
-insert into verdicts values (?, ?, ?, ?, ?, ?) on conflict do update
-set verdict = excluded.verdict, line = excluded.line where excluded.verdict > verdict
-"""
-_REPLACE = "insert or replace into verdicts values (?, ?, ?, ?, ?, ?)"
-_PATIENCE, _SWITCHES = 120.0, 100  # seconds for another process that writes; tries to change the file's mode
+if sys.platform != "win32":
+    import fcntl
+
+_BEGINNINGS = (b'{"fingerprint":', b'{"judge":')  # of every line of ours
+_IN_USE = "another `rankgate judge` writes to it; wait until that has ended (`judge --store FILE` takes another file)"
 
 
 class Store:
-    """The verdicts of one SQLite file, for any number of threads and processes."""
+    """The verdicts of one file, for any number of threads of one process at a time; without a file, for this one alone.
 
-    def __init__(self, path: str | Path) -> None:
-        """Open or create it.
+    The lock is the system's and ends with the process, however that ends. Readers need none.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, writes: bool = True) -> None:
+        """Open or create the file, and cut off a last line that a killed process left unfinished.
+
+        Without `writes` it is only read, where it is there, and what comes is forgotten with the process.
 
         Raises:
-            RankgateError: it cannot be opened, or is no such file; any later use may raise it as well.
+            RankgateError: another process writes to it, it cannot be written, or a line is damaged.
         """
-        self._path, self._lock = str(path), Lock()
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            self._base = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-            self._write_ahead()
-            for statement in ("pragma synchronous = full", *_TABLES.split(";")):
-                self._base.execute(statement)
-        except (sqlite3.Error, OSError) as error:
-            raise self._unusable(error) from error
+        self._records: dict[Slot, Record] = {}
+        self.name, self._lock = str(path), Lock()
+        self._file: FileIO | None = None
+        if path is not None and writes:
+            try:
+                self._file = self._open(Path(path))
+            except OSError as error:
+                raise self._unusable(error) from error
+        elif path is not None and Path(path).exists():
+            self._records = read_verdicts(path)
 
-    def close(self) -> None:
-        """Give the file back."""
-        self._base.close()
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the file back; a thread that still comes with a verdict is refused."""
+        with self._lock:
+            if self._file:
+                self._file.close()
+
+    @property
+    def records(self) -> Mapping[Slot, Record]:
+        """All records."""
+        return self._records
 
     def get(self, slot: Slot, /) -> Record | None:
         """The record of a slot; None where there is none."""
-        where = "select line from verdicts where judge = ? and task = ? and key = ? and repeat = ?"
-        rows = self._run(where, slot.judge, slot.task.value, slot.key, slot.repeat)
-        return self._record(rows[0][0]) if rows else None
+        return self._records.get(slot)
 
-    def put(self, *records: Record, replace: bool = False) -> bool:
-        """Keep records, all or none, unless their slots have verdicts; they are on the disk when this returns.
+    def put(self, *records: Record, replace: bool = False) -> None:
+        """Keep records unless their slots have verdicts; they are on the disk when this returns.
 
-        With `replace` what slots have is given up. False where a slot kept what it had.
+        With `replace` what slots have is given up.
         """
-        rows = [(*_plain(record.slot), record.unjudged is None, line_of(record)) for record in records]
         with self._lock:
-            try:
-                if len(rows) > 1:  # one is a transaction of its own
-                    self._base.execute("begin immediate")
-                taken = self._base.executemany(_REPLACE if replace else _PUT, rows).rowcount
-                if len(rows) > 1:
-                    self._base.execute("commit")
-            except sqlite3.Error as error:
-                self._base.rollback()
-                raise self._unusable(error) from error
-        return taken == len(rows)
+            new = [each for each in records if replace or _counts(each, self._records.get(each.slot))]
+            if self._file and new:
+                self._append(self._file, b"".join(line_of(changed(each, replaces=replace)) for each in new))
+            self._records |= {each.slot: each for each in new}
 
-    def records(self) -> list[Record]:
-        """All records, by judge, task, key and repeat."""
-        rows = self._run("select line from verdicts order by judge, task, key, repeat")
-        return [self._record(line) for (line,) in rows]
+    def _open(self, path: Path) -> FileIO:
+        if path.exists() and not path.is_file():
+            raise bad_input("is no file to append verdicts to", file=self.name)
+        with ExitStack() as undo:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = undo.enter_context(path.open("ab+", buffering=0))
+            if not _locked(file):
+                raise bad_input(_IN_USE, file=self.name)
+            data = path.read_bytes()
+            self._records = by_slot(_read(BytesIO(data), self.name))
+            last = data[data.rfind(b"\n") + 1 :]
+            if last and _torn(last):
+                file.truncate(len(data) - len(last))
+            elif last:
+                file.write(b"\n")
+            undo.pop_all()
+        return file
 
-    def mode(self, endpoint: str, model: str) -> Mode | None:
-        """The form of answers that an endpoint was found to keep to with a model."""
-        rows = self._run("select mode from modes where endpoint = ? and model = ?", endpoint, model)
-        return next((mode for mode in MODES if rows and mode == rows[0][0]), None)
-
-    def remember_mode(self, endpoint: str, model: str, mode: Mode) -> None:
-        """Keep it: another one would be another judge."""
-        self._run("insert or replace into modes values (?, ?, ?)", endpoint, model, mode)
-
-    def _write_ahead(self) -> None:
-        """Switch to WAL; SQLite may refuse it at once while another process does the same (4 of 360 times, tried)."""
-        for _ in range(_SWITCHES):
-            with suppress(sqlite3.OperationalError):
-                self._base.execute("pragma journal_mode = wal")
-                return
-            self._base.execute("begin immediate")  # waits for that process
-            self._base.execute("commit")
-
-    def _run(self, statement: str, *values: Any) -> list[Any]:
-        with self._lock:
-            try:
-                return self._base.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise self._unusable(error) from error
-
-    def _record(self, line: bytes) -> Record:
+    def _append(self, file: FileIO, data: bytes) -> None:
+        """Write whole lines, or as good as none: a later line must not follow the half of one."""
         try:
-            return record_of(line)
-        except ValueError as error:  # of another version, or changed by hand
+            size = file.seek(0, os.SEEK_END)
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)
+                raise
+        except (OSError, ValueError) as error:  # a full disk, or a file that was given back
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> RankgateError:
-        return bad_input(f"cannot be used as a store of verdicts ({error}); name another file", file=self._path)
+        why = getattr(error, "strerror", None) or str(error)
+        return bad_input(f"cannot keep verdicts: {why}; `judge --store FILE` takes another file", file=self.name)
 
 
 def line_of(record: Record) -> bytes:
@@ -137,31 +139,27 @@ def record_of(line: bytes) -> Record:
 
 
 def read_verdicts(path: str | Path) -> dict[Slot, Record]:
-    """What a `verdicts.jsonl` holds. Files may be appended to each other: the first verdict of a slot counts.
+    """What a file holds, also while a judge writes to it: a last line that is not yet whole does not count.
 
     Raises:
         RankgateError: it cannot be read, or a line is damaged; names the line.
     """
-    found: list[Record] = []
     try:
-        with Path(path).open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    found.append(record_of(line))
-                except (ValueError, RecursionError) as error:
-                    raise bad_input(explain(line, error), file=str(path), line=number) from error
+        with Path(path).open("rb") as lines:
+            return by_slot(_read(lines, str(path)))
     except OSError as error:
         raise bad_input(f"cannot be read: {error.strerror}", file=str(path)) from error
-    return by_slot(found)
 
 
 def by_slot(records: Iterable[Record]) -> dict[Slot, Record]:
-    """One record a slot: its first verdict, or its first `Unjudged` where it has none."""
-    found: dict[Slot, Record] = {}
+    """One record a slot: which counts of these, in their order."""
+    known: dict[Slot, Record] = {}
     for record in records:
-        if found.setdefault(record.slot, record).unjudged and not record.unjudged:
-            found[record.slot] = record
-    return found
+        if record.replaces:
+            known[record.slot] = changed(record, replaces=False)
+        elif _counts(record, known.get(record.slot)):
+            known[record.slot] = record
+    return known
 
 
 def listed(records: Iterable[Record]) -> bytes:
@@ -193,3 +191,44 @@ def written(records: Iterable[Record]) -> bytes:
 
 def _plain(slot: Slot) -> tuple[str, str, str, int]:
     return (slot.judge, slot.task.value, slot.key, slot.repeat)
+
+
+def _counts(record: Record, earlier: Record | None) -> bool:
+    """Whether a record counts after the one that its slot has."""
+    return earlier is None or (earlier.unjudged is not None and record.unjudged is None)
+
+
+def _read(lines: Iterable[bytes], name: str) -> Iterator[Record]:
+    for number, line in enumerate(lines, start=1):
+        if _torn(line):
+            return
+        try:
+            yield record_of(line)
+        except (ValueError, RecursionError) as error:
+            raise bad_input(explain(line, error), file=name, line=number) from error
+
+
+def _torn(line: bytes) -> bool:
+    """Whether a line is the beginning of one of ours; zeros may end it after a loss of power."""
+    if line.endswith(b"\n"):
+        return False
+    ours = line.rstrip(b"\0")
+    if not any(ours.startswith(beginning) or beginning.startswith(ours) for beginning in _BEGINNINGS):
+        return False
+    try:
+        line_json(line)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _locked(file: FileIO) -> bool:
+    """Take the lock of a file; False where another process has it."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+    return True
