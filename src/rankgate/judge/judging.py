@@ -88,8 +88,9 @@ def judge_answers(
     progress = session.progress(0, spending)
     while session.stopped is None and (calls := next_round(answers, judge, wants, session, repeats)):
         total = progress.done + len(calls)
-        threads = _Threads(work, calls, workers)
+        threads = _Threads(work, calls)
         try:
+            threads.start(workers)
             for _ in calls:
                 threads.wait_for_one()
                 progress = session.progress(total, spending)
@@ -106,13 +107,17 @@ def judge_answers(
 class _Threads:
     """Calls in threads that nobody has to wait for: one that hangs keeps neither an interruption nor the process."""
 
-    def __init__(self, work: Callable[[Call], None], calls: Iterable[Call], workers: int) -> None:
+    def __init__(self, work: Callable[[Call], None], calls: Iterable[Call]) -> None:
         self._work = work
         self._waiting = deque(calls)
         self._done = SimpleQueue[BaseException | None]()
-        self._threads = [Thread(target=self._run, daemon=True) for _ in range(min(workers, len(self._waiting)))]
-        for thread in self._threads:
-            thread.start()
+        self._threads: list[Thread] = []
+
+    def start(self, workers: int) -> None:
+        """Begin the calls; an interruption may come at any moment of this, too."""
+        for _ in range(min(workers, len(self._waiting))):
+            self._threads.append(Thread(target=self._run, daemon=True))
+            self._threads[-1].start()
 
     def _run(self) -> None:
         while True:
@@ -137,7 +142,8 @@ class _Threads:
         self._waiting.clear()
         until = monotonic() + seconds
         for thread in self._threads:
-            thread.join(max(until - monotonic(), 0.0))
+            if thread.ident:
+                thread.join(max(until - monotonic(), 0.0))
 
 
 class _Session:
