@@ -8,27 +8,30 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
+from email.message import Message
 from functools import cache
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from tests.forges.faults import Answer as Response
-from tests.judge.cases import answer, endpoint, run, some_judge
+from tests.forges.loopback_server import Handler, LoopbackServer, serving
+from tests.judge.cases import answer, block, endpoint, run, some_judge
 from tests.judge.hash_judge import KEY, HashJudge, judging, status
 
 from rankgate.criteria.judge_block import Timeouts
 from rankgate.errors import RankgateError
 from rankgate.judge import client
 from rankgate.judge.asking import ask
-from rankgate.judge.client import MAX_WAIT, Endpoint, Spending, pause
+from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.model import Addressed, Inputs, Mode, Record, Slot, Task
 from rankgate.judge.store import Store
-from rankgate.judge.tasks.base import object_in
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want
-from rankgate.readers.json_text import JsonError
 
 QUESTION = Inputs(Task.ADDRESS, "How long?", "Thirty days.")
 FINE = Addressed("fully", noncommittal=False)
@@ -48,6 +51,21 @@ def asked(
     return ask(end, judge, Slot(judge.id, inputs.task, inputs.key, 0), inputs, Spending())
 
 
+def test_what_is_left_of_a_limit_is_looked_at_before_the_next_request() -> None:
+    """Also of an answer that came well, so that no request runs into the refusal."""
+    slept: list[float] = []
+    with judging() as server:
+        end = endpoint(server, slept)
+        for wanted in ("7s", "0s"):
+            server.faults = [
+                Response(200, {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": wanted}, GOOD)
+            ]
+            ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+        ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+        assert len(server.requests) == 3
+    assert [6 < each <= 7 for each in slept] == [True, True], "the clock of this test does not wait"
+
+
 @pytest.mark.parametrize(
     ("fault", "waits"),
     [
@@ -62,7 +80,7 @@ def asked(
         pytest.param("reset", (1, 2), id="a broken connection"),
         pytest.param(b"<html>busy", (1, 2), id="a page with status 200"),
         pytest.param(b'{"error": {"message": "overloaded"}}', (1, 2), id="an error with status 200"),
-        pytest.param(b'{"choices": []}', (1, 2), id="no choice"),
+        pytest.param(b'{"choices": null}', (1, 2), id="no choice"),
         pytest.param(Response(200, {"Content-Length": "9999"}, b'{"choi'), (1, 2), id="a body that breaks off"),
     ],
 )
@@ -92,16 +110,6 @@ def test_a_server_that_asks_for_too_much_patience_is_not_waited_for() -> None:
         server.always = status(429, Retry_After="3600")
         assert asked(server, slept=slept).unjudged == Unjudged(UnjudgedKind.HTTP_STATUS, 429)
     assert slept == []
-
-
-@given(st.integers(0, 4), st.text(max_size=12), st.integers(0, 2**32 - 1))
-def test_a_pause_is_bounded_whatever_the_server_says(attempt: int, text: str, seed: int) -> None:
-    found = pause(attempt, {"retry-after": text}, seed)
-    assert found is None or 1 <= found <= 1.5 * MAX_WAIT
-
-
-def test_requests_that_fail_together_come_back_apart() -> None:
-    assert len({pause(0, {}, seed) for seed in range(100)}) > 90
 
 
 def test_any_bytes_end_in_a_verdict_or_a_reason() -> None:
@@ -153,53 +161,6 @@ def test_any_content_ends_in_a_verdict_or_a_reason(inputs: Inputs) -> None:
                 assert {each.verdict.value for each in found.verdicts} <= {"absent", "contradicted", "unverified"}
 
         check()
-
-
-@pytest.mark.parametrize(
-    "wrapped",
-    [
-        pytest.param("{}", id="plain"),
-        pytest.param("\n {} \n", id="blanks"),
-        pytest.param("```json\n{}\n```", id="a fence"),
-        pytest.param("```\n{}\n```\n", id="a fence without a language"),
-        pytest.param("<think>It says {}, so fully.</think>\n\n{}", id="thoughts"),
-        pytest.param("It says {}, so fully.\n</think>\n\n{}", id="thoughts whose opening tag the server wrote"),
-        pytest.param("<think>Hm.</think>\nSure:\n```json\n{}\n```\nLet me know.", id="thoughts, and prose by a fence"),
-        pytest.param("\ufeff{}", id="a byte order mark"),
-        pytest.param("Here is the verdict:\n\n```json\n{}\n```", id="prose before a fence"),
-        pytest.param("``` JSON5 \n{}\n  ```", id="a fence of another language"),
-    ],
-)
-def test_json_in_a_wrapping_that_models_are_used_to_is_read(wrapped: str) -> None:
-    with judging() as server:
-        server.always = f"text:{wrapped}"
-        assert asked(server, mode="prompt").verdicts == FINE
-
-
-OBJECT = {"addresses": "fully", "noncommittal": False}
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        pytest.param(json.dumps(json.dumps(OBJECT)), OBJECT, id="in a string"),
-        pytest.param(json.dumps(OBJECT | {"addresses": "</think> ```json"}), OBJECT | {"addresses": "</think> ```json"},
-                     id="with what looks like a wrapping inside"),
-        pytest.param(f"```json\n{json.dumps(OBJECT)}\n```\n```json\n{{}}\n```", None, id="two fences"),
-        pytest.param(f"{json.dumps(OBJECT)}\n{json.dumps(OBJECT)}", None, id="two objects"),
-        pytest.param(f"So: {json.dumps(OBJECT)}.", None, id="in a sentence"),
-        pytest.param('{"addresses": "fully",}', None, id="a trailing comma"),
-        pytest.param('{"addresses": "fully"} // sure', None, id="a comment"),
-        pytest.param("<think>It says so", None, id="thoughts alone"),
-        pytest.param("[1]", [1], id="a list, which no schema takes"),
-    ],
-)  # fmt: skip
-def test_which_object_is_meant(text: str, read: object) -> None:
-    if read is None:
-        with pytest.raises(JsonError):
-            object_in(text)
-    else:
-        assert object_in(text) == read
 
 
 @pytest.mark.parametrize(
@@ -312,22 +273,6 @@ def test_after_one_that_trickled_the_next_request_is_answered() -> None:
         assert asked(server, timeouts=Timeouts(total=0.5)).verdicts == FINE
 
 
-@pytest.mark.parametrize(
-    ("text", "least"),
-    [
-        pytest.param("Wed, 21 Oct 2026 07:28:40 GMT", 40, id="a date"),
-        pytest.param("Wed, 21 Oct 2026 09:28:40 +0200", 40, id="of another zone"),
-        pytest.param("Wed, 21 Oct 2026 07:27:00 GMT", 1, id="gone by"),
-        pytest.param("Wed, 21 Oct 2026 08:00:00 GMT", None, id="too far ahead"),
-        pytest.param("Wed, 99 Oct 2026", 1, id="none"),
-    ],
-)
-def test_retry_after_as_a_date(text: str, least: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "time", lambda: 1_792_567_680.0)  # 2026-10-21 07:28:00 UTC
-    found = pause(0, {"retry-after": text}, 7)
-    assert found is None if least is None else least <= (found or 0) <= 1.5 * least
-
-
 def test_a_silent_endpoint_is_given_up_by_the_time_without_a_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "TRIES", 1)
     with judging() as server:
@@ -350,47 +295,7 @@ def test_a_compressed_bomb_is_not_unpacked(status: bytes) -> None:
     assert peak < 10 * len(bomb()) < 5_000_000
 
 
-def answered(text: str) -> bytes:
-    return json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode()
-
-
-GOOD = answered('{"addresses": "fully", "noncommittal": false}')
-BODIES = {
-    "a byte order mark": (b"\xef\xbb\xbf" + GOOD, FINE),
-    "UTF-16": (GOOD.decode().encode("utf-16"), UnjudgedKind.ENVELOPE),
-    "UTF-16 without a mark": (GOOD.decode().encode("utf-16-le"), UnjudgedKind.ENVELOPE),
-    "Latin-1": (GOOD[:-1] + b', "model": "caf\xe9"}', UnjudgedKind.ENVELOPE),
-    "NaN": (GOOD[:-1] + b', "x": NaN}', UnjudgedKind.ENVELOPE),
-    "an infinite number": (GOOD[:-1] + b', "x": 1e999}', UnjudgedKind.ENVELOPE),
-    "a key twice": (GOOD[:-1] + b', "choices": []}', UnjudgedKind.ENVELOPE),
-    "half of a surrogate pair": (GOOD[:-1] + b', "model": "\\ud83d"}', UnjudgedKind.ENVELOPE),
-    "endless nesting": (b"[" * 1_000_000, UnjudgedKind.ENVELOPE),
-    "nesting that ends": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, UnjudgedKind.ENVELOPE),
-    "a number of many digits": (GOOD[:-1] + b', "x": ' + b"9" * 5_000 + b"}", UnjudgedKind.ENVELOPE),
-    "more tokens than there are": (GOOD[:-1] + b', "usage": {"prompt_tokens": 1e18}}', UnjudgedKind.ENVELOPE),
-    "tokens unknown": (GOOD[:-1] + b', "usage": {"prompt_tokens": null, "completion_tokens": null}}', FINE),
-    "no usage": (GOOD[:-1] + b', "usage": null}', FINE),
-    "NaN within": (answered('{"addresses": "fully", "noncommittal": NaN}'), UnjudgedKind.NO_JSON),
-    "a key twice within": (
-        answered('{"addresses": "no", "addresses": "fully", "noncommittal": false}'),
-        UnjudgedKind.NO_JSON,
-    ),
-    "a surrogate within": (answered('{"addresses": "\\ud800", "noncommittal": false}'), UnjudgedKind.NO_JSON),
-    "endless nesting within": (answered("[" * 100_000), UnjudgedKind.NO_JSON),
-    "a mark before it": (answered('\ufeff{"addresses": "fully", "noncommittal": false}'), FINE),
-    "another word": (answered('{"addresses": "FULLY", "noncommittal": false}'), UnjudgedKind.SCHEMA),
-    "a number for a truth": (answered('{"addresses": "fully", "noncommittal": 0}'), UnjudgedKind.SCHEMA),
-}
-
-
-@pytest.mark.parametrize(("body", "expected"), [pytest.param(*row, id=name) for name, row in BODIES.items()])
-def test_bodies_that_are_not_plain_json(body: bytes, expected: Addressed | UnjudgedKind) -> None:
-    with judging() as server:
-        server.always = body
-        found = asked(server)
-    assert (found.unjudged.kind if found.unjudged else found.verdicts) == expected
-
-
+GOOD = b'{"choices": [{"message": {"content": "{\\"addresses\\": \\"fully\\", \\"noncommittal\\": false}"}}]}'
 STATUSES = st.one_of(
     st.sampled_from([b"HTTP/1.1 200 OK", b"HTTP/1.0 200 OK", b"HTTP/1.1 429 Slow", b"HTTP/1.1 302 Found", b"HTTP/9 7"]),
     st.integers(-1, 99_999).map(lambda code: b"HTTP/1.1 %d X" % code),
@@ -469,6 +374,97 @@ def test_the_key_comes_from_the_environment_alone(monkeypatch: pytest.MonkeyPatc
             monkeypatch.setenv("RANKGATE_JUDGE_KEY", key)
             ask(Endpoint(server.address), judge, slot, QUESTION, Spending())
         assert server.keys == [f"Bearer {KEY}", None]
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        pytest.param("Authorization", ("Authorization", f"Bearer {KEY}"), id="the standard's"),
+        pytest.param("authorization", ("Authorization", f"Bearer {KEY}"), id="in small letters"),
+        pytest.param("api-key", ("api-key", KEY), id="Azure"),
+        pytest.param("X-Goog-Api-Key", ("X-Goog-Api-Key", KEY), id="of a gateway"),
+    ],
+)
+def test_the_header_of_the_key(name: str, sent: tuple[str, str]) -> None:
+    with judging() as server:
+        seen = headers_at(server)
+        end = Endpoint(server.address, KEY, auth_header=name)
+        ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+    assert seen[0][sent[0]] == sent[1]
+    assert str(seen[0]).count(KEY) == 1
+
+
+def headers_at(server: HashJudge) -> list[Message]:
+    """The headers of each request that comes from now on."""
+    seen: list[Message] = []
+    respond = server.answer
+
+    def noting(handler: Handler, body: bytes) -> Response | None:
+        seen.append(handler.headers)
+        return respond(handler, body)
+
+    server.answer = noting
+    return seen
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a:b", "Host", "content-length", "schlüssel", "a\n"])
+def test_a_name_that_no_header_of_a_key_has_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="expected the name of the header that takes the key"):
+        block(auth_header=name)
+
+
+class Proxy(LoopbackServer):
+    """Passes requests on, as a proxy for http does, and tunnels nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(self.forward)
+        self.seen: list[tuple[str, str, str | None]] = []
+
+    def forward(self, handler: Handler, body: bytes) -> Response:
+        self.seen.append((handler.command, handler.path, handler.headers.get("Proxy-Authorization")))
+        if handler.command == "CONNECT":
+            assert "Authorization" not in handler.headers
+            return Response(403, {}, b"")
+        target = urlsplit(handler.path)
+        connection = HTTPConnection(str(target.hostname), target.port)
+        try:
+            connection.request("POST", target.path, body, dict(handler.headers.items()))
+            response = connection.getresponse()
+            return Response(response.status, {}, response.read())
+        finally:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    ("variables", "address", "through"),
+    [
+        pytest.param({"http_proxy": "http://{}"}, None, ("POST", None), id="http"),
+        pytest.param({"HTTP_PROXY": "http://{}"}, None, ("POST", None), id="in capitals"),
+        pytest.param({"all_proxy": "http://{}"}, None, ("POST", None), id="for all"),
+        pytest.param({"http_proxy": "http://ana:word@{}"}, None, ("POST", "Basic YW5hOndvcmQ="), id="with a password"),
+        pytest.param({"http_proxy": "http://{}", "no_proxy": "127.0.0.1"}, None, None, id="not for this host"),
+        pytest.param({"https_proxy": "http://{}"}, None, None, id="for https alone"),
+        pytest.param({"https_proxy": "http://{}"}, "https://a.invalid/v1", ("CONNECT", None), id="a tunnel, refused"),
+    ],
+)
+def test_a_proxy_by_the_usual_variables(
+    variables: dict[str, str],
+    address: str | None,
+    through: tuple[str, str | None] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    proxy = Proxy()
+    with judging() as server, serving(proxy):
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value.format(proxy.url.removeprefix("http://")))
+        end = Endpoint(address or server.address, KEY, wait=list[float]().append)
+        found = ask(end, some_judge(), Slot("j", Task.ADDRESS, "k", 0), QUESTION, Spending())
+        assert {(command, word) for command, _, word in proxy.seen} == ({through} if through else set())
+        assert server.keys == ([] if address else [f"Bearer {KEY}"])
+    assert (found.verdicts == FINE) is (address is None)
 
 
 @pytest.mark.parametrize("key", ["two words", "line\n", "schlüssel"])

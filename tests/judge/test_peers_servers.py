@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.cli.test_judge import as_json, line, write_gold, write_lines
 
-from rankgate.judge import client
+from rankgate.judge import client, waits
 from rankgate.judge.store import read_verdicts
 
 pytestmark = pytest.mark.full
@@ -61,10 +61,10 @@ def waited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float | None
     monkeypatch.chdir(tmp_path)
     write_gold(1)
     write_lines("run.jsonl", [line(0)])
-    plain, asked = client.pause, list[float | None]()
+    asked = list[float | None]()
 
     def pause(*words: Any) -> float:
-        asked.append(plain(*words))
+        asked.append(waits.pause(*words))
         return 0.0
 
     monkeypatch.setattr(client, "pause", pause)

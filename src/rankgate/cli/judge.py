@@ -274,7 +274,8 @@ def _workers(arguments: argparse.Namespace) -> int:
 
 def ask_job(job: Job, planned: Planned, store: Store, workers: int, endpoint: Endpoint | None) -> Outcome:
     """Ask under a bar."""
-    now, endpoint = [Spent()], endpoint or Endpoint(job.block.endpoint, timeouts=job.block.timeouts)
+    now, block = [Spent()], job.block
+    endpoint = endpoint or Endpoint(block.endpoint, auth_header=block.auth_header, timeouts=block.timeouts)
 
     def share() -> float:
         return min(1.0, now[0].calls / max(1, now[0].planned))

@@ -12,6 +12,10 @@ from rankgate.model.answers import Unjudged, UnjudgedKind
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 
 NAMELESS = "a model without a name"
+_PARAMETERS = (
+    "correct these (some models take max_completion_tokens in place of max_tokens), `structured` or the model, "
+    "{model!r}."
+)
 _ADDRESS = "it has no chat completions or no model {model!r}; correct it (it often ends in /v1) or that."
 # Why judging ended early (a status, its hundreds, or a kind): the setting at fault, and what to do.
 _ADVICE: dict[int | UnjudgedKind, tuple[str, str]] = {
@@ -20,7 +24,7 @@ _ADVICE: dict[int | UnjudgedKind, tuple[str, str]] = {
     402: ("judge.endpoint", "answered 402: it wants to be paid first."),
     429: ("judge.endpoint", "answered 429 again and again; wait, or ask less at once with --workers."),
     3: ("judge.endpoint", "answered {status}: it leads elsewhere, which is not followed; name that address."),
-    4: ("judge.parameters", "the endpoint answered {status}; correct these, `structured` or the model, {model!r}."),
+    4: ("judge.parameters", "the endpoint answered {status}; " + _PARAMETERS),
     5: ("judge.endpoint", "answered {status} again and again; wait until it works."),
     UnjudgedKind.BUDGET: ("judge.budget", "is reached, after {cost} in all; raise it."),
     UnjudgedKind.UNREACHABLE: ("judge.endpoint", "cannot be reached; correct it, or start what answers there."),

@@ -10,7 +10,10 @@ from rankgate.criteria.parts import Part, refuse
 from rankgate.criteria.paths import beside
 
 KEY_VARIABLE = "RANKGATE_JUDGE_KEY"
+AUTHORIZATION = "Authorization"
 _OURS = {"functions", "messages", "model", "n", "response_format", "stream", "tool_choice", "tools"}
+_HEADERS = {"accept-encoding", "connection", "content-length", "content-type", "expect", "host", "transfer-encoding"}
+_HEADERS |= {"proxy-authorization", "te", "trailer", "upgrade", "user-agent"}
 _DATED = re.compile(r"20\d\d-?[01]\d|-[01]\d[0-3]\d(?!\d)|@|[:-][0-9a-f]{12,}")
 
 
@@ -31,6 +34,12 @@ def _parameters(values: dict[str, Any]) -> dict[str, Any]:
     for name in sorted(_OURS & values.keys()):
         refuse([((), f"{name!r} is set by rankgate itself; remove it")])
     return values
+
+
+def _auth_header(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9-]+", name) or name.casefold() in _HEADERS:
+        refuse([((), f"expected the name of the header that takes the key, as {AUTHORIZATION} or api-key")])
+    return name
 
 
 def _beside(path: str, info: ValidationInfo) -> str:
@@ -79,8 +88,13 @@ class JudgeBlock(Part):
         description=f"Address of an OpenAI-compatible API. The key is read from the environment, {KEY_VARIABLE}."
     )
     model: Text = Field(description="As the endpoint calls it, best with its date.")
+    auth_header: Annotated[str, AfterValidator(_auth_header)] = Field(
+        default=AUTHORIZATION,
+        description="Header that takes the key, after `Bearer` in Authorization and alone in any other, as api-key.",
+    )
     parameters: Annotated[dict[str, Any], AfterValidator(_parameters), WithJsonSchema({"type": "object"})] = Field(
-        default={}, description="Sent with every request as they are, such as max_tokens. No temperature unless stated."
+        default={},
+        description="Sent with every request as they are, such as max_tokens. No temperature unless stated.",
     )
     structured: Literal["auto", "json_schema", "json_object", "prompt"] = Field(
         default="auto", description="How the form of an answer is requested; auto: the first that the endpoint takes."

@@ -20,20 +20,52 @@ from rankgate.model.answers import UnjudgedKind as Kind
 RETRIES, QUOTE_RETRIES = 2, 1
 _SHOWN, _ECHOED = 200, 20_000  # characters of a server's name for itself, and of an answer that the model sees again
 _NOT_TAKEN = {400, 415, 422}  # how servers refuse a `response_format`
-_MESSAGE = ("choices", 0, "message")
+# What services call the same.
+_CUT_OFF = {"length", "max_tokens"}
+_REFUSED = {"content_filter", "refusal", "safety"}
+
+
+class _Part(BaseModel):
+    """Of content in parts those of other types are thoughts, mostly."""
+
+    type: str = "text"
+    text: str = ""
+
+
+class _Message(BaseModel):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message = _Message()
+    finish_reason: str | None = None
 
 
 class _Completion(BaseModel):
-    """An answer, with the tokens that the server counted."""
+    """An answer, with the tokens that the server counted; without a choice it is empty."""
 
     model: str | None = None
     system_fingerprint: str | None = None
     sent: int | None = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"), ge=0, le=10**9)
     received: int | None = Field(None, validation_alias=AliasPath("usage", "completion_tokens"), ge=0, le=10**9)
-    message: dict[str, Any] = Field(validation_alias=AliasPath(*_MESSAGE))
-    content: str | None = Field(None, validation_alias=AliasPath(*_MESSAGE, "content"))
-    refusal: str | None = Field(None, validation_alias=AliasPath(*_MESSAGE, "refusal"))
-    finish_reason: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
+    choices: list[_Choice]
+
+    @property
+    def choice(self) -> _Choice:
+        """The first choice, or an empty one."""
+        return next(iter(self.choices), _Choice())
+
+    @property
+    def content(self) -> str:
+        """What the model says, without its thoughts where the server parts them."""
+        content = self.choice.message.content or ""
+        return content if isinstance(content, str) else "".join(part.text for part in content if part.type == "text")
+
+    @property
+    def reason(self) -> str:
+        """Why it ends."""
+        return "refusal" if self.choice.message.refusal else (self.choice.finish_reason or "").casefold()
 
 
 class _Probe(Reply):
@@ -64,7 +96,7 @@ def choose_mode(endpoint: Endpoint, model: str, parameters: Mapping[str, Any], s
             if found.kind is not Kind.HTTP_STATUS or found.number not in _NOT_TAKEN:
                 return found
             refused = found
-        elif mode == "prompt" or not isinstance(parsed(found.content or "", _Probe), Unjudged):
+        elif mode == "prompt" or not isinstance(parsed(found.content, _Probe), Unjudged):
             return mode
     return refused
 
@@ -112,13 +144,12 @@ class _Asking:
         found = self._post({**judge.parameters, **body}, more)
         if isinstance(found, Unjudged):
             return found, ""
-        content = found.content or ""
-        if found.finish_reason == "length":
-            return Unjudged(Kind.LENGTH), content
-        if found.finish_reason == "content_filter" or found.refusal:
-            return Unjudged(Kind.CONTENT_FILTER), content
-        said = parsed(content, reply)
-        return (said if isinstance(said, Unjudged) else said.verdicts(self._inputs)), content
+        if found.reason in _CUT_OFF:
+            return Unjudged(Kind.LENGTH), found.content
+        if found.reason in _REFUSED:
+            return Unjudged(Kind.CONTENT_FILTER), found.content
+        said = parsed(found.content, reply)
+        return (said if isinstance(said, Unjudged) else said.verdicts(self._inputs)), found.content
 
     def _post(self, body: object, more: int) -> _Completion | Unjudged:
         """The answer or why there is none; charged with the tokens that the server counts, or else the estimate."""

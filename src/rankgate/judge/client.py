@@ -12,7 +12,6 @@ import socket
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from email.utils import parsedate_to_datetime
 from threading import Event, Lock, Thread, local
 from time import monotonic, sleep, time
 from typing import Any, NamedTuple, TypeVar
@@ -24,14 +23,14 @@ from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
 from rankgate import __version__
-from rankgate.criteria.judge_block import KEY_VARIABLE, Timeouts
+from rankgate.criteria.judge_block import AUTHORIZATION, KEY_VARIABLE, Timeouts
 from rankgate.errors import bad_input
 from rankgate.judge.model import canonical
+from rankgate.judge.waits import pause, until_limits_end
 from rankgate.model.answers import Unjudged, UnjudgedKind
 from rankgate.readers.json_text import JsonError, strict_json
 
 TRIES = 5
-MAX_WAIT = 120.0  # seconds; a server that asks for more is not waited for
 MAX_BYTES = 8_000_000
 _OK, _SERVER_ERRORS, _SECRET_LENGTH = 200, 500, 8
 _AGAIN = {408, 409, 425, 429}
@@ -86,10 +85,13 @@ class Endpoint:
         address: str,
         key: str | None = None,
         *,
+        auth_header: str = AUTHORIZATION,
         timeouts: Timeouts | None = None,
         wait: Callable[[float], object] | None = None,
     ) -> None:
         """Nothing is sent yet. The key is the environment's unless it is given; an empty one is not sent.
+
+        In another header than that of the standard it stands alone, as Azure has it.
 
         Raises:
             RankgateError: the key has characters that no header can hold.
@@ -104,10 +106,12 @@ class Endpoint:
         self._headers = {"User-Agent": f"rankgate/{__version__}", "Content-Type": "application/json"}
         self._headers["Accept-Encoding"] = "identity"  # so that a limit in bytes is one
         if key:
-            self._headers["Authorization"] = f"Bearer {key}"
+            bare = auth_header.casefold() != AUTHORIZATION.casefold()
+            self._headers[auth_header] = key if bare else f"Bearer {key}"
         self._wait = wait or self.stopped.wait
         self._timeouts = timeouts or Timeouts()
         self._own, self._lock = local(), Lock()
+        self._limited_until = 0.0
         self._ends, self._watched = dict[_Adapter, float](), False
 
     def hang_up(self) -> None:
@@ -124,6 +128,7 @@ class Endpoint:
         data = canonical(body)
         last = Unjudged(UnjudgedKind.UNREACHABLE)
         for attempt in range(TRIES):
+            self._wait_for_limits()
             if self.stopped.is_set():
                 return Unjudged(UnjudgedKind.INTERRUPTED)
             if not spending.begin(estimate):
@@ -141,11 +146,16 @@ class Endpoint:
                 last = _refusal(response)
                 if response.status not in _AGAIN and response.status < _SERVER_ERRORS:
                     return last
-            seconds = pause(attempt, response.headers if response else {}, zlib.crc32(data))
-            if seconds is None or attempt == TRIES - 1:
+            wait = pause(attempt, response.headers if response else {}, zlib.crc32(data), time())
+            if wait is None or attempt == TRIES - 1:
                 break
-            self._wait(seconds)
+            self._wait(wait)
         return last
+
+    def _wait_for_limits(self) -> None:
+        seconds = self._limited_until - monotonic()
+        if seconds > 0:
+            self._wait(seconds)
 
     def _once(self, data: bytes) -> _Response | None:
         """One attempt; None where no answer came, or none within the limits. A redirect is an answer, not followed."""
@@ -163,6 +173,8 @@ class Endpoint:
                     body += chunk
                     if len(body) > MAX_BYTES:
                         return None
+                if seconds := until_limits_end(response.headers, time()):
+                    self._limited_until = monotonic() + seconds
                 secret = len(self._key) >= _SECRET_LENGTH  # a shorter one is a word that a local server ignores
                 plain = bytes(body).replace(self._key.encode(), b"***") if secret else bytes(body)
                 return _Response(response.status_code, response.headers, plain)
@@ -241,25 +253,6 @@ class _Adapter(HTTPAdapter):
 
         pool.ConnectionCls = connection
         return pool
-
-
-def pause(attempt: int, headers: Mapping[str, str], seed: int) -> float | None:
-    """Seconds before the next attempt: what `Retry-After` asks for, in seconds or as a date, or else 1, 2, 4, 8.
-
-    Up to a half is added, by the seed, so that requests which failed together do not come back together. None where the
-    server asks for more than `MAX_WAIT`.
-    """
-    text = headers.get("retry-after", "").strip()
-    requested = 0.0
-    if re.fullmatch(r"\d+(?:\.\d+)?", text, re.ASCII):
-        requested = float(text[:12])
-    elif text:
-        with suppress(ValueError, OverflowError):  # no date
-            requested = parsedate_to_datetime(text).timestamp() - time()
-    if requested > MAX_WAIT:
-        return None
-    spread = (seed ^ zlib.crc32(bytes([attempt]))) % 1_000 / 2_000
-    return max(requested, 2.0**attempt) * (1 + spread)
 
 
 def _refusal(response: _Response) -> Unjudged:

@@ -19,6 +19,15 @@ def iso_day(written: object) -> str | None:
         return None
 
 
+def instant(written: str) -> float | None:
+    """Seconds since 1970 of an ISO 8601 time with its offset; None of any other text."""
+    try:
+        when = datetime.fromisoformat(written)
+        return when.timestamp() if when.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
 def days_between(first: str, last: str) -> int:
     """How many days one ISO day lies after another; negative where it lies before."""
     return (date.fromisoformat(last) - date.fromisoformat(first)).days

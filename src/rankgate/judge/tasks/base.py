@@ -25,8 +25,14 @@ from rankgate.model.answers import Unjudged, UnjudgedKind
 from rankgate.readers.json_text import JsonError, strict_json
 
 _FOLDER = Path(__file__).parent.parent / "prompts"
-_THOUGHTS_END = "</think>"  # the opening tag may stand in the server's own prompt
-_FENCE = re.compile(r"(?ms)^[ \t]*```[ \t]*\w*[ \t]*\n(.*?)\n[ \t]*```[ \t]*$")
+# How thoughts end, by the models that write them; their beginning may stand in the server's own prompt.
+_THOUGHTS_END = re.compile(
+    r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>"
+)
+_FENCE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)(?:\n[ \t]*\1[ \t]*$|\Z)")
+_STRING = r'("(?:[^"\\]|\\.)*")'
+_COMMENT = re.compile(rf"(?s){_STRING}|//[^\n{{}}]*|/\*[^*{{}}]*\*+/")  # without a second object
+_LAST_COMMA = re.compile(rf"(?s){_STRING}|,(?=\s*[\]}}])")
 R = TypeVar("R", bound="Reply")
 
 
@@ -76,19 +82,21 @@ def object_in(content: str) -> Any:
     """The JSON of a model's text as models wrap it.
 
     All of it, after a byte order mark; or what comes after the thoughts that a model shows; or what stands in the one
-    fence of Markdown. A text that is itself a JSON string is read once more. Two objects, or one in the midst of a
-    sentence, are none: nobody knows which one is meant.
+    fence of Markdown; each also with comments and a comma too many. A text that is itself a JSON string is read once
+    more. Two objects, or one in the midst of a sentence, are none: nobody knows which one is meant.
 
     Raises:
         JsonError: there is none.
     """
     text = content.strip().removeprefix("\ufeff")
-    after = text.rpartition(_THOUGHTS_END)[2]
-    fences = _FENCE.findall(after)
+    after = _THOUGHTS_END.split(text)[-1]
+    fences = [inside for _, inside in _FENCE.findall(after)]
     for candidate in dict.fromkeys([text, after, *(fences if len(fences) == 1 else [])]):
-        with suppress(JsonError):
-            found = strict_json(candidate)
-            return strict_json(found) if isinstance(found, str) else found
+        plain = _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", candidate))
+        for each in dict.fromkeys([candidate, plain]):
+            with suppress(JsonError):
+                found = strict_json(each)
+                return strict_json(found) if isinstance(found, str) else found
     raise JsonError("no JSON object")
 
 
