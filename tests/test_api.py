@@ -469,14 +469,14 @@ HOSTILE = "<script>x</script>|`\u202e\n\x1b[31m](http://x) & 'y'"
 
 
 def test_hostile_names_are_escaped() -> None:
-    criteria = {"gates": [{"name": HOSTILE, "metric": "mrr", "threshold": 0.9}]}
-    report = rankgate.check({HOSTILE: ["a"]}, {HOSTILE: ["b"]}, criteria=criteria)
+    gates = [{"name": name, "metric": "mrr", "threshold": 0.9} for name in (HOSTILE, f"{HOSTILE}2")]
+    report = rankgate.check({HOSTILE: ["a"]}, {HOSTILE: ["b"]}, criteria={"gates": gates})
     page, text = report._repr_html_(), repr(report)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     for shown in (page, text):
         assert not {"\u202e", "\x1b"} & set(shown)
-    assert len(text.splitlines()) == 3
+    assert len(text.splitlines()) == 4
     assert not {"\u202e", "\x1b", "\n"} & set(repr(report.gates))
     with pytest.raises(RankgateError) as error:
         rankgate.check({"q": ["a"]}, {"q": ["a"]}, criteria={"gates": [{"name": HOSTILE, "threshold": 0.9}]})

@@ -294,7 +294,11 @@ HOMES = [
     pytest.param(
         "urllib3", {"forges.http", "judge.client"}, id="urllib3: what requests says about a failure, in our words"
     ),
-    pytest.param("urllib", {"forges", "criteria", "recording.services"}, id="urllib: addresses of APIs"),
+    pytest.param(
+        "urllib",
+        {"forges", "criteria", "recording.services", "renderers.view.rows", "renderers.view.questions"},
+        id="urllib: addresses of APIs, and of places on a page",
+    ),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",

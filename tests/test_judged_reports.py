@@ -265,7 +265,7 @@ def test_a_calibration_is_shown_in_every_report(
     check()
     of = json.loads(Path("report.json").read_text())["gates"][0]
     capsys.readouterr()
-    check("-o", "report.html")
+    check("--all", "-o", "report.html")
     same_as_golden("people_run", request)
     comment = Path("comment.md").read_text()
     page = " ".join(html.unescape(re.sub(r"<[^>]+>", "", Path("report.html").read_text())).split())
@@ -291,7 +291,7 @@ def test_text_of_an_answer_is_text_wherever_it_is_shown(
     monkeypatch.chdir(tmp_path)
     write_inputs(CASES["injected"])
     ask(CASES["injected"])
-    check("-o", "report.html")
+    check("--all", "-o", "report.html")
     page, comment, printed = Path("report.html").read_text(), Path("comment.md").read_text(), capsys.readouterr().out
     assert HOSTILE in comment
     assert HOSTILE not in re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", comment)

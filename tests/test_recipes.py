@@ -114,7 +114,7 @@ def test_a_recipe_leads_from_an_empty_directory_to_its_verdicts(person: Person, 
             comment = (person.directory / "comment.md").read_text(encoding="utf-8")
             missing = [line for line in text.splitlines() if line != "…" and line not in printed]
             assert missing == [], printed
-            lost = re.findall(r"^  (q-\S+)  ", printed, re.MULTILINE)
+            lost = re.findall(r"^Next: rankgate explain (q-\S+) ", printed, re.MULTILINE)
             assert lost
             assert [query_id for query_id in lost if f"`{query_id}`" not in comment] == []
     assert person.verdicts == ["WARN", "FAIL", "PASS"]

@@ -30,18 +30,10 @@ from rankgate.readers.base import Run
 from rankgate.readers.dates import iso_day
 from rankgate.readers.formats import split_format
 from rankgate.readers.results import listed
-from rankgate.renderers import phrases
+from rankgate.renderers.phrases import queries_line
+from rankgate.renderers.view.rows import HEADINGS, all_rows, cells_of
 
 MAX_PROBLEMS = 3  # of a representation
-COLUMNS: dict[str, Callable[[model.GateResult], str]] = {
-    "gate": lambda gate: phrases.row_name(gate, own_name=gate.name != gate.metric),
-    "baseline": phrases.gate_baseline,
-    "now": phrases.gate_now,
-    "interval": phrases.gate_now_interval,
-    "change": phrases.gate_change,
-    "limit": phrases.gate_limit,
-    "status": phrases.gate_status,
-}
 
 
 class Report(evaluation.Shown, model.Report, frozen=True, kw_only=True):
@@ -60,9 +52,8 @@ class Report(evaluation.Shown, model.Report, frozen=True, kw_only=True):
 
     def table(self) -> tuple[str, Sequence[Sequence[str]]]:
         """The summary, and the gates, those that decide first."""
-        gates = [*phrases.deciding(self), *phrases.others(self)]
-        rows = [[*COLUMNS], *([cell(gate) for cell in COLUMNS.values()] for gate in gates)]
-        more = filter(None, (phrases.queries_line(self), *map(str, self.problems[:MAX_PROBLEMS])))
+        rows = [HEADINGS, *map(cells_of, all_rows(self, len(self.gates)).rows)]
+        more = filter(None, (queries_line(self), *map(str, self.problems[:MAX_PROBLEMS])))
         return " ".join([f"{VERDICT_WORDS[self.verdict]}.", self.summary, *more]), rows
 
 

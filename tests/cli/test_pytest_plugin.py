@@ -46,16 +46,16 @@ def ran(project: pytest.Pytester, *words: str) -> pytest.RunResult:
 
 def test_a_test_for_each_gate(project: pytest.Pytester) -> None:
     result = ran(project, "--rankgate=ship-criteria.yaml", "-v")
-    result.assert_outcomes(passed=4, failed=1, warnings=1)  # its own test, too
+    result.assert_outcomes(passed=3, failed=2, warnings=1)  # its own test, too
     result.stdout.fnmatch_lines(
         [
             "ship-criteria.yaml::recall@5 PASSED*",
             "ship-criteria.yaml::retrieval_mrr FAILED*",
             "ship-criteria.yaml::mrr, warned PASSED*",
-            "ship-criteria.yaml::verdict PASSED*",
+            "ship-criteria.yaml::check[[]run.jsonl] FAILED*",
             "*___ retrieval_mrr ___*",
             "mrr is 0.750, below the floor of 0.900*",
-            "gate mrr (retrieval_mrr); now 0.750; *; limit at least 0.900; status fail",
+            "metric mrr (retrieval_mrr); before → now 0.750; limit ≥ 0.900; status FAIL",
             "*ship-criteria.yaml:6: PytestWarning: mrr is 0.750*",
         ]
     )
@@ -64,8 +64,8 @@ def test_a_test_for_each_gate(project: pytest.Pytester) -> None:
 
 
 def test_beside_other_tests(project: pytest.Pytester) -> None:
-    ran(project, "--rankgate=ship-criteria.yaml", ".").assert_outcomes(passed=4, failed=1, warnings=1)
-    ran(project, "--rankgate=ship-criteria.yaml", "test_own.py").assert_outcomes(passed=4, failed=1, warnings=1)
+    ran(project, "--rankgate=ship-criteria.yaml", ".").assert_outcomes(passed=3, failed=2, warnings=1)
+    ran(project, "--rankgate=ship-criteria.yaml", "test_own.py").assert_outcomes(passed=3, failed=2, warnings=1)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_beside_other_tests(project: pytest.Pytester) -> None:
         pytest.param(["-k", "retrieval_mrr"], {"failed": 1, "deselected": 4}, id="-k"),
         pytest.param(["ship-criteria.yaml::recall@5"], {"passed": 1}, id="a node"),
         pytest.param(["./ship-criteria.yaml::retrieval_mrr"], {"failed": 1}, id="a node by another path"),
-        pytest.param(["-n", "2"], {"passed": 4, "failed": 1, "warnings": 1}, id="two processes"),
+        pytest.param(["-n", "2"], {"passed": 3, "failed": 2, "warnings": 1}, id="two processes"),
         pytest.param(["-W", "error", "-k", "warned"], {"failed": 1, "deselected": 4}, id="warnings are errors"),
     ],
 )
@@ -94,13 +94,13 @@ def test_segments_have_tests_of_their_own(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*::retrieval_mrr[[]lang:es] FAILED*"])
 
 
-def test_what_no_gate_alone_decides_is_the_test_of_the_verdict(project: pytest.Pytester) -> None:
+def test_the_whole_check_is_a_test_of_the_name_of_its_run(project: pytest.Pytester) -> None:
     empty = "".join(f'{{"query_id": "q{n}", "topk": []}}\n' for n in range(10))
     (project.path / "run.jsonl").write_text(empty)
     (project.path / "ship-criteria.yaml").write_text(CRITERIA.replace("0.9", "0.0"))
     result = ran(project, "--rankgate=ship-criteria.yaml", "-v")
     result.assert_outcomes(passed=4, failed=1)
-    result.stdout.fnmatch_lines(["FAILED ship-criteria.yaml::verdict - Failed: Do not merge: the run is empty: *"])
+    result.stdout.fnmatch_lines(["FAILED ship-criteria.yaml::check[[]run.jsonl] - Failed: Do not merge: the run i*"])
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_a_gate_without_a_verdict_is_an_error(project: pytest.Pytester) -> None:
         "rankgate.api.check = check\n"
     )
     result = ran(project, "--rankgate=ship-criteria.yaml")
-    result.assert_outcomes(errors=1, failed=1, passed=3, warnings=1)
-    result.stdout.fnmatch_lines(["*ERROR at setup of recall@5*", "gate recall@5; *"])
+    result.assert_outcomes(errors=2, failed=1, passed=2, warnings=1)
+    result.stdout.fnmatch_lines(["*ERROR at setup of recall@5*", "metric recall@5; *"])
 
 
 @pytest.mark.parametrize("name", ["none.yaml", "", "."])
@@ -148,7 +148,7 @@ def test_hostile_names(project: pytest.Pytester) -> None:
     text = CRITERIA.replace("name: retrieval_mrr", f'name: "{name}"\n    metric: mrr')
     (project.path / "ship-criteria.yaml").write_text(text, encoding="utf-8")
     result = ran(project, "--rankgate=ship-criteria.yaml", "-v", "-n", "2")
-    result.assert_outcomes(passed=4, failed=1, warnings=1)
+    result.assert_outcomes(passed=3, failed=2, warnings=1)
     assert not {"\x1b", "\u202e"} & set(result.stdout.str())
     result.stdout.fnmatch_lines(["*a::b[[]c]*u202e*"])
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rankgate.errors import RankgateError
 from rankgate.forges.comments import BEGINS, Mark, checked_gate_id, mark_of
 from rankgate.model.values import Verdict
-from rankgate.renderers.fitting import MARKER_ROOM
+from rankgate.renderers.markdown import MARKER_ROOM
 
 SHA = "a1" * 20
 LINE = f"<!-- rankgate gate=default sha={SHA} run=7 attempt=2 verdict=pass -->"

@@ -12,8 +12,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import Direction, Reason, ReasonKind, Ruling, Unit, Verdict
 from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
 from rankgate.renderers.escape import visible
-from rankgate.renderers.fitting import SUMMARY_BYTES
-from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.markdown import SUMMARY_BYTES, render_markdown
 
 DROP = replace(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)])
 LOST_TEN = "recall@5 lost 10.0 points: 90.0% → 80.0%, 3.0 allowed"
@@ -129,9 +128,10 @@ def test_the_summary_is_the_comment() -> None:
 
 
 def test_a_long_summary_is_fitted_in_bytes() -> None:
-    summary = check_run_output(replace(REPORT, notes=["漢字" * 50] * 2_000)).summary
-    assert SUMMARY_BYTES - 400 < len(summary.encode()) <= SUMMARY_BYTES
-    assert "of 2,000 notes" in summary
+    gates = [replace(DROP, name=f"{number}" + "漢" * 500, queries=["漢" * 500] * 9) for number in range(300)]
+    summary = check_run_output(replace(REPORT, gates=gates)).summary
+    assert len(summary.encode()) <= SUMMARY_BYTES
+    assert "Left out to fit: the table by tag" in summary
 
 
 def test_each_gate_is_an_annotation_at_its_line_with_its_segments_the_worst_first() -> None:

@@ -8,7 +8,7 @@ from cmarkgfm.cmark import Options
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankgate.renderers.escape import block, cell, code, shorten, visible
+from rankgate.renderers.escape import Text, block, cell, code, shorten, visible
 
 ZERO_WIDTH_JOINERS = "\u200c\u200d"
 
@@ -96,7 +96,7 @@ def test_code_in_a_list_item_keeps_the_list(text: str) -> None:
 @example("`|`")
 @example("\\")
 def test_cell_keeps_the_columns_of_its_table(text: str) -> None:
-    rendered = html_of(f"| A | B | C |\n|:--|--|--:|\n| one | {cell(text)} | two |\n")
+    rendered = html_of(f"| A | B | C |\n|:--|--|--:|\n| one | {cell(Text(text))} | two |\n")
     first, last = '<td align="left">one</td>', '<td align="right">two</td>'
     assert rendered.partition("<tbody>\n")[2] == (
         f"<tr>\n{first}\n<td>{shown(text)}</td>\n{last}\n</tr>\n</tbody>\n</table>\n"
@@ -197,4 +197,4 @@ def test_code(text: object, expected: str) -> None:
 
 def test_a_limit_cuts_before_escaping() -> None:
     assert code("abc|def", 4) == "`abc…`"
-    assert cell("|||||", 4) == "`\\|\\|\\|…`"
+    assert cell(Text("|||||", 4)) == cell(Text("|||||"), 4) == "`\\|\\|\\|…`"

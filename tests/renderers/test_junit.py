@@ -126,12 +126,11 @@ def test_a_failure_says_the_sentence_as_its_message_and_again_above_the_numbers(
         "recall@5 dropped from 90.0% to 80.0%.\n"
         "recall@5 is 80.0%, below the floor of 85.0%.\n"
         "\n"
-        "  recall@5   share of the relevant documents found in the first 5 results\n"
-        "  baseline   90.0%\n"
-        "  now        80.0% (95%: 75.0 to 85.0%)\n"
-        "  change     −10.0 pp (95%: −12.0 to −8.0 pp)\n"
-        "  limit      at least 85.0%, drop at most 3.0 pp\n"
-        "  stands on  40 questions, 40 of them in both runs\n"
+        "  recall@5      share of the relevant documents found in the first 5 results\n"
+        "  before → now  90.0% → 80.0%\n"
+        "  change        −10.0 pp (−12.0 to −8.0, 95%)\n"
+        "  limit         ≥ 85.0%, −3.0 pp\n"
+        "  stands on     40 questions, 40 of them in both runs\n"
     )
 
 

@@ -13,7 +13,8 @@ from tests.scenario_calls import report_of
 from rankgate.metrics.registry import families
 from rankgate.model.report import Links, Report
 from rankgate.model.report_text import decode_report, encode_report
-from rankgate.renderers.links import METRICS, links_line
+from rankgate.renderers.escape import link
+from rankgate.renderers.links import METRICS, links_of
 from rankgate.renderers.markdown import render_comment
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,11 @@ def report(verdict: str = "fail", **links: str | None) -> Report:
     return replace(decode_report(report_of(verdict), verdict), links=Links(**links))
 
 
+def links_line(report: Report) -> str:
+    """As our template lays them out."""
+    return " · ".join(link(each.name, each.address) for each in links_of(report))
+
+
 def of_metric(*metrics: str) -> Report:
     made = report(run=RUN)
     return replace(made, gates=[replace(made.gates[0], metric=metric) for metric in metrics])
@@ -33,15 +39,15 @@ def of_metric(*metrics: str) -> Report:
 
 def test_what_the_job_knows_is_one_line() -> None:
     assert links_line(report(page=PAGE, run=RUN, criteria=CRITERIA)) == (
-        f"[Page with every question]({PAGE}) · [Run]({RUN}) · [Criteria]({CRITERIA}) · "
-        f"What is [`recall@5`]({METRICS}#recall)?"
+        f"[page with every question](<{PAGE}>) · [run](<{RUN}>) · [criteria](<{CRITERIA}>) · "
+        f"[what is `recall@5`?](<{METRICS}#recall>)"
     )
 
 
 def test_what_it_does_not_know_is_left_out() -> None:
-    assert links_line(report(run=RUN)) == f"[Run]({RUN}) · What is [`recall@5`]({METRICS}#recall)?"
-    assert links_line(report()) == f"What is [`recall@5`]({METRICS}#recall)?"
-    assert links_line(report("not_judged", run=RUN)) == f"[Run]({RUN})"
+    assert links_line(report(run=RUN)) == f"[run](<{RUN}>) · [what is `recall@5`?](<{METRICS}#recall>)"
+    assert links_line(report()) == f"[what is `recall@5`?](<{METRICS}#recall>)"
+    assert links_line(report("not_judged", run=RUN)) == f"[run](<{RUN}>)"
 
 
 def test_where_there_is_no_job_there_is_no_line() -> None:
@@ -86,20 +92,20 @@ def test_nothing_else_becomes_a_link(place: str, address: str) -> None:
 
 def test_an_enterprise_server_with_a_port_is_one_of_the_forge() -> None:
     address = "https://ghe.acme.example:8443/team/rag/actions/runs/7/attempts/2"
-    assert f"[Run]({address})" in links_line(report(run=address))
+    assert f"[run](<{address}>)" in links_line(report(run=address))
 
 
 @pytest.mark.parametrize(
-    ("metric", "shown"),
+    ("metric", "shown", "part"),
     [
-        pytest.param("mrr", f"[`mrr`]({METRICS}#mrr)", id="without a cut-off"),
-        pytest.param("recall(rel=2)@5", f"[`recall(rel=2)@5`]({METRICS}#recall)", id="parameters: no user is notified"),
-        pytest.param("latency(quantile=p95)", f"[`latency(quantile=p95)`]({METRICS}#latency)", id="a quantile"),
-        pytest.param("recall(tag=`x`](y)@5", f"[``recall(tag=`x`](y)@5``]({METRICS}#recall)", id="hostile parameters"),
+        pytest.param("mrr", "`mrr`", "mrr", id="without a cut-off"),
+        pytest.param("recall(rel=2)@5", "`recall(rel=2)@5`", "recall", id="parameters: no user is notified"),
+        pytest.param("latency(quantile=p95)", "`latency(quantile=p95)`", "latency", id="a quantile"),
+        pytest.param("recall(tag=`x`](y)@5", "``recall(tag=`x`](y)@5``", "recall", id="hostile parameters"),
     ],
 )
-def test_a_metric_leads_to_its_part_of_the_docs(metric: str, shown: str) -> None:
-    assert links_line(of_metric(metric)).endswith(f" · What is {shown}?")
+def test_a_metric_leads_to_its_part_of_the_docs(metric: str, shown: str, part: str) -> None:
+    assert links_line(of_metric(metric)).endswith(f" · [what is {shown}?](<{METRICS}#{part}>)")
 
 
 @pytest.mark.parametrize("metric", ["first@1", "unknown", "", "recall@5](https://evil.example)[", "Recall@5"])
@@ -107,8 +113,10 @@ def test_a_metric_of_another_package_has_no_page_there(metric: str) -> None:
     line = links_line(of_metric(metric))
     assert "evil.example)[" not in re.sub(r"`[^`]*`", "", line)
     if not metric.startswith("recall"):
-        assert line == f"[Run]({RUN})"
-        assert links_line(of_metric(metric, "mrr")).endswith(f"[`mrr`]({METRICS}#mrr)?"), "the next that has one"
+        assert line == f"[run](<{RUN}>)"
+        assert links_line(of_metric(metric, "mrr")).endswith(f"[what is `mrr`?](<{METRICS}#mrr>)"), (
+            "the next that has one"
+        )
 
 
 def test_the_docs_have_a_part_for_every_metric() -> None:

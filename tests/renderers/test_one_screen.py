@@ -17,7 +17,7 @@ from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL,
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
-from rankgate.model.report import Diagnosis, GateResult, Links, Report
+from rankgate.model.report import Diagnosis, GateResult, Report
 from rankgate.model.values import EvidenceState, Reason, ReasonKind, Ruling, Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.markdown import render_markdown
@@ -108,10 +108,13 @@ REPORTS = {
     "a warning": report_of([replace(LATENCY, name=name) for name in gates_named(5)]),
 }
 SCENARIOS = sorted(Path(__file__).parents[1].glob("scenarios/*/expected/comment.md"))
+CONCLUSIONS = sorted(Path(__file__).parents[1].glob("conclusions/*.md"))
 JUDGED = sorted(Path(__file__).parents[1].glob("judged/*.md"))
 COMMENTS = {path.parts[-3]: path.read_text(encoding="utf-8") for path in SCENARIOS}
 COMMENTS |= {path.stem: path.read_text(encoding="utf-8") for path in JUDGED}
+COMMENTS |= {path.stem: path.read_text(encoding="utf-8") for path in CONCLUSIONS}
 COMMENTS |= {name: render_markdown(report) for name, report in REPORTS.items()}
+HOSTILE_ONES = {name for name in REPORTS if "hostile" in name}  # whose names are as long as anybody's
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +150,6 @@ def test_the_status_of_every_row_stands_within_a_narrow_screen(sheet: Page, name
     table = sheet.locator("article > table")
     if table.count() == 0:
         return
-    assert table.locator("th").first.inner_text() == "Status"
     for cell in table.locator("td:first-child").all():
         box = cell.bounding_box()
         assert box is not None
@@ -156,39 +158,15 @@ def test_the_status_of_every_row_stands_within_a_narrow_screen(sheet: Page, name
         assert re.search(r"pass|warn|fail|waived|not judged", cell.inner_text())
 
 
-# What stands in the rows and what below them
+@pytest.mark.parametrize("name", COMMENTS)
+def test_before_the_first_fold_stand_at_most_120_words(name: str) -> None:
+    screen = as_github_shows_it(COMMENTS[name].partition("<details>")[0])
+    said = re.sub(r"<code>.*?</code>", "code", screen, flags=re.DOTALL) if name in HOSTILE_ONES else screen
+    assert len(re.findall(r"\S*\w\S*", re.sub(r"<[^>]*>", " ", said))) <= 120
 
 
 def first_screen(report: Report) -> str:
     return render_markdown(report).partition("<details>")[0]
-
-
-def rows_of(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.startswith("| ") and "**" in line]
-
-
-def test_a_gate_is_one_row_with_its_worst_segments_in_it() -> None:
-    (row,) = rows_of(first_screen(REPORTS["two of twelve languages, and the whole"]))
-    said = "`lang:zh` **−84.0&nbsp;pp**, `lang:th` **−72.0&nbsp;pp**, `lang:ar` −8.0&nbsp;pp within noise, and 9 more"
-    assert said in row
-
-
-def test_where_only_segments_fail_they_come_first_and_the_whole_is_said_to_hold() -> None:
-    part, overall = rows_of(first_screen(REPORTS["one segment"]))
-    assert part.startswith("| ❌&nbsp;fail | **recall@5**, `lang:zh`, 40 questions: ")
-    assert "**−84.0&nbsp;pp**" in part
-    assert overall.startswith("| ✅&nbsp;pass | **recall@5**, all 40 questions: ")
-    assert "**±0.0&nbsp;pp**" in overall
-
-
-def test_gates_beyond_the_first_few_are_counted_and_folded() -> None:
-    text = render_markdown(REPORTS["twelve gates by twelve languages"])
-    shown = text.partition("<details>")[0]
-    assert len(rows_of(shown)) == 2
-    assert "10 more gates fail: see all numbers." in shown
-    assert len(rows_of(first_screen(REPORTS["twelve gates"]))) == 3
-    assert "<summary>All numbers: 12 gates fail</summary>" in text
-    assert "Segments: 12 fail.\n" in text, "each once, whatever the number of gates"
 
 
 @pytest.mark.parametrize(
@@ -203,14 +181,6 @@ def test_gates_beyond_the_first_few_are_counted_and_folded() -> None:
 )
 def test_the_sentence_counts_segments_as_parts_and_never_as_gates(name: str, counted: str) -> None:
     assert REPORTS[name].summary.endswith(counted)
-
-
-def test_the_limit_leads_to_its_line_where_the_address_is_known() -> None:
-    linked = replace(REPORT, links=Links(criteria="https://example.org/blob/1/a (b)|>.yaml"))
-    address = "https://example.org/blob/1/a%20%28b%29%7C%3E.yaml#L2"
-    assert f"(<{address}>) |" in rows_of(first_screen(linked))[0]
-    for unknown in (REPORT, replace(REPORT, links=Links()), replace(linked, gates=[replace(RECALL, line=None)])):
-        assert "](<" not in render_markdown(unknown)
 
 
 REASONS = st.sampled_from(
@@ -244,18 +214,16 @@ def gates(draw: st.DrawFn) -> GateResult:
     st.lists(gates(), min_size=1, max_size=12, unique_by=lambda gate: gate.place),
     st.lists(st.sampled_from(["ids are stale", "a change"]), max_size=4),
 )
-def test_no_bullet_says_what_a_row_or_the_sentence_says_and_nothing_that_failed_says_noise(
+def test_no_bullet_says_what_the_sentence_says_and_nothing_that_failed_says_noise(
     found: list[GateResult], warnings: list[str]
 ) -> None:
     report = concluded(replace(REPORT, gates=found, warnings=warnings))
     text = render_markdown(report)
     page = Parsed(text)
     said = [re.sub(r"^(FAIL|WARN): ", "", item).rstrip(".") for item in page.items]
-    cells = {cell for row in page.rows for cell in row}
     for bullet in said[: said.index(next(each for each in said if each.startswith("Gold set")))]:
         of_a_part = f"for one part of the questions, {bullet}"  # says nothing of the whole, which the bullet is about
         assert bullet not in report.summary.replace(of_a_part, "") or bullet in warnings[1:]
-        assert not any(bullet in cell for cell in cells)
         assert not re.search(r"(dropped|fell|is) (from|[\d.]+%)", bullet), "numbers stand in rows"
     if report.verdict is Verdict.FAIL:
         assert not re.search("noise|chance", report.summary)
@@ -268,12 +236,4 @@ def test_what_fails_by_an_estimate_gives_its_interval_and_no_excuse() -> None:
     assert "chance" not in report.summary
     warns = with_conclusion(replace(REPORT, verdict=Verdict.WARN, gates=[replace(FALLEN, verdict=Verdict.WARN)]))
     assert warns.summary.endswith("90.0% → 80.0%, 3.0 allowed.")
-    assert "<sub>95%:&nbsp;−20.0&nbsp;to&nbsp;+5.0&nbsp;pp</sub>" in rows_of(first_screen(report))[0]
-
-
-def test_reasons_of_two_gates_on_one_metric_name_the_gate() -> None:
-    gates = [replace(FALLEN, name=name, reasons=[*FALLEN.reasons, ADVISED]) for name in gates_named(2)]
-    bullets = [item for item in Parsed(render_markdown(report_of(gates))).items if item.startswith("FAIL")]
-    assert len(bullets) == len(set(bullets)) == 2
-    lines = [line for line in render_markdown(report_of(gates)).splitlines() if line.startswith("- FAIL: ")]
-    assert [line.partition(": ")[2].partition(": ")[0] for line in lines] == ["`gate 0`", "`gate 1`"]
+    assert "−10.0&nbsp;pp (−20.0&nbsp;to&nbsp;+5.0)" in first_screen(report)

@@ -98,17 +98,15 @@ def test_interval_of_a_value(ci: Interval | None, unit: Unit, text: str) -> None
 @pytest.mark.parametrize(
     ("gate", "text"),
     [
-        pytest.param(GATE, "at least 85.0%, drop at most 3.0 pp", id="floor and drop"),
-        pytest.param(replace(GATE, regression_max=None), "at least 85.0%", id="floor"),
-        pytest.param(replace(GATE, threshold=None), "drop at most 3.0 pp", id="drop"),
+        pytest.param(GATE, "≥ 85.0%, −3.0 pp", id="floor and drop"),
+        pytest.param(replace(GATE, regression_max=None), "≥ 85.0%", id="floor"),
+        pytest.param(replace(GATE, threshold=None), "−3.0 pp", id="drop"),
         pytest.param(replace(GATE, threshold=None, regression_max=0.0), "no drop", id="no drop"),
-        pytest.param(SCORE, "at least 0.850, drop at most 0.030", id="score"),
-        pytest.param(LATENCY, "at most 50.0 ms, rise at most 10.0 ms", id="lower is better"),
-        pytest.param(replace(LATENCY, regression_max=0.0), "at most 50.0 ms, no rise", id="no rise"),
-        pytest.param(replace(GATE, threshold=0.8505, regression_max=None), "at least 85.05%", id="a fine floor"),
-        pytest.param(
-            replace(GATE, threshold=None, regression_max=0.0004), "drop at most 0.04 pp", id="a drop below a decimal"
-        ),
+        pytest.param(SCORE, "≥ 0.850, −0.030", id="score"),
+        pytest.param(LATENCY, "≤ 50.0 ms, +10.0 ms", id="lower is better"),
+        pytest.param(replace(LATENCY, regression_max=0.0), "≤ 50.0 ms, no rise", id="no rise"),
+        pytest.param(replace(GATE, threshold=0.8505, regression_max=None), "≥ 85.05%", id="a fine floor"),
+        pytest.param(replace(GATE, threshold=None, regression_max=0.0004), "−0.04 pp", id="a drop below a decimal"),
     ],
 )
 def test_limit_of_a_gate(gate: GateResult, text: str) -> None:

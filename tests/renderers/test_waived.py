@@ -9,10 +9,11 @@ from tests.renderers.reports import RECALL, REPORT
 from rankgate.model.report import Report
 from rankgate.model.values import Reason, ReasonKind, Verdict
 from rankgate.model.waiver_use import Waived
+from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.check_run import conclusion_of
 from rankgate.renderers.github import render_github
 from rankgate.renderers.markdown import render_markdown
-from rankgate.renderers.terminal import render_terminal
+from rankgate.renderers.terminal import render_terminal, terminal_blocks
 
 HOSTILE = "@octocat `x` | <img src=x> [link](https://evil.example)\n::error::x ##[x]"
 
@@ -34,15 +35,18 @@ WAIVED = Waived(by="alice", reason="the parser", issue="https://example.org/1", 
 
 def test_the_comment_says_who_waived_why_and_where_although_there_is_but_one_reason() -> None:
     text = render_markdown(report(WAIVED))
-    assert "⚠️&nbsp;waived |" in text
-    said = "- WARN: waived until 2026-12-31: 3 questions were lost in recall@5; at most 1 allowed"
+    assert "⚠️ waived |" in text
+    assert "waived until 2026-12-31 |" in text
+    said = "- WARN: recall@5 is waived until 2026-12-31"
     assert f"{said} (`alice`, `the parser`, `https://example.org/1`)." in text.splitlines()
 
 
 def test_the_terminal_says_the_same() -> None:
-    text = render_terminal(report(WAIVED))
-    assert "WAIVED" in text
-    assert "recall@5 waived until 2026-12-31 by alice, the parser, https://example.org/1" in text.splitlines()
+    assert "\n  recall@5: waived until 2026-12-31\n" in render_terminal(report(WAIVED))
+    text = plain_text(terminal_blocks(report(WAIVED), everything=True))
+    assert (
+        "Warning: recall@5 is waived until 2026-12-31 (alice, the parser, https://example.org/1)." in text.splitlines()
+    )
 
 
 def test_the_check_succeeds_and_the_log_warns() -> None:
@@ -53,7 +57,7 @@ def test_the_check_succeeds_and_the_log_warns() -> None:
 @pytest.mark.parametrize("field", ["by", "reason", "issue"])
 def test_hostile_text_stays_code(field: str) -> None:
     made = report(replace(WAIVED, **{field: HOSTILE}))
-    [line] = [line for line in render_markdown(made).splitlines() if line.startswith("- WARN: waived")]
+    [line] = [line for line in render_markdown(made).splitlines() if line.startswith("- WARN: recall@5 is waived")]
     assert "``@octocat `x` | <img src=x> [link](https://evil.example) ::error::x ##[x]``" in line
-    [line] = [line for line in render_terminal(made).splitlines() if "@octocat" in line]
+    [line] = [line for line in plain_text(terminal_blocks(made, everything=True)).splitlines() if "@octocat" in line]
     assert "##[" not in line

@@ -12,9 +12,10 @@ from tests.renderers.reports import REPORT
 from rankgate.model.differences import COMPONENTS, Difference
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import Report
+from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.escape import code
 from rankgate.renderers.markdown import render_markdown
-from rankgate.renderers.terminal import render_terminal
+from rankgate.renderers.terminal import terminal_blocks
 from rankgate.renderers.what_differs import MAX_SHOWN, differences_line, plain
 
 INDEX = Difference(what="index", before="v2025_06_01", after="v2025_07_01")
@@ -22,6 +23,10 @@ TOKENS = Difference(what="chunker", key="target_tokens", before="600", after="40
 REWORDED = Difference(what="gold", key="questions", before="aa", after="bb")
 LABELS = Difference(what="gold", key="labels", before="aa", after="bb")
 BEGINNING = "What differs from the baseline: "
+
+
+def everything(report: Report) -> str:
+    return plain_text(terminal_blocks(report, everything=True))
 
 
 def report(*differences: Difference, gold: GoldChanges | None = None) -> Report:
@@ -36,14 +41,14 @@ def test_the_line_of_the_specification() -> None:
     found = report(INDEX, TOKENS, LABELS, REWORDED, gold=changes(added=12, relabelled=3))
     said = "index v2025_06_01 → v2025_07_01; chunker target_tokens 600 → 400; gold +12 queries, 3 relabelled."
     assert differences_line(found, plain) == BEGINNING + said
-    assert f"\n{BEGINNING}{said}\n" in render_terminal(found)
+    assert f"\n{BEGINNING}{said}\n" in everything(found)
     marked = "index `v2025_06_01` → `v2025_07_01`; chunker `target_tokens` 600 → 400; gold +12 queries, 3 relabelled."
     assert f"\n\n{BEGINNING}{marked}\n\n" in render_markdown(found)
 
 
 def test_where_nothing_differs_there_is_no_line() -> None:
     assert differences_line(report(), plain) == ""
-    assert BEGINNING not in render_markdown(report()) + render_terminal(report())
+    assert BEGINNING not in render_markdown(report()) + everything(report())
 
 
 LONG = "sha256:" + "0" * 60
@@ -154,6 +159,6 @@ def test_text_of_the_inputs_is_only_ever_code(differences: list[Difference]) -> 
 @given(st.lists(DIFFERENCES, max_size=3))
 def test_a_terminal_gets_one_line_whatever_the_text(differences: list[Difference]) -> None:
     found = report(*differences)
-    without = render_terminal(replace(found, differences=[]))
-    added = len(render_terminal(found).splitlines()) - len(without.splitlines())
+    without = everything(replace(found, differences=[]))
+    added = len(everything(found).splitlines()) - len(without.splitlines())
     assert added == bool(differences)

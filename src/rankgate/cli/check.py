@@ -39,7 +39,7 @@ _OF_RECORD = {
     "run": "--output",
 }
 SHOWN_ITEMS = 10  # of each ranking, on a page
-_OF_A_REPORT = {"report", "output", "template", "format", "fail_on"}
+_OF_A_REPORT = {"report", "output", "template", "format", "fail_on", "everything", "quiet"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -77,8 +77,8 @@ def parser() -> argparse.ArgumentParser:
     verdicts = "what a judge said of the answers (default: RUN.verdicts.jsonl beside a run that is trusted)"
     options.add_argument("--verdicts", metavar="FILE", help=verdicts)
     report = (
-        "word a report.json again instead of judging (- for stdin); only -o, --template, --format and --fail-on go "
-        "with it, and a page has no rankings"
+        "word a report.json again instead of judging (- for stdin); only -o, --template, --format, --all, -q and "
+        "--fail-on go with it, and a page has no rankings"
     )
     options.add_argument("--from", metavar="REPORT", dest="report", help=report)
     output = (
@@ -94,6 +94,10 @@ def parser() -> argparse.ArgumentParser:
     forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
     text = "what to print (default: terminal; github: annotations for the Actions log)"
     options.add_argument("--format", choices=forms, default="terminal", help=text)
+    listed = options.add_mutually_exclusive_group()
+    text = "at a terminal also what holds, the worst questions, the parts by tag, and what was compared"
+    listed.add_argument("--all", action="store_true", dest="everything", help=text)
+    listed.add_argument("-q", "--quiet", action="store_true", help="at a terminal the conclusion alone")
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
     text = "record the run first, as `rankgate record` does, in a process of its own"
     options.add_argument("--record", action="store_true", help=text)
@@ -122,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_atomic(path, renderers[form](report))
         except RankgateError as error:
             problems += error.problems  # the verdict is still printed
-    say_report(report, arguments.format)
+    say_report(report, arguments.format, everything=arguments.everything, quiet=arguments.quiet)
     if problems:
         raise RankgateError(problems)
     return exit_code(report, arguments.fail_on)

@@ -46,9 +46,12 @@ def say_lines(text: str) -> None:
         say(text)
 
 
-def say_report(report: Report, form: str) -> None:
-    """Print a report in one of the forms of `RENDERERS`."""
+def say_report(report: Report, form: str, *, everything: bool = False, quiet: bool = False) -> None:
+    """Print a report in one of the forms of `RENDERERS`; at a terminal all of it, or the conclusion alone."""
     from rankgate.renderers.base import RENDERERS
-    from rankgate.renderers.terminal import terminal_blocks
+    from rankgate.renderers.terminal import terminal_blocks, verdict_line
 
-    say(terminal_blocks(report) if form == "terminal" else RENDERERS[form](report))
+    if form != "terminal":
+        say(RENDERERS[form](report))
+    else:
+        say([verdict_line(report)] if quiet else terminal_blocks(report, everything=everything))

@@ -51,25 +51,26 @@ def rankgate_check() -> Callable[..., Report]:
 
 class _Criteria(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
-        """The gates and segments of the report, and `verdict` for what no gate alone decides."""
+        """The gates and segments of the report, and the whole check under the name of its run."""
         from rankgate import RankgateError
-        from rankgate.api import COLUMNS, check
+        from rankgate.api import check
         from rankgate.renderers.escape import one_line, visible
+        from rankgate.renderers.view.rows import HEADINGS, cells_of, row_of
 
         try:
             report = check(criteria=os.path.relpath(self.path))
         except RankgateError as error:
             raise self.CollectError(str(error)) from error
         for gate in report.gates:
-            numbers = "; ".join(f"{key} {text}" for key, cell in COLUMNS.items() if (text := cell(gate).strip("–")))
+            cells = zip(HEADINGS, cells_of(row_of(gate, report, alone=False)), strict=True)
+            numbers = "; ".join(f"{heading} {text}" for heading, text in cells if text)
             texts = [*(f"{visible(reason.text)}." for reason in gate.reasons), numbers]
             name = one_line(gate.name) + (f"[{one_line(gate.segment)}]" if gate.segment else "")
             yield self._test(name, gate.verdict, texts, gate.line)
-        kind = "fail" if report.failures else "warn" if report.warnings else "pass"
-        others = [visible(text) for text in (*report.failures, *report.warnings)]
-        if report.verdict not in {kind, "pass", *(gate.verdict for gate in report.gates)}:
-            kind, others = report.verdict, [visible(report.summary)]
-        yield self._test("verdict", kind, others, None)
+        reasons = [*report.failures, *report.warnings]
+        run = report.provenance.run.path if report.provenance.run else self.name
+        texts = [visible(report.summary), *(f"{visible(text)}." for text in reasons)]
+        yield self._test(f"check[{one_line(run)}]", report.verdict, texts, None)
 
     def _test(self, name: str, verdict: str, texts: list[str], line: int | None) -> pytest.Item:
         test: _Gate = _Gate.from_parent(self, name=name)

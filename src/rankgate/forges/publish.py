@@ -18,8 +18,7 @@ from rankgate.model.report import Links, Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.renderers.check_run import check_run_output, conclusion_of
 from rankgate.renderers.findings import path_in_repository
-from rankgate.renderers.fitting import COMMENT_LIMIT
-from rankgate.renderers.markdown import render_markdown
+from rankgate.renderers.markdown import COMMENT_LIMIT, render_markdown
 
 _DONE = {
     "created": "commented on {}",

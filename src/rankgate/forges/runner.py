@@ -7,13 +7,12 @@ import secrets
 from pathlib import Path
 
 from rankgate.errors import bad_input
-from rankgate.renderers.cutting import cut_before
 from rankgate.renderers.escape import inert
 
 MAX_SUMMARY_BYTES = 1024 * 1024  # of a step's summary, in UTF-8; the runner drops a larger one whole
 _OUTPUT = "GITHUB_OUTPUT"
 _SUMMARY = "GITHUB_STEP_SUMMARY"
-_CUT = "_Cut here: a step's summary holds 1,024 KiB. The whole is in the artifact of this run._"
+_ELSEWHERE = "A step's summary holds 1,024 KiB, which are full. The comment is in the artifact of this run.\n"
 
 
 def set_output(path: str, name: str, value: str) -> None:
@@ -34,19 +33,18 @@ def set_output(path: str, name: str, value: str) -> None:
 
 
 def add_summary(path: str, markdown: str) -> bool:
-    """Add to the step's summary, the file of GITHUB_STEP_SUMMARY, as much as it may hold; True where that is all.
+    """Add to the step's summary, the file of GITHUB_STEP_SUMMARY; True where it has room for it.
 
-    Markdown that does not fit is cut before a line, what stands open there is closed, and a last sentence says where
-    the rest is. Where not even that fits, nothing is added.
+    Where it has not, a line says where the text is, if there is room for that.
     """
     there = _content(path, _SUMMARY)
     start = _finished(there) + (b"\n" if there else b"")  # Markdown right behind a paragraph would belong to it
-    try:
-        written = cut_before(markdown, MAX_SUMMARY_BYTES - len(there) - len(start), _CUT)
-    except ValueError:  # full
-        return False
-    _append(path, _SUMMARY, start + written.encode("utf-8", "replace"))
-    return written == markdown
+    room = MAX_SUMMARY_BYTES - len(there) - len(start)
+    texts = [text.encode("utf-8", "replace") for text in (markdown, _ELSEWHERE)]
+    fitting = [text for text in texts if len(text) <= room]
+    if fitting:
+        _append(path, _SUMMARY, start + fitting[0])
+    return fitting[:1] == texts[:1]
 
 
 def stopped(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from rankgate.model.answer_losses import AnswerLoss, LostClaim, Place
 from rankgate.model.answers import Entailment, JudgeState, UnjudgedKind, Want
@@ -10,11 +10,8 @@ from rankgate.model.details import sampled
 from rankgate.model.reasons import advisory_text
 from rankgate.model.report import BaselineSource, GateResult, Report
 from rankgate.model.values import Unit
-from rankgate.model.wording import STAGE_WORDS, UNJUDGED_WORDS, count_text, delta_text, value_text
-from rankgate.renderers.escape import code
-from rankgate.renderers.rows import named
+from rankgate.model.wording import UNJUDGED_WORDS, count_text, delta_text, value_text
 
-MAX_ANSWERS = 10
 LONGEST_TEXT = 200  # characters of a claim
 _SAYS = {
     Entailment.SUPPORTED: "",
@@ -112,36 +109,17 @@ def fate(claim: LostClaim, spell: Spell) -> str:
     return was if explains else f"{was}; {says} now"
 
 
-def answers_head(report: Report) -> str:
-    """`17 answers got worse`, or nothing."""
-    worse = report.answers.worse if report.answers else 0
-    return f"{count_text(worse, 'answer')} got worse" if worse else ""
-
-
-def lost_answers(report: Report, most: int = MAX_ANSWERS) -> list[AnswerLoss]:
+def lost_answers(report: Report, most: int) -> list[AnswerLoss]:
     """The answers to list, those of every stage among them."""
     return sampled(report.answers.losses, lambda loss: loss.stage, most) if report.answers else []
 
 
-def answers_text(report: Report, room: Mapping[str, int]) -> str:
-    """The answers that got worse under headings that say where to look, as Markdown."""
-    shown, parts = lost_answers(report, room["answers"]), list[str]()
-    if report.answers and 0 < len(shown) < report.answers.worse:
-        parts.append(f"Here are {len(shown)} of the {report.answers.worse:,} that got worse.")
-    for stage, (label, clause) in STAGE_WORDS.items():
-        items = [_item(loss, report) for loss in shown if loss.stage is stage]
-        parts += [f"**{label.capitalize()}:** {clause}", "\n".join(items)] if items else []
-    return "\n\n".join(parts)
-
-
 def loss_values(loss: AnswerLoss, report: Report) -> str:
     """`faithfulness 100.0% → 50.0%`."""
-    unit = report.metrics[loss.metric].unit
+    unit = unit_of(loss.metric, report)
     return f"{loss.metric} {value_text(loss.before, unit)} → {value_text(loss.after, unit)}"
 
 
-def _item(loss: AnswerLoss, report: Report) -> str:
-    question = f"{code(loss.question)} ({code(loss.query_id, 80)})" if loss.question else code(loss.query_id)
-    lines = [f"- {question}: {named(loss_values(loss, report), report)}"]
-    lines += [f"  - {code(each.text, LONGEST_TEXT)}: {fate(each, code)}" for each in loss.claims]
-    return "\n".join([*lines, *([f"  - and {count_text(loss.more, 'more claim')}"] if loss.more else [])])
+def unit_of(metric: str, report: Report) -> Unit:
+    """The metric's unit; of one that a report written by hand does not have, that of any number."""
+    return report.metrics[metric].unit if metric in report.metrics else Unit.NUMBER

@@ -55,10 +55,10 @@ def _message(report: Report) -> str:
 
 
 def _leading(report: Report) -> str:
-    """The first gate over all queries that has the report's verdict by its value: any other would mislead."""
+    """The gate over all queries that has the report's verdict by its value: the conclusion's, else the first."""
     if report.conclusion.kind in (ConclusionKind.EMPTY, ConclusionKind.NOT_JUDGED):
         return ""
-    for gate in report.gates:
+    for gate in sorted(report.gates, key=lambda gate: gate.place != report.conclusion.place):
         elsewhere = gate.segment is not None
         if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):
             return f"{visible(gate.metric)} {phrases.gate_now(gate)}"

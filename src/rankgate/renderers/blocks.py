@@ -15,7 +15,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: Sequence[Sequence[str]]
     right: Sequence[int] = ()
-    instead: Sequence[Table] = ()  # narrower ones that say the same, for plain text and where this one has no room
+    instead: Sequence[Table] = ()  # narrower ones, where this one has no room
 
 
 class Pairs(msgspec.Struct, frozen=True):
@@ -36,8 +36,7 @@ def plain_text(blocks: Sequence[Block]) -> str:
             case str():
                 lines.append(harmless(block).rstrip())
             case Table():
-                parts = (aligned(each.rows, each.right) for each in block.instead or [block])
-                lines += "\n\n".join("\n".join(part) for part in parts).split("\n")
+                lines += aligned(block.rows, block.right)
             case Pairs():
                 lines += aligned(block.rows)
             case _:

@@ -13,8 +13,7 @@ from rankgate.model.values import ReasonKind, Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.escape import one_line, visible
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
-from rankgate.renderers.fitting import SUMMARY_BYTES
-from rankgate.renderers.markdown import render_summary
+from rankgate.renderers.markdown import SUMMARY_BYTES, render_summary
 
 LONGEST_TITLE = 255  # characters
 LONGEST_MESSAGE = 64 * 1024  # bytes

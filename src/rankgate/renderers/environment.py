@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
-from operator import attrgetter
+from functools import cache
+from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
@@ -12,31 +11,19 @@ import jinja2
 
 from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
-from rankgate.renderers import phrases, question_rows, rows, sections
-from rankgate.renderers.escape import cell, code, shorten, visible
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import cell, code, command_block, link, markdown, shorten, visible
 
-# What templates call by their own names.
-_FUNCTIONS: tuple[Callable[..., object], ...] = (
-    *(phrases.shown_gates, phrases.deciding, phrases.others, phrases.others_line, phrases.values_line),
-    *(phrases.gate_baseline, phrases.gate_now, phrases.gate_now_interval, phrases.gate_change),
-    *(phrases.gate_change_interval, phrases.gate_limit, phrases.gate_status, phrases.queries_line),
-    *(phrases.rank_move, phrases.segment_text, phrases.moved_head),
-    *(
-        rows.gate_row,
-        rows.gate_rows,
-        rows.reasons,
-        rows.other_reasons,
-        rows.headline,
-        rows.next_line,
-        rows.first_look,
-        rows.odd_line,
-        rows.differs,
-    ),
-    *(rows.base_head, rows.base_items, rows.source_item, rows.compared, rows.command_block),
-    *(question_rows.moved_line, question_rows.moved_questions, question_rows.move_item, question_rows.all_listed),
-    *(rows.segment_head, rows.segment_row),
-    *(sections.sections, sections.trend_head, sections.trend_rows),
-)
+FILTERS = {"text": markdown, "cell": cell, "code": code, "visible": visible, "shorten": shorten}
+FUNCTIONS = {
+    "link": link,
+    "command": command_block,
+    "icon": phrases.ICONS.__getitem__,
+    "word": VERDICT_WORDS.__getitem__,
+    "count": count_text,
+    "amount": value_text,
+    "change": delta_text,
+}
 
 
 @cache
@@ -63,18 +50,15 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
         autoescape=False,
         optimized=False,  # folding constants costs more than a template that is rendered once gains
     )
-    environment.filters |= {each.__name__: each for each in (code, cell, shorten, visible, rows.unbroken, rows.named)}
-    environment.globals |= {each.__name__: each for each in _FUNCTIONS}
-    environment.globals.update(
-        icon=phrases.ICONS.__getitem__,
-        word=VERDICT_WORDS.__getitem__,
-        amount=value_text,
-        change=delta_text,
-        count=count_text,
-        segment_tag=attrgetter("tag"),
-        segments_line=partial(phrases.segments_line, spell=partial(code, limit=80)),
-    )
+    environment.filters |= FILTERS
+    environment.globals |= FUNCTIONS
     return environment
+
+
+@cache
+def template_of(path: Path) -> jinja2.Template:
+    """A template of ours."""
+    return environment(sandboxed=False).from_string(path.read_text(encoding="utf-8"))
 
 
 def _worded(value: Any) -> Any:

@@ -10,12 +10,89 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 _JOINERS = "\u200c\u200d"  # needed by scripts and emoji, harmless alone
 # Printable to Python and yet invisible: fillers, and the selectors in which a message can hide.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u3164\uffa0") | frozenset(map(chr, range(0xE0100, 0xE01F0)))
 _BACKTICKS = re.compile(r"`+")
 _LONGEST_SPAN_FENCE = 80  # GitHub's parser takes longer runs of backticks for text
 _ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
+# To GitHub the end of `recall(rel=2)@5` names a user.
+_WITH_PARAMETERS = re.compile(r"(?<![\w`-])[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
+_MARK = re.compile("\ue000(\\d+)\ue001")
+_PLAIN = re.compile(r"[\w.:/@+×-]+( [\w.:/@+×-]+)*…?")
+_SHORT = 120  # characters; a longer text is no name, and stands without quotation marks
+_SENTENCE = 600  # characters of ours; none is nearly as long, unless somebody wrote the report by hand
+
+
+class Text(msgspec.Struct, frozen=True):
+    """Text of the inputs as it is, of which a medium shows at most `limit` characters."""
+
+    raw: str
+    limit: int = 200
+
+
+Sentence = tuple[str | Text, ...]  # ours, and what it holds of the inputs
+Shown = str | Text | Sentence
+
+
+class Pieces:
+    """Takes a sentence apart: whoever writes it spells text of the inputs by `spell`, which leaves a mark there."""
+
+    def __init__(self, limit: int = 80) -> None:
+        self._limit = limit
+        self._texts: list[Text] = []
+
+    def spell(self, text: str, limit: int | None = None) -> str:
+        """A mark that stands for the text."""
+        self._texts.append(Text(text, limit or self._limit))
+        return f"\ue000{len(self._texts) - 1}\ue001"
+
+    def sentence(self, text: str) -> Sentence:
+        """The sentence with the texts that its marks stand for."""
+        parts = enumerate(_MARK.split(text))  # every second one is the number of a mark
+        pieces = (self._texts[int(part)] if place % 2 else part for place, part in parts if part)
+        return tuple(piece if isinstance(piece, Text) else shorten(piece, _SENTENCE) for piece in pieces)
+
+
+def markdown(shown: Shown, limit: int | None = None) -> str:
+    """Markdown outside of tables: text of the inputs as code, and metrics with parameters."""
+    if isinstance(shown, Text):
+        return code(shown.raw, limit or shown.limit)
+    if isinstance(shown, str):
+        return _WITH_PARAMETERS.sub(lambda name: code(name[0]), _visible_apart(shown))
+    return "".join(map(markdown, shown))
+
+
+def cell(shown: Shown, limit: int | None = None) -> str:
+    """The same in a cell of a table, where a pipe ends it even within code; numbers keep their units."""
+    text = markdown(shown, limit).replace("|", "\\|")
+    return re.sub(r"(?<=[\d±?]) (?=pp\b|ms\b|to [−+±\d?])|(?<=[\d?%] to) |(?<=[≥≤]) ", "&nbsp;", text)
+
+
+def plain(shown: Shown) -> str:
+    """One line outside of Markdown: a name of the inputs that is not plain words stands in quotation marks."""
+    if isinstance(shown, Text):
+        line = safe(shown.raw, shown.limit)
+        return line if shown.limit > _SHORT or _PLAIN.fullmatch(line) else repr(line)
+    return inert(_visible_apart(shown)) if isinstance(shown, str) else "".join(map(plain, shown))
+
+
+def link(shown: Shown, address: str | None) -> str:
+    """A link in Markdown where there is an address, else the text alone."""
+    text = markdown(shown)
+    return f"[{text}](<{address}>)" if address and text else text
+
+
+def command_block(command: Text) -> str:
+    """A command line to copy, as Markdown."""
+    return block([shorten(command.raw, command.limit)], "sh")
+
+
+def _visible_apart(text: str) -> str:
+    """`visible`, with the blanks at its ends, which part it from what stands beside it."""
+    return visible(text.replace("\ue000", "").replace("\ue001", ""))
 
 
 def visible(text: str) -> str:
@@ -93,11 +170,6 @@ def _span_fence(runs: set[int]) -> str:
     if longer <= _LONGEST_SPAN_FENCE:
         return "`" * longer
     return "`" * next(length for length in range(1, longer) if length not in runs)
-
-
-def cell(text: object, limit: int = 200) -> str:
-    """The same inside a table cell, where a pipe ends the cell even within a code span."""
-    return code(text, limit).replace("|", "\\|")
 
 
 def block(lines: Iterable[str], language: str = "") -> str:

@@ -16,10 +16,11 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.blocks import Block, Pairs, plain_text
-from rankgate.renderers.escape import one_line, visible
+from rankgate.renderers.escape import one_line, plain, visible
 from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.phrases import row_name
 from rankgate.renderers.terminal import render_terminal
+from rankgate.renderers.view.rows import row_of
 
 SUITE = "rankgate"
 BESIDE = "everything beside the gates"  # the case of what fails the check without a gate
@@ -99,21 +100,23 @@ def _gate(gate: GateResult, report: Report) -> ET.Element:
         lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
     # With no dot but ours: Jenkins takes what stands before the last one for a package.
     classname = f"{SUITE}.{one_line(gate.name, LONGEST_NAME).replace('.', '_')}"
-    body = plain_text([*lines, "", Pairs(list(_numbers(gate)))])
+    body = plain_text([*lines, "", Pairs(list(_numbers(gate, report)))])
     file = path_in_repository(report.provenance.criteria)
     place = {"file": file} if file else {}
     place |= {"line": str(gate.line)} if file and gate.line else {}
     return _case(classname, one_line(row_name(gate), LONGEST_NAME), outcome, " ".join(reasons), body, **place)
 
 
-def _numbers(gate: GateResult) -> Iterator[tuple[str, str]]:
-    yield gate.metric, visible(gate.meaning)
-    yield "baseline", phrases.gate_baseline(gate)
-    yield "now", _with(phrases.gate_now(gate), phrases.gate_now_interval(gate))
-    yield "change", _with(phrases.gate_change(gate), phrases.gate_change_interval(gate))
-    yield "limit", phrases.gate_limit(gate) or phrases.NOTHING
+def _numbers(gate: GateResult, report: Report) -> Iterator[tuple[str, str]]:
+    row = row_of(gate, report, alone=False)
+    yield row.metric, visible(row.meaning)
+    yield "before → now" if gate.delta is not None else "now", _with(row.values, row.spread)
+    if gate.delta is not None:
+        yield "change", _with(plain(row.change), row.interval and f"{row.interval}, {row.level}")
+    yield "limit", row.limit or phrases.NOTHING
     pairs = f", {gate.n_pairs:,} of them in both runs" if gate.baseline is not None else ""
     yield "stands on", f"{count_text(gate.n, 'question')}{pairs}"
+    yield from (("note", plain(note)) for note in row.notes)
     if gate.queries:
         yield "must pass and do not", ", ".join(map(visible, gate.queries))
     if gate.waived is not None:

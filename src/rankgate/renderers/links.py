@@ -9,10 +9,17 @@ import msgspec
 
 from rankgate.model.report import Report
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import code
+from rankgate.renderers.escape import Sentence, Text
 
 METRICS = "https://rankgate.github.io/rankgate/metrics/"
 _ADDRESS = re.compile(r"(?a)https?://[\w.:-]+[\w.~%/-]{0,900}")  # nothing at which Markdown would end a link
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A name and an address that is safe in Markdown."""
+
+    name: Sentence
+    address: str
 
 
 @cache
@@ -23,18 +30,27 @@ def documented() -> frozenset[str]:
     return frozenset(family.key for family in families())
 
 
-def links_line(report: Report) -> str:
-    """One line of Markdown with the addresses that the job knows, and the docs of the first metric that decided.
+def page_of(report: Report) -> str | None:
+    """The address of the page with every question, where the job knows it."""
+    return _safe(report.links.page) if report.links else None
 
-    Empty where there is no job, as at a terminal. An address other than http or https, or with a character that has a
-    meaning in Markdown, is left out; so is a metric of another package, which has no page there.
+
+def links_of(report: Report) -> tuple[Link, ...]:
+    """The addresses that the job knows, and the docs of the first metric that decided; none where there is no job.
+
+    An address other than http or https, or with a character that has a meaning in Markdown, is left out; so is a
+    metric of another package, which has no page there.
     """
-    if report.links is msgspec.UNSET:
-        return ""
-    places = {"Page with every question": report.links.page, "Run": report.links.run, "Criteria": report.links.criteria}
-    parts = [f"[{name}]({place})" for name, place in places.items() if place and _ADDRESS.fullmatch(place)]
+    if not report.links:
+        return ()
+    names = {"page with every question": report.links.page, "run": report.links.run, "criteria": report.links.criteria}
+    links = [Link((name,), address) for name, place in names.items() if (address := _safe(place))]
     for metric in dict.fromkeys(gate.metric for gate in phrases.deciding(report) or phrases.shown_gates(report)):
         key = re.split("[(@]", metric)[0]
         if key in documented():
-            return " · ".join([*parts, f"What is [{code(metric, 80)}]({METRICS}#{key})?"])
-    return " · ".join(parts)
+            return (*links, Link(("what is ", Text(metric, 80), "?"), f"{METRICS}#{key}"))
+    return tuple(links)
+
+
+def _safe(address: str | None) -> str | None:
+    return address if address and _ADDRESS.fullmatch(address) else None

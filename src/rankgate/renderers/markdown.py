@@ -7,26 +7,45 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rankgate.errors import bad_input
 from rankgate.model.report import Report
 from rankgate.model.report_text import with_texts
-from rankgate.renderers.environment import environment, mistake
+from rankgate.model.values import Verdict
+from rankgate.renderers.environment import environment, mistake, template_of
 from rankgate.renderers.escape import one_line
-from rankgate.renderers.fitting import COMMENT_LIMIT, fitted, usual_room
-from rankgate.renderers.sections import Room
+from rankgate.renderers.view import View, view_of
 
 OURS = Path(__file__).parent / "templates" / "comment.md.j2"
+MARKER_ROOM = 512  # characters for the hidden line by which the comment is found again
+COMMENT_LIMIT = 65_536 - MARKER_ROOM  # characters; GitHub refuses a longer comment
+SUMMARY_BYTES = 65_535  # bytes, whatever GitHub's documentation says of characters
+# What goes where not all fits, the first before all others: fields of the view, and what they are called.
+GOES_FIRST = (
+    ("parts", "the table by tag"),
+    ("answers", "the answers that got worse"),
+    ("lost", "the questions that got worse"),
+    ("gate_changes", "what the pull request changes of the gate"),
+    ("numbers", "all numbers"),
+    ("reasons", "further reasons"),
+    ("further_problems", "further problems"),
+    ("fine_print", "notes"),
+    ("differs", "what differs from the baseline"),
+    ("origins", "what was compared"),
+    ("command", "the command"),
+    ("segments", "the segments"),
+    ("warnings", "warnings"),
+    ("first", "the rows that decided"),
+    ("problems", "the problems"),
+)
+EMPTY = View(verdict=Verdict.PASS, word="", icon="", conclusion=())
 _LONGEST_MESSAGE = 500  # characters
 
 
 def render_markdown(report: Report, *, limit: int | None = None) -> str:
-    """The comment, ending in one newline; with a limit in at most so many characters, and a line on what was left out.
-
-    Raises:
-        ValueError: the limit is too small for any comment.
-    """
-    render = _ours(report)
-    return render(usual_room(report), "") if limit is None else fitted(report, render, limit)
+    """The comment, ending in one newline; with a limit in at most so many characters, whole sections left out."""
+    return _fitted(view_of(report), limit, len)
 
 
 def render_comment(report: Report) -> str:
@@ -35,27 +54,33 @@ def render_comment(report: Report) -> str:
 
 
 def render_summary(report: Report, limit: int) -> str:
-    """Our comment within a number of bytes, at least `fitting.LEAST`."""
-    return fitted(report, _ours(report), limit, lambda text: len(text.encode()))
+    """Our comment within a number of bytes."""
+    return _fitted(view_of(report), limit, lambda text: len(text.encode()))
 
 
-def _ours(report: Report) -> Callable[[Room, str], str]:
-    """Our comment, by the room that each section has."""
-    template = environment(sandboxed=False).from_string(OURS.read_text(encoding="utf-8"))
+def _fitted(view: View, limit: int | None, measure: Callable[[str], int]) -> str:
+    """The comment without as many sections of `GOES_FIRST` as it takes; the conclusion and what comes next stay."""
+    text = _ours(view)
+    for name, words in GOES_FIRST:
+        if limit is None or measure(text) <= limit:
+            break
+        if getattr(view, name):
+            view = replace(view, **{name: getattr(EMPTY, name)}, left_out=(*view.left_out, words))
+            text = _ours(view)
+    return text
 
-    def render(room: Room, left_out: str) -> str:
-        with _mistakes_of(OURS.name):  # a report that somebody wrote by hand may lack what its parts name
-            text = template.render(report=report, room={**room, "left_out": left_out})
-        # Our sections leave blank lines behind where they are empty.
-        return re.sub(r"\n{3,}", "\n\n", re.sub(r" +$", "", text, flags=re.MULTILINE)).strip() + "\n"
 
-    return render
+def _ours(view: View) -> str:
+    with _mistakes_of(OURS.name):  # a report that somebody wrote by hand may lack what its parts name
+        text = template_of(OURS).render(view=view)
+    # Sections leave blank lines behind where they are empty.
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r" +$", "", text, flags=re.MULTILINE)).strip() + "\n"
 
 
 def user_renderer(path: str) -> Callable[[Report], str]:
     """What renders a report through a template of the user, in Jinja's sandbox, into text that ends in one newline.
 
-    The template sees `report`, `room` and the filters and functions that docs/templates.md lists.
+    The template sees `view`, `report` and the filters and functions that docs/templates.md lists.
 
     Raises:
         RankgateError: the template cannot be read or is none; also by the renderer, where it does not render.
@@ -70,7 +95,7 @@ def user_renderer(path: str) -> Callable[[Report], str]:
 
     def render(report: Report) -> str:
         with _mistakes_of(name):
-            text = template.render(report=with_texts(report), room={**usual_room(report), "left_out": ""})
+            text = template.render(view=view_of(report), report=with_texts(report))
             return text.encode().decode().strip() + "\n"  # half of a surrogate pair is a mistake too
 
     return render

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
-from rankgate.model.headline import headline_gate
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Diagnosis, GateResult, Oddities, Provenance, Report, SegmentValue, Source
-from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict, worst
+from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict
 from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import (
     VERDICT_WORDS,
@@ -40,11 +39,12 @@ VERBS = {
     Verdict.NOT_JUDGED: ("is not judged", "are not judged"),
     Verdict.PASS: ("holds", "hold"),
 }
-# What becomes of a segment: of one, of several, and beside its change. The worst first.
+# What becomes of a segment: of one, and of several. The worst first.
 _STATES = (
-    *((*VERBS[Verdict.FAIL], ""), (*VERBS[Verdict.NOT_JUDGED], "not judged"), (*VERBS[Verdict.WARN], "warns")),
-    *(("is within noise", "are within noise", "within noise"), (*VERBS[Verdict.PASS], "holds")),
-    ("is too small to judge", "are too small to judge", "on too few questions"),
+    *(VERBS[verdict] for verdict in (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN)),
+    ("is within noise", "are within noise"),
+    VERBS[Verdict.PASS],
+    ("is too small to judge", "are too small to judge"),
 )
 _NOISE, _HOLDS, _SMALL = 3, 4, 5  # places of those that pass
 # A short label, and a clause that explains it; `first k` is the details'. In the order of how much each one hurts.
@@ -138,28 +138,27 @@ def gate_now_interval(gate: GateResult) -> str:
 
 
 def gate_limit(gate: GateResult) -> str:
-    """`at least 85.0%, drop at most 3.0 pp`."""
+    """`≥ 85.0%, −3.0 pp`: the floor, and the largest change for the worse."""
     higher = gate.direction is Direction.HIGHER
-    parts: list[str] = []
-    if gate.threshold is not None:
-        parts.append(f"at {'least' if higher else 'most'} {_value(gate.threshold, gate)}")
-    if gate.regression_max is not None:
-        size, harm = size_text(gate.regression_max, gate.unit, _decimals(gate)), harm_word(gate.direction)
-        parts.append(f"{harm} at most {size}" if gate.regression_max else f"no {harm}")
-    return ", ".join(parts)
+    floor = "" if gate.threshold is None else f"{'≥' if higher else '≤'} {_value(gate.threshold, gate)}"
+    drop = "" if gate.limit is None else delta_text(gate.limit, gate.unit, _decimals(gate))
+    return ", ".join(filter(None, [floor, drop if gate.regression_max else drop and f"no {harm_word(gate.direction)}"]))
+
+
+def gate_values(gate: GateResult) -> str:
+    """`91.9% → 85.8%`, on the pairs; the value alone where nothing was compared."""
+    return gate_now(gate) if gate.delta is None else f"{gate_baseline(gate)} → {_value(gate.paired_value, gate)}"
+
+
+def gate_spread(gate: GateResult) -> str:
+    """`79.8 to 91.0%`: the interval of the value, where nothing was compared, or a floor does not hold by it."""
+    floor = any(each.kind is ReasonKind.THRESHOLD and each.ruling is not Ruling.HOLDS for each in gate.reasons)
+    return interval_text(gate.ci, gate.unit) if gate.delta is None or floor else ""
 
 
 def gate_status(gate: GateResult) -> str:
     """`pass`, `warn`, `fail`, `waived` where a violation is let pass, or `not judged`."""
     return "waived" if gate.waived else gate.verdict.value.replace("_", " ")
-
-
-def part_text(part: GateResult) -> str:
-    """What became of a segment: `**−84.0 pp**` where it fails, else `−8.0 pp within noise`."""
-    low = {each.kind for each in part.reasons if each.ruling is Ruling.VIOLATED} == {ReasonKind.THRESHOLD}
-    text = gate_now(part) if low or part.delta is None else gate_change(part)
-    label = "waived" if part.waived else _STATES[segment_state(part)][-1]
-    return f"{text} {label}" if label else f"**{text}**"
 
 
 def shown_gates(report: Report) -> list[GateResult]:
@@ -192,27 +191,10 @@ def deciding(report: Report) -> list[GateResult]:
     return [gate for gate in shown_gates(report) if gate.verdict is report.verdict is not Verdict.PASS]
 
 
-def others(report: Report) -> list[GateResult]:
-    """The gates that are shown and did not decide."""
-    calm = report.verdict is Verdict.PASS
-    return [gate for gate in shown_gates(report) if calm or gate.verdict is not report.verdict]
-
-
 def shared_metrics(report: Report) -> set[str]:
     """The metrics that several gates look at."""
     counts = Counter(gate.metric for gate in report.gates if gate.is_main)
     return {metric for metric, count in counts.items() if count > 1}
-
-
-def others_line(report: Report, *, every: bool = False) -> str:
-    """`1 gate warns, 3 gates hold`: each gate that did not decide once, or every gate, by its worst result."""
-    ends: dict[str, Verdict] = {}
-    for gate in report.gates:
-        ends[gate.name] = worst([gate.verdict, ends.get(gate.name, Verdict.PASS)])
-    left_out = None if every or report.verdict is Verdict.PASS else report.verdict
-    counts = Counter(verdict for verdict in ends.values() if verdict is not left_out)
-    found = ((counts[verdict], verbs) for verdict, verbs in VERBS.items() if counts[verdict])
-    return ", ".join(f"{count_text(count, 'gate')} {verbs[count > 1]}" for count, verbs in found)
 
 
 def both_verdicts(base: BaseSide) -> str:
@@ -225,19 +207,6 @@ def both_verdicts(base: BaseSide) -> str:
     if base.base_verdict is None:
         return "judged once: both have the same criteria, gold set and waivers"
     return f"the base's files say {VERDICT_WORDS[base.base_verdict]}, {head}; the worse counts"
-
-
-def decided(report: Report) -> list[list[GateResult]]:
-    """The gates whose worst result has the report's verdict, each with its segments; none where all is well.
-
-    That of the headline comes first, then what lies furthest beyond its limits.
-    """
-    groups: dict[str, list[GateResult]] = {}
-    for gate in report.gates:
-        groups.setdefault(gate.name, []).append(gate)
-    ends = ((worst([gate.verdict for gate in group]), group) for group in groups.values())
-    found, first = [group for end, group in ends if end is report.verdict is not Verdict.PASS], headline_gate(report)
-    return sorted(found, key=lambda group: (all(each is not first for each in group), -max(map(beyond_limits, group))))
 
 
 def values_line(report: Report, most: int = 4) -> str:

@@ -1,30 +1,21 @@
-"""The summary for a terminal or a log: verdict first, one line a gate, then the questions that lost most."""
+"""The summary for a terminal or a log: the conclusion, what failed or warns, counts of the rest, what comes next."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterable
 
-from rankgate.model.conclusion import ConclusionKind
-from rankgate.model.details import sampled
-from rankgate.model.headline import other_sentences, sentence
-from rankgate.model.reasons import waived_text
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import Report
 from rankgate.model.values import Verdict
-from rankgate.model.wording import VERDICT_WORDS
-from rankgate.renderers import phrases
-from rankgate.renderers.answer_rows import answer_lines, answers_head, fate, loss_values, lost_answers
-from rankgate.renderers.base_changes import changes
-from rankgate.renderers.blocks import Block, Table, plain_text
-from rankgate.renderers.escape import command_line, inert, listed, one_line, quoted, safe, visible
-from rankgate.renderers.phrases import NOTHING, row_name
-from rankgate.renderers.what_differs import differences_line, plain
+from rankgate.model.wording import count_text
+from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
+from rankgate.renderers.escape import Sentence, Text, plain, visible
+from rankgate.renderers.view import View, view_of
+from rankgate.renderers.view.questions import Lost, LostAnswer
+from rankgate.renderers.view.rows import HEADINGS, Note, Rows, cells_of
 
-MAX_MOVES = 3
-MAX_QUERIES = 10
-MAX_PROBLEMS = 20
-_WORDS = {Verdict.FAIL: "Failure", Verdict.WARN: "Warning"}
-HEADINGS = ("metric", "baseline", "now", "change", "limit", "status")
+MAX_ROWS = 4  # a screen of 24 lines, with as many that wrap
+LONGEST_PART = 24
+_WORDS = {Verdict.FAIL: "Failure", Verdict.WARN: "Warning", Verdict.NOT_JUDGED: "Not judged", Verdict.PASS: "Note"}
 
 
 def render_terminal(report: Report) -> str:
@@ -32,107 +23,97 @@ def render_terminal(report: Report) -> str:
     return plain_text(terminal_blocks(report))
 
 
-def terminal_blocks(report: Report) -> list[Block]:
-    """The report as lines and tables; their layout and colours are the printer's business."""
-    name, text = partial(safe, limit=60), partial(safe, limit=400)
-    blocks: list[Block] = [f"{VERDICT_WORDS[report.verdict]}  {sentence(report, name, text)}"]
-    if report.problems:
-        blocks += ["", *(line for problem in report.problems[:MAX_PROBLEMS] for line in _indented(str(problem)))]
-        more = len(report.problems) - MAX_PROBLEMS
-        blocks += [f"  and {more} more"] if more > 0 else []
-    if report.gates and report.conclusion.kind is not ConclusionKind.EMPTY:
-        sentences = [
-            _first_look(report),
-            *_must_pass(report),
-            *_waived(report),
-            *(f"{_WORDS[verdict]}: {said}." for verdict, said in other_sentences(report, name, text)),
-            *(change.text for change in changes(report, quoted)),
-            differences_line(report, plain),
-            *answer_lines(report, lambda text: plain(one_line(text, 80))),
-            phrases.queries_line(report),
-            phrases.segments_line(report, lambda tag: inert(one_line(tag, 40))),
-            *phrases.odd_lines(report, quoted),
-            *report.notes,
-            *report.fine_print,
-        ]
-        blocks += ["", *_gates(report), *filter(None, sentences)]
-    if report.conclusion.kind is not ConclusionKind.EMPTY:
-        blocks += _moves(report) + _answers(report)
-    return blocks + _next(report)
+def verdict_line(report: Report) -> str:
+    """The verdict and the conclusion alone."""
+    view = view_of(report)
+    return f"{view.word}  {plain(view.conclusion)}"
 
 
-def _next(report: Report) -> list[Block]:
-    command = report.conclusion.next
-    line = f"{phrases.next_head(report)} {inert(command_line(command))}{phrases.next_tail(report)}"
-    return ["", line] if command else []
+def terminal_blocks(report: Report, *, everything: bool = False) -> list[Block]:
+    """The report as lines and tables; their layout and colours are the printer's business.
+
+    `everything` shows all rows, the worst questions, the parts and what was compared.
+    """
+    view = view_of(report, rows=MAX_ROWS, everything=everything)
+    blocks: list[Block] = [f"{view.word}  {plain(view.conclusion)}", *_problems(view)]
+    blocks += _paragraph([("Look here first: ", *view.look_first)] if view.look_first else [])
+    blocks += _table(view.numbers if everything else view.first, everything=everything)
+    blocks += _paragraph(filter(None, [view.values, *map(_noted, view.warnings), *view.notes]))
+    blocks += _all(view) if everything else _paragraph(_moved(view))
+    if view.next:
+        after = plain(view.next.after)
+        blocks += ["", f"{view.next.before} {view.next.command.raw}{after}"]
+    return blocks
 
 
-def _gates(report: Report) -> list[Block]:
-    """The gates, and what the data say of each value and each change beside these, or where that is too wide, below."""
-    rows: list[Sequence[str]] = [(*HEADINGS[:3], "interval", HEADINGS[3], "interval", *HEADINGS[4:])]
-    for gate in phrases.shown_gates(report):
-        now = (phrases.gate_baseline(gate), phrases.gate_now(gate), phrases.gate_now_interval(gate))
-        change = (phrases.gate_change(gate), phrases.gate_change_interval(gate), phrases.gate_limit(gate))
-        rows.append((_label(gate, report), *now, *change, phrases.gate_status(gate).upper()))
-    values = Table(rows=[(*row[:3], row[4], *row[6:]) for row in rows], right=(1, 2, 3))
-    intervals = [(row[0], row[3] or NOTHING, row[5] or NOTHING) for row in rows[1:] if row[3] or row[5]]
-    below = Table(rows=[("interval", "of the value", "of the change"), *intervals])
-    return [Table(rows=rows, right=(1, 2, 4), instead=(values, below)) if intervals else values, ""]
+def _paragraph(lines: Iterable[Sentence | str]) -> list[Block]:
+    """Lines of which a text is spelled already."""
+    shown = [line if isinstance(line, str) else plain(line) for line in lines]
+    return ["", *shown] if shown else []
 
 
-def _first_look(report: Report) -> str:
-    if not report.diagnosis:
-        return ""
-    before, tag, after = phrases.finding_parts(report.diagnosis[0])
-    return f"What to look at first: {before}{one_line(tag, 80)}{after}."
+def _noted(note: Note) -> str:
+    return f"{_WORDS[note.verdict]}: {plain(note.text)}"
 
 
-def _waived(report: Report) -> list[str]:
-    return [
-        f"{_label(gate, report)} {waived_text(gate.waived)} by "
-        + ", ".join(one_line(text, 120) for text in gate.waived.texts)
-        for gate in report.gates
-        if gate.waived
-    ]
-
-
-def _must_pass(report: Report) -> list[str]:
-    return [
-        f"Must pass and does not ({gate.metric}): {listed(gate.queries, MAX_QUERIES, partial(safe, limit=40))}"
-        for gate in report.gates
-        if gate.queries
-    ]
-
-
-def _label(gate: GateResult, report: Report) -> str:
-    """The metric, and the gate's own name where several gates look at that metric."""
-    return row_name(gate, own_name=gate.metric in phrases.shared_metrics(report))
-
-
-def _moves(report: Report) -> list[Block]:
-    worse = [move for move in report.misses if move.worse]
-    if not worse or report.moved is None:
-        return []
-    lines: list[Block] = ["", f"{phrases.moved_head(report)}. The worst of each kind:"]
-    for move in sampled(worse, lambda move: move.fate, MAX_MOVES):
-        lines.append(f"  {safe(move.query_id, 40)}  {safe(move.question or move.query_id, 70)}")
-        documents, _ = phrases.telling(move.documents, move.k, MAX_MOVES)
-        lines += [f"    {safe(document.id, 60)}  {phrases.rank_move(document)}" for document in documents]
-    return lines
-
-
-def _answers(report: Report) -> list[Block]:
-    lines: list[Block] = ["", f"{answers_head(report)}. The worst of each kind:"]
-    for loss in (losses := lost_answers(report, MAX_MOVES)):
-        where = f" ({loss.stage.value})" if loss.stage else ""
-        lines.append(f"  {safe(loss.query_id, 40)}  {loss_values(loss, report)}{where}")
-        lines += [f"    {quoted(each.text)} {fate(each, safe)}" for each in loss.claims[:MAX_MOVES]]
-    return lines if losses else []
-
-
-def _indented(text: str) -> list[str]:
-    """A message by lines, each as far in as it was and two columns more, the following ones four."""
-    return [
+def _problems(view: View) -> list[Block]:
+    """Each by lines, as far in as it was and two columns more, the following ones four."""
+    lines: list[Block] = [
         f"{'    ' if place else '  '}{' ' * (len(line) - len(line.lstrip(' ')))}{visible(line.strip())}"
-        for place, line in enumerate(text.splitlines())
+        for problem in (*view.problems, *view.further_problems)
+        for place, line in enumerate(problem.raw.splitlines())
     ]
+    more = [f"  and {view.more_problems} more"] if view.more_problems else []
+    return ["", *lines, *more] if lines else []
+
+
+def _table(rows: Rows, *, everything: bool) -> list[Block]:
+    """The rows, and below them what their numbers do not show."""
+    if not rows.rows:
+        return []
+    cells: list[tuple[str, ...]] = [HEADINGS]
+    notes: list[Block] = []
+    for row in rows.rows:
+        named = row.name if row.part is None else (Text(row.part.raw, LONGEST_PART),)
+        alone = row.part is not None or (row.kind == "whole" and rows.heading == row.metric)
+        name = plain((f"{row.metric} · ", *named) if alone else (row.metric,) if rows.heading == row.metric else named)
+        cells.append(cells_of(row, name))
+        notes += [f"  {name}: {plain(note)}" for note in row.notes]
+    narrow = Table(rows=[(*cell[:3], *cell[4:]) for cell in cells])
+    more = [f"{rows.more}; --all shows them"] if rows.more else []
+    return ["", Table(rows=cells, instead=() if everything else (narrow,)), *notes, *more]
+
+
+def _moved(view: View) -> list[Sentence]:
+    """How many questions and answers got worse."""
+    counts = [view.moved] * bool(view.lost) + [view.answers_moved] * bool(view.answers)
+    return [(f"{'; '.join(counts)}; --all shows them",)] if counts else []
+
+
+def _all(view: View) -> list[Block]:
+    """What stands behind the first screen of the comment."""
+    blocks: list[Block] = []
+    for heading, items in ((view.moved, view.lost), (view.answers_moved, view.answers)):
+        blocks += ["", f"{heading}. The worst:", *(line for item in items for line in _item(item))] if items else []
+    if view.parts.rows:
+        rows = [
+            (plain(each.tag), str(each.questions), *(value.text for value in each.values)) for each in view.parts.rows
+        ]
+        numbers = range(1, 2 + len(view.parts.metrics))
+        blocks += ["", Table(rows=[("tag", "questions", *view.parts.metrics), *rows], right=tuple(numbers))]
+        blocks += [f"and {count_text(view.parts.more, 'more tag')}, which lost less"] if view.parts.more else []
+    blocks += _paragraph([*filter(None, [view.segments]), *map(_noted, view.reasons)])
+    blocks += _paragraph([view.base, *(change.text for change in view.gate_changes)] if view.gate_changes else [])
+    blocks += _paragraph([*filter(None, [view.differs]), *view.fine_print])
+    return [*blocks, "", Pairs([(origin.kind, plain(origin.text)) for origin in view.origins])]
+
+
+def _item(item: Lost | LostAnswer) -> list[Block]:
+    named = f"  {plain(item.id)}  {plain(item.question)}" if item.question else f"  {plain(item.id)}"
+    if isinstance(item, Lost):
+        below = [f"{plain(each.id)}  {each.move}" for each in item.documents]
+        head = f"{named}  {item.metric} {item.values}, {item.cause}"
+    else:
+        below = [plain(claim) for claim in item.claims]
+        head = f"{named}  {item.values} ({item.stage})"
+    return [head, *(f"    {line}" for line in below)]

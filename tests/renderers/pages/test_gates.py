@@ -106,7 +106,7 @@ def test_a_row_says_what_the_comment_says() -> None:
     assert row == (
         "recall@5 share of the relevant documents found in the first 5 results ✕ fail −10.0 pp −12.0 pp ±0.0 pp "
         "95%: −12.0 to −8.0 pp "
-        "90.0% 80.0% 95%: 75.0 to 85.0% at least 85.0%, drop at most 3.0 pp"
+        "90.0% 80.0% 95%: 75.0 to 85.0% ≥ 85.0%, −3.0 pp"
     )
 
 

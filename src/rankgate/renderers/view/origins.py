@@ -1,0 +1,64 @@
+"""What was compared: each input with what it says of itself, the base, and who accepted the baseline all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rankgate.model.differences import KNOWN_KEYS, RECORDING
+from rankgate.model.lineage import Lineage
+from rankgate.model.report import BaselineSource, Report, Source
+from rankgate.renderers.escape import Sentence, Text
+from rankgate.renderers.phrases import inputs_of
+
+MAX_FACTS = 8
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """An input by its kind, such as `Run`, and what is known of it."""
+
+    kind: str
+    text: Sentence
+
+
+def origins_of(report: Report) -> tuple[Origin, ...]:
+    """Gold set, run, baseline, base and criteria, as far as the report has them."""
+    source = report.provenance
+    origins = [Origin(name, _facts(each)) for name, each in inputs_of(source)]
+    if report.base is not None:
+        origins.append(Origin("Base", (Text(report.base.commit.shown, 120),)))
+    by: Sentence = (Text(source.criteria), ", ") if source.criteria else ()
+    origins.append(Origin("Criteria", (*by, "judged on ", Text(source.date), f" by rankgate {source.rankgate}")))
+    return tuple(origins)
+
+
+def _facts(source: Source) -> Sentence:
+    """The path, and what the input says of itself: versions before all else."""
+    flat = [(key, value) for key, value in _flat(source.about) if isinstance(value, str | int | float)]
+    of_recording = f"{RECORDING}."  # of which only the commit is worth a word
+    stated = [each for each in flat if not each[0].startswith(of_recording) or each[0] == f"{of_recording}commit"]
+    stated.sort(key=lambda fact: fact[0].partition(".")[0] not in KNOWN_KEYS)
+    facts = [Text(f"{key}={value}", 120) for key, value in stated[:MAX_FACTS]]
+    more = f", and {len(stated) - MAX_FACTS} more in `report.json`" if len(stated) > MAX_FACTS else ""
+    return (Text(source.path), *(part for fact in facts for part in (", ", fact)), *([more] if more else []))
+
+
+def _flat(about: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Keys and values, a key of a mapping below another behind a dot."""
+    if isinstance(about, dict) and about:
+        for key, value in about.items():
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, about
+
+
+def accepted_anyway(report: Report) -> Sentence:
+    """Who accepted what the run is compared with although its gates failed, and why; nothing where they did not."""
+    baseline = report.provenance.baseline
+    lineage: Lineage | None = baseline.lineage if isinstance(baseline, BaselineSource) else None
+    if lineage is None or lineage.reason is None or not lineage.failed:
+        return ()
+    by: Sentence = (" by ", Text(lineage.by, 80)) if lineage.by else ()
+    said: Sentence = (" although gates failed: ", Text(lineage.reason), ".")
+    return (f"The baseline was accepted on {lineage.date}", *by, *said)

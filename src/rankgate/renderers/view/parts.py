@@ -1,0 +1,120 @@
+"""The parts of the questions by tag, those that lost most first; and the runs of the main branch in one line."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rankgate.model.report import Report, Segment
+from rankgate.model.values import CONFIDENCE, Verdict
+from rankgate.model.wording import confidence_text, value_text
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import Text
+
+MAX_PARTS = 10
+MAX_METRICS = 4
+MAX_RUNS = 10
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+class PartValue(msgspec.Struct, frozen=True):
+    """A metric within a part: `81.2% (−5.8 pp)`, and the interval of the change with its level, where there is one."""
+
+    text: str
+    interval: str = ""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """The questions with one tag, and a value a metric."""
+
+    tag: Text
+    questions: int
+    values: tuple[PartValue, ...]
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """The parts that lost most, a column a metric, and how many more there are."""
+
+    metrics: tuple[str, ...] = ()
+    rows: tuple[Part, ...] = ()
+    more: int = 0
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """The last runs of the main branch by one metric: how many, from when to when, drawn, their range, and this run."""
+
+    runs: int
+    days: str
+    metric: str
+    drawn: str
+    range: str
+    now: str
+
+
+def parts_of(report: Report) -> Parts:
+    """The parts by the change of the metric that the conclusion is about, else of the first that is shown."""
+    metrics = _columns(report)
+    if not metrics:
+        return Parts()
+    spoken = report.conclusion.metric
+    by = spoken if spoken in metrics else metrics[0]
+
+    def loss(part: Segment) -> float:
+        value = part.metrics.get(by)
+        return value.direction.sign * (value.delta or 0.0) if value else 0.0
+
+    rows = [
+        Part(Text(part.tag, 80), part.queries, tuple(_value(part, name, report) for name in metrics))
+        for part in sorted(report.segments, key=loss)
+    ]
+    return Parts(tuple(metrics), tuple(rows[:MAX_PARTS]), max(0, len(rows) - MAX_PARTS))
+
+
+def _columns(report: Report) -> list[str]:
+    """The metrics that there is room for, in their order: those that failed or warned before the others."""
+    bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
+    kept = sorted(report.metrics, key=lambda name: name not in bad)[:MAX_METRICS]
+    return [name for name in report.metrics if name in kept]
+
+
+def _value(part: Segment, name: str, report: Report) -> PartValue:
+    """With the interval by which a gate judged the change; at 95% where none corrects those of its parts."""
+    if (value := part.metrics.get(name)) is None:
+        return PartValue(phrases.NOTHING)
+    judging = [gate for gate in report.gates if gate.metric == name and gate.corrects]
+    ci, level = (None if judging else value.delta_ci), confidence_text(CONFIDENCE)
+    if gate := next((each for each in judging if each.segment == part.tag and not each.too_small), None):
+        ci, level = gate.delta_ci, phrases.interval_name(gate)
+    bounds = phrases.change_interval_text(ci, value.unit) if value.delta else ""
+    return PartValue(phrases.segment_text(value), f"{level}: {bounds}" if bounds else "")
+
+
+def history_of(report: Report) -> History | None:
+    """By the metric of the conclusion, else by the first."""
+    spoken = report.conclusion.metric
+    name = spoken if spoken in report.metrics else next(iter(report.metrics), None)
+    points = report.trend[-MAX_RUNS:]
+    values = [point.scores.get(name or "") for point in points]
+    known = [value for value in values if value is not None]
+    if name is None or not known:
+        return None
+    metric = report.metrics[name]
+    ends = list(dict.fromkeys(value_text(value, metric.unit) for value in (min(known), max(known))))
+    return History(
+        runs=len(points),
+        days=" to ".join(dict.fromkeys((points[0].date, points[-1].date))),
+        metric=name,
+        drawn=spark(values),
+        range=" to ".join(ends),
+        now=phrases.value_or_dash(metric.value, metric.unit),
+    )
+
+
+def spark(values: list[float | None]) -> str:
+    """One character a value, as high as the value lies between the lowest and the highest; `·` where there is none."""
+    known = [value for value in values if value is not None]
+    low, width = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
+
+    def level(value: float) -> str:
+        return _LEVELS[round((value - low) / width * (len(_LEVELS) - 1))] if width > 0 else _LEVELS[3]
+
+    return "".join("·" if value is None else level(value) for value in values)

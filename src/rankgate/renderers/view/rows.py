@@ -1,0 +1,284 @@
+"""The rows of numbers: what failed or warns, the worst first; the rest, counted once; the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal
+from urllib.parse import quote
+
+import msgspec
+
+from rankgate.model.conclusion import ConclusionKind, PartLoss
+from rankgate.model.headline import OF_GATES, headline_gate
+from rankgate.model.reasons import sentences, waived_text
+from rankgate.model.report import GateResult, Report
+from rankgate.model.values import ReasonKind, Verdict, worst
+from rankgate.model.wording import count_text, delta_text, value_text
+from rankgate.renderers import phrases
+from rankgate.renderers.escape import Sentence, Text, plain
+
+MAX_ROWS = 3  # that failed or warn, on the first screen; with the rest and the whole of a segment one less
+MAX_NUMBERS = 60
+MAX_QUERIES = 10
+MAX_NAMED = 3  # questions that must pass, in a row
+LONGEST_NAME = 40
+_IN_NUMBERS = {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.NO_BASELINE, ReasonKind.MUST_PASS}
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A row: one result of a gate, or of `rest` how many others hold and what the worst of them did.
+
+    `name` says of what it is, in a table whose heading is the metric or not. `values` are before and now, on the pairs;
+    `spread` is the interval of the value, where a floor is judged by that or nothing was compared. `interval` is that
+    of the change, at the level that `level` names. `notes` are what the numbers do not show. `address` is that of the
+    limit in the criteria.
+    """
+
+    kind: Literal["decided", "rest", "whole"] = "decided"
+    verdict: Verdict
+    status: str
+    name: Sentence
+    part: Text | None = None
+    metric: str = ""
+    meaning: str = ""
+    values: str = ""
+    spread: str = ""
+    change: Sentence = ()
+    interval: str = ""
+    level: str = ""
+    limit: str = ""
+    notes: tuple[Sentence, ...] = ()
+    line: int | None = None
+    address: str | None = None
+
+
+HEADINGS = ("metric", "before → now", "change", "interval", "limit", "status")
+
+
+def cells_of(row: Row, name: str | None = None) -> tuple[str, ...]:
+    """The cells of a row below `HEADINGS`, outside of Markdown; `name` stands for what the row is called."""
+    interval = row.interval or phrases.NOTHING * bool(row.change and row.values)
+    numbers = (row.values, plain(row.change), interval, row.limit)
+    return (plain(row.name) if name is None else name, *numbers, row.status.upper())
+
+
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of one table: the heading of the first column, the kind of interval, and what there is no room for."""
+
+    heading: str = "Metric"
+    level: str = "interval"
+    rows: tuple[Row, ...] = ()
+    more: str = ""
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A sentence, and what it means by itself."""
+
+    verdict: Verdict
+    text: Sentence
+
+
+def first_rows(report: Report, most: int = MAX_ROWS) -> Rows:
+    """What decided, the conclusion's row first; then one row for the rest that hold, and the whole of a segment."""
+    first, spoken = headline_gate(report), report.conclusion
+    bad = [gate for gate in report.gates if gate.verdict is not Verdict.PASS]
+    lost = report.lost_parts[:most] if spoken.kind is ConclusionKind.LOST_PART else []
+    if report.verdict is Verdict.PASS or spoken.kind is ConclusionKind.EMPTY or not (bad or lost):
+        return Rows()
+
+    order, whole = sorted(bad, key=lambda gate: (gate is not first, *_rank(gate))), _whole(report, first)
+    shown = order[: max(not lost, most - len(lost) - (whole is not None))]
+    if spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
+        shown = [gate for gate in shown if gate.name == shown[0].name or gate.verdict is not report.verdict]
+    wholes = [whole] if whole else []
+    metrics = {*(gate.metric for gate in (*shown, *wholes)), *(part.metric for part in lost)}
+    alone = len(metrics) == 1 and len({gate.name for gate in (*shown, *wholes)}) <= 1
+    rows = [*(_lost_part(part, alone=alone) for part in lost), *(row_of(gate, report, alone=alone) for gate in shown)]
+    rows += [*_rest(report, first, whole), *(row_of(gate, report, alone=alone, kind="whole") for gate in wholes)]
+    hidden = [gate for gate in order if gate not in shown]
+    if spoken.kind in OF_GATES:  # whose sentence has counted these
+        hidden = [gate for gate in hidden if gate.verdict is not report.verdict]
+    return Rows(
+        heading=rows[0].metric if alone else "Metric",
+        level=_level(rows),
+        rows=tuple(rows),
+        more=_more(hidden),
+    )
+
+
+def all_rows(report: Report, most: int = MAX_NUMBERS) -> Rows:
+    """The gates, and of their segments those that warn or fail, those that say most about the verdict."""
+    if report.conclusion.kind is ConclusionKind.EMPTY:  # of that no metric says anything
+        return Rows()
+    shown = phrases.foremost(report, most)
+    shown.sort(key=_rank)
+    hidden = [gate for gate in phrases.shown_gates(report) if gate not in shown]
+    rows = [row_of(gate, report, alone=False) for gate in shown]
+    return Rows(level=_level(rows), rows=tuple(rows), more=_more(hidden))
+
+
+def _rank(gate: GateResult) -> tuple[int, float, float]:
+    """By verdict, then by how far it lies beyond its limits, then by what it lost of them; the least is the worst."""
+    order = (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
+    lost = gate.direction.sign * (gate.delta or 0.0) / (gate.regression_max or 1.0)
+    return order.index(gate.verdict), -phrases.beyond_limits(gate), lost
+
+
+def _more(gates: Sequence[GateResult]) -> str:
+    """`4 more gates warn`: what a table has no room for, by verdict."""
+    counts = Counter((gate.verdict, "gate" if gate.is_main else "part") for gate in gates)
+    texts = (
+        f"{count_text(count, f'more {what}')} {phrases.VERBS[verdict][count > 1]}"
+        for (verdict, what), count in counts.items()
+    )
+    return ", ".join(texts)
+
+
+def _lost_part(part: PartLoss, *, alone: bool) -> Row:
+    """A part that lost what no gate limits."""
+    values = (value_text(value, part.unit) for value in (part.before, part.now))
+    tag: Sentence = (Text(part.segment, LONGEST_NAME), f" · {count_text(part.n, 'question')}")
+    return Row(
+        verdict=Verdict.WARN,
+        status=Verdict.WARN.value,
+        name=tag if alone else (part.metric, " · ", *tag),
+        part=Text(part.segment, LONGEST_NAME),
+        metric=part.metric,
+        values=" → ".join(values),
+        change=(delta_text(part.now - part.before, part.unit),),
+        limit="no gate",
+    )
+
+
+def _whole(report: Report, first: GateResult | None) -> GateResult | None:
+    """All questions of the gate of whose part the conclusion speaks, unless they decided as well."""
+    spoken = report.conclusion
+    if spoken.segment is None or not (first or spoken.kind is ConclusionKind.LOST_PART):
+        return None
+    wholes = (gate for gate in report.gates if gate.name == spoken.gate and gate.is_main)
+    return next((gate for gate in wholes if gate.verdict is Verdict.PASS), None)
+
+
+def _rest(report: Report, first: GateResult | None, whole: GateResult | None) -> Iterator[Row]:
+    """The other parts of the conclusion's gate that hold, then the other gates of which nothing failed or warns."""
+    parts = [gate for gate in report.gates if first and first.segment and gate.name == first.name and gate.segment]
+    holding = [part for part in parts if part.verdict is Verdict.PASS and not part.too_small]
+    small = sum(part.too_small for part in parts)
+    if holding:
+        is_small = f", {small:,} too small to judge" if small else ""
+        yield _held(holding, f"{count_text(len(holding), 'other part')}{is_small}")
+    ends: dict[str, list[GateResult]] = {}
+    for gate in report.gates:
+        ends.setdefault(gate.name, []).append(gate)
+    calm = [group for group in ends.values() if worst([each.verdict for each in group]) is Verdict.PASS]
+    if mains := [group[0] for group in calm if whole is None or group[0].name != whole.name]:
+        yield _held(mains, count_text(len(mains), "other gate"))
+
+
+def _held(gates: Sequence[GateResult], name: str) -> Row:
+    """Results that hold, as one row with the one that lost most of what its limit allows."""
+    first = min(gates, key=_rank)
+    which: Sentence = (Text(first.segment, 24),) if first.segment else (first.metric,)
+    change: Sentence = () if first.delta is None else ("worst: ", *which, f" {phrases.gate_change(first)}")
+    if len(gates) == 1 and change:
+        change = change[1:]
+    return Row(kind="rest", verdict=Verdict.PASS, status=Verdict.PASS.value, name=(name,), change=change)
+
+
+def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["decided", "whole"] = "decided") -> Row:
+    """`alone`: the heading of the table names the metric."""
+    limit_at = report.links.criteria if report.links and gate.line is not None else None
+    return Row(
+        kind=kind,
+        verdict=gate.verdict,
+        status=phrases.gate_status(gate),
+        name=_name(gate, report, alone=alone),
+        part=Text(gate.segment, LONGEST_NAME) if gate.segment is not None else None,
+        metric=gate.metric,
+        meaning=gate.meaning,
+        values=phrases.gate_values(gate),
+        spread=phrases.gate_spread(gate),
+        change=(phrases.gate_change(gate),) if gate.delta is not None else ("no baseline",) * _uncompared(gate),
+        interval=phrases.change_interval_text(gate.delta_ci, gate.unit).removesuffix(" pp").removesuffix(" ms"),
+        level=phrases.interval_name(gate),
+        limit=phrases.gate_limit(gate),
+        notes=tuple(_notes(gate, report)),
+        line=gate.line,
+        address=f"{quote(limit_at, safe=':/?&=%~@')}#L{gate.line}" if limit_at else None,
+    )
+
+
+def _uncompared(gate: GateResult) -> bool:
+    return any(reason.kind is ReasonKind.NO_BASELINE for reason in gate.reasons)
+
+
+def _name(gate: GateResult, report: Report, *, alone: bool) -> Sentence:
+    questions = count_text(gate.n, "question")
+    own: Sentence = (" (", Text(gate.name, LONGEST_NAME), ")") if _is_named(gate, report) else ()
+    if gate.segment is not None:
+        tag: Sentence = (Text(gate.segment, LONGEST_NAME), f" · {questions}")
+        return tag if alone else (gate.metric, *own, " · ", *tag)
+    return (f"all {questions}",) if alone else (gate.metric, *own)
+
+
+def _is_named(gate: GateResult, report: Report) -> bool:
+    """Whether several gates look at its metric."""
+    return gate.metric in phrases.shared_metrics(report)
+
+
+def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
+    """The exact test, the value of all where that on the pairs differs, the questions that must pass, the waiver."""
+    if proof := phrases.exact_proof(gate):
+        yield (proof,)
+    if phrases.differs_on_pairs(gate):
+        yield (f"{phrases.gate_now(gate)} on all {count_text(gate.n, 'question')}",)
+    if gate.queries:
+        named = [part for query in gate.queries[:MAX_NAMED] for part in (", ", Text(query, 24))][1:]
+        more = f" and {len(gate.queries) - MAX_NAMED:,} more" if gate.queries[MAX_NAMED:] else ""
+        yield (*named, f"{more} must pass and {'do' if gate.queries[1:] else 'does'} not")
+    if gate.waived:
+        yield (waived_text(gate.waived),)
+    if why := _other_rule(gate, report):
+        yield (why,)
+    if note := phrases.waiver_note(gate, report):
+        yield (note,)
+
+
+def _other_rule(gate: GateResult, report: Report) -> str:
+    """Why a gate fails or warns by no number of its row, where the conclusion does not say it."""
+    if gate.verdict is Verdict.PASS or not gate.reasons or gate is headline_gate(report):
+        return ""
+    return "" if gate.reasons[0].kind in {*_IN_NUMBERS, ReasonKind.TEXT} or gate.queries else sentences(gate)[0]
+
+
+def _level(rows: Sequence[Row]) -> str:
+    """What the intervals of a table are: `95% interval`, or `interval, parts for 12 at once`."""
+    levels = {row.level for row in rows if row.interval}
+    at_once = next((level for level in levels if not level.endswith("%")), "")
+    if at_once:
+        return f"interval, {at_once}"
+    return " or ".join(sorted(levels)) + " interval" if levels else "interval"
+
+
+def reasons_of(report: Report) -> list[Note]:
+    """Why gates failed or warned, as far as neither the conclusion nor their rows say it; who waived what, and why."""
+    first = headline_gate(report)
+    rows = [gate for gate in phrases.shown_gates(report) if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
+    notes: list[Note] = []
+    for gate in sorted(rows, key=lambda gate: gate.verdict is not report.verdict):
+        named: Sentence = (Text(gate.name, LONGEST_NAME), ": ") if _is_named(gate, report) else ()
+        where: Sentence = (*named, "in ", Text(gate.segment, LONGEST_NAME), ", ") if gate.segment else named
+        headed = gate is first and not (gate.segment or gate.queries)
+        for position, (reason, text) in enumerate(zip(gate.reasons, sentences(gate), strict=True)):
+            in_row = reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.counted is None
+            noted = not position and (headed or _other_rule(gate, report))
+            if not in_row and not noted:
+                notes.append(Note(gate.verdict_of(position), (*where, f"{text}.")))
+        if gate.waived:
+            texts = [part for text in gate.waived.texts for part in (", ", Text(text, 300))][1:]
+            notes.append(Note(gate.verdict, (*where, f"{gate.metric} is {waived_text(gate.waived)} (", *texts, ").")))
+        if gate.queries[MAX_NAMED:]:
+            named_too = [part for query in gate.queries[:MAX_QUERIES] for part in (", ", Text(query, 80))][1:]
+            notes.append(Note(gate.verdict, (*where, "must pass and do not: ", *named_too, ".")))
+    return notes
