@@ -60,8 +60,10 @@ class LostAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def questions_of(report: Report, most: int = MAX_LOST) -> tuple[Lost, ...]:
-    """The worst of them, in the order in which the report has them."""
-    return tuple(_lost(move, report) for move in [each for each in report.misses if each.worse][:most])
+    """The worst of them in the order of the report, the one that the next command explains before all others."""
+    worse = [move for move in report.misses if move.worse]
+    worse.sort(key=lambda move: move.query_id not in report.conclusion.next)
+    return tuple(_lost(move, report) for move in worse[:most])
 
 
 def _lost(move: Movement, report: Report) -> Lost:

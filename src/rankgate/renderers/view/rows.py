@@ -88,9 +88,10 @@ def first_rows(report: Report, most: int = MAX_ROWS) -> Rows:
         return Rows()
 
     order, whole = sorted(bad, key=lambda gate: (gate is not first, *_rank(gate))), _whole(report, first)
-    shown = order[: max(not lost, most - len(lost) - (whole is not None))]
+    listed = order
     if spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
-        shown = [gate for gate in shown if gate.name == shown[0].name or gate.verdict is not report.verdict]
+        listed = [gate for gate in order if gate.name == order[0].name or gate.verdict is not report.verdict]
+    shown = listed[: max(not lost, most - len(lost) - (whole is not None))]
     wholes = [whole] if whole else []
     metrics = {*(gate.metric for gate in (*shown, *wholes)), *(part.metric for part in lost)}
     alone = len(metrics) == 1 and len({gate.name for gate in (*shown, *wholes)}) <= 1
