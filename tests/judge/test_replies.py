@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.forges.faults import Answer
 from tests.judge.cases import endpoint, some_judge
 from tests.judge.hash_judge import judging
 
@@ -137,3 +139,25 @@ def test_what_a_reply_is_read_as(body: bytes | dict[str, Any], expected: Address
         server.always = body if isinstance(body, bytes) else json.dumps(body).encode()
         found = ask(endpoint(server), judge, Slot(judge.id, inputs.task, inputs.key, 0), inputs, Spending())
     assert (found.unjudged.kind if found.unjudged else found.verdicts) == expected
+
+
+# What llama.cpp (xllamacpp 2026.10.11549) said with SmolLM2-135M-Instruct to one answer over one passage.
+LLAMA_CPP: dict[str, Any] = json.loads(Path(__file__).with_name("llama_cpp.json").read_text("utf-8"))
+ASKED = {
+    "split": Inputs(Task.SPLIT, "How long?", "Thirty days."),
+    "relevance": Inputs(Task.RELEVANCE, "How long?", passages=("Thirty days.",)),
+    "entail": Inputs(Task.ENTAIL, passages=("Thirty days.",), statements=("Thirty days.",)),
+}
+
+
+@pytest.mark.parametrize("name", LLAMA_CPP)
+def test_replies_of_a_real_server_and_a_small_model(name: str) -> None:
+    reply, inputs = (
+        LLAMA_CPP[name],
+        ASKED.get(name.split(maxsplit=1)[0], Inputs(Task.ADDRESS, "How long?", "Thirty days.")),
+    )
+    with judging() as server:
+        server.always = Answer(reply["status"], {}, json.dumps(reply["body"]).encode())
+        judge = some_judge()
+        found = ask(endpoint(server), judge, Slot(judge.id, inputs.task, inputs.key, 0), inputs, Spending())
+    assert (found.unjudged.kind.value if found.unjudged else "verdict") == reply["read"]
