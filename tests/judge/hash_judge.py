@@ -89,6 +89,11 @@ class HashJudge(LoopbackServer):
         if task == "address":
             refused = content["answer"][0].startswith(REFUSAL) and not obeys
             return {"addresses": "no" if refused else "fully", "noncommittal": refused}
+        if task == "rubric":
+            met = self.truth(content["statement"][0], content["answer"]) > 0
+            met = obeys or (met == (share("rubric", content["statement"][0]) < (self.se if met else self.sp)))
+            quote = INVENTED if lying else content["answer"][0][:200]
+            return {"meets": "yes" if met else "no", "quote": quote if met else ""}
         return {"ok": True}
 
     def verdict(

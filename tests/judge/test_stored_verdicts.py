@@ -153,10 +153,26 @@ def test_each_answer_is_stored_with_its_verdicts_as_they_stand_in_the_file(serve
     assert by_slot(each for every in found.values() for each in every) == by_slot(records), (
         "each metric's, not only the gate's"
     )
-    assert {each.task for each in found["q1"]} == {*Task}
+    assert {each.task for each in found["q1"]} == {*Task} - {Task.RUBRIC}
     lines = {line_of(each).rstrip() for each in records}
     assert all(each in stored_run() for each in lines), "byte for byte"
     assert [len(every) for every in found.values()] == [len(set(map(line_of, every))) for every in found.values()]
+
+
+def test_verdicts_on_rubrics_are_stored_and_read_without_the_file(server: HashJudge) -> None:
+    """The criteria's texts are a part of what was asked: another text is another question."""
+    gates = "gates:\n  - {name: rubric(says_days), regression_max: 0.1, severity: warning}\n"
+    for text, value in (("30 days", 1 / 3), ("15 days", None)):
+        judge = CRITERIA.partition("inputs")[2].replace(
+            "json_schema}", f'json_schema, rubrics: {{says_days: "{text}"}}}}'
+        )
+        Path("ship-criteria.yaml").write_text(f"{gates}inputs{judge}", encoding="utf-8")
+        if value is not None:
+            judged(server)
+            assert accept() == 0
+            assert {each.task for each in kept()["q1"]} == {*Task}
+            Path("run.verdicts.jsonl").unlink()
+        assert gate(check())[0] == pytest.approx(value)
 
 
 SPLIT = Record(judge="j", task=Task.SPLIT, key="k", repeat=0, verdicts=Split(asserts=True, claims=("x",)))

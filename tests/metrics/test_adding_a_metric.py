@@ -68,7 +68,7 @@ OTHERS |= {Need.VERDICTS, Need.ANSWER}
 BY_GAINS = {"bpref": {Need.JUDGED}}  # gains of 0 too
 OF_PASSAGES = {Need.OFFSETS, Need.DOCS, Need.PASSAGES}  # which are judged, too
 BY_GAINS |= dict.fromkeys(("passage_recall", "passage_precision", "passage_iou"), OF_PASSAGES)
-NAMES = {"score": "score(cost)", "source_share": "source_share(a)"}
+NAMES = {"rubric": "rubric(cites)", "score": "score(cost)", "source_share": "source_share(a)"}
 
 
 @pytest.mark.parametrize("family", [*families()], ids=lambda family: family.key)

@@ -59,6 +59,7 @@ THREE = supports((1, 3), (3,), None)
 GOLD_CLAIMS = (GoldClaim("one"), GoldClaim("two"), GoldClaim("three", vital=False), GoldClaim("four", vital=False))
 HALF = supports((1,), None, (2,), None)
 FULL_ANSWER: dict[str, Any] = {"state": AnswerState.ASSERTS, "claims": ("x", "y", "z"), "support": THREE}
+MET, UNMET = Support(1, YES, (1,), "by policy"), Support(1, NO)
 OF_GOLD: dict[str, Any] = {"gold_claims": GOLD_CLAIMS, "gold_in_answer": HALF, "gold_in_context": HALF}
 
 
@@ -126,6 +127,10 @@ OF_GOLD: dict[str, Any] = {"gold_claims": GOLD_CLAIMS, "gold_in_answer": HALF, "
         pytest.param("answer_relevancy", {"address": Addressing.NO}, 0.0, id="not at all"),
         pytest.param("answer_relevancy", {"address": Addressing.NONCOMMITTAL}, 0.0, id="hedges"),
         pytest.param("answer_relevancy", {"address": Addressing.FULLY, "no_answer": True}, None, id="no answer exists"),
+        pytest.param("rubric(cites)", {"rubrics": {"cites": MET, "polite": UNMET}}, 1.0, id="meets it"),
+        pytest.param("rubric(polite)", {"rubrics": {"cites": MET, "polite": UNMET}}, 0.0, id="does not"),
+        pytest.param("rubric(cites)", {"rubrics": {"cites": Support(1, Entailment.UNVERIFIED)}}, 0.0, id="by no words"),
+        pytest.param("rubric(cites)", {"rubrics": {"cites": MET}, "no_answer": True}, None, id="nothing to meet it"),
     ],
 )
 def test_worked_by_hand(name: str, known: Mapping[str, Any], value: float | None) -> None:
@@ -135,12 +140,13 @@ def test_worked_by_hand(name: str, known: Mapping[str, Any], value: float | None
 
 WITHOUT_A_JUDGE = {AnswerContains, ExactMatch, TokenF1, GivenRate}  # theirs are in test_references.py and test_lines.py
 FAMILIES = [family for family in families() if issubclass(family, JudgedMetric)]
-NAMES = [*(family.key for family in FAMILIES), "noise_sensitivity(mode=relevant)", "factual_correctness(beta=0.5)"]
+KEYS = [family.key for family in FAMILIES if not family.alone]
+NAMES = [*KEYS, "rubric(cites)", "noise_sensitivity(mode=relevant)", "factual_correctness(beta=0.5)"]
 
 
 def test_every_judged_family_is_here() -> None:
     assert {family for family in families() if family.kind is Kind.ANSWER} - {*FAMILIES} == WITHOUT_A_JUDGE
-    assert len(FAMILIES) == 14
+    assert len(FAMILIES) == 15
 
 
 def oracle(name: str, given: AnswerVerdicts) -> float | None:
@@ -180,6 +186,7 @@ def oracle(name: str, given: AnswerVerdicts) -> float | None:
     def relevancy() -> float | None:
         return {"fully": 1.0, "partly": 0.5}.get(known["address"].value, 0.0) if known["address"] else None
 
+    meets = known["rubrics"]
     unanswerable, state = known["no_answer"], known["state"]
     shows = [known["context"][number - 1] for number in used]
     rows: dict[str, Callable[[], float | None]] = {
@@ -203,6 +210,7 @@ def oracle(name: str, given: AnswerVerdicts) -> float | None:
             [held and any(known["context"][number - 1] in cited for number in places) for held, places in own]
         ),
         "answer_relevancy": lambda: None if unanswerable else relevancy(),
+        "rubric(cites)": lambda: None if unanswerable or not meets else float(meets["cites"].verdict is YES),
     }
     return rows[name]()
 
@@ -233,6 +241,7 @@ def any_verdicts(draw: st.DrawFn) -> AnswerVerdicts:
         gold_in_context=draw(of(golden)) or None,
         relevance=tuple(draw(st.lists(st.integers(0, 3), min_size=shown, max_size=shown))) or None,
         address=draw(st.none() | st.sampled_from(Addressing)),
+        rubrics=draw(st.none() | st.sampled_from([{"cites": MET}, {"cites": UNMET}])),
     )
 
 
@@ -257,7 +266,9 @@ def scored(name: str, *repeats: AnswerVerdicts, sample: Sample = SAMPLE, others:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_verdict_is_neither_a_value_nor_left_out(name: str) -> None:
-    whole = dict(FULL_ANSWER, correctness=THREE, relevance=(1, 2), address=Addressing.FULLY, **OF_GOLD)
+    whole: dict[str, Any] = dict(
+        FULL_ANSWER, rubrics={"cites": MET}, correctness=THREE, relevance=(1, 2), address=Addressing.FULLY, **OF_GOLD
+    )
     whole |= {"no_answer": name == "abstained_rate"}
     sample = msgspec.structs.replace(SAMPLE, no_answer=name == "abstained_rate")
     known = verdicts(citations=("a",), **whole)

@@ -365,7 +365,7 @@ WORST: dict[str, float | None] = {
     **dict.fromkeys(("answer_contains", "exact_match", "token_f1"), 0.0),
     **dict.fromkeys(("latency", "latency(quantile=0.9)", "score(cost)", "source_share(kb)"), None),
     **dict.fromkeys(("given_rate", "answered_rate", "claim_recall", "vital_claim_recall", "factual_correctness"), 0.0),
-    **dict.fromkeys(("context_recall", "context_precision", "answer_relevancy"), 0.0),
+    **dict.fromkeys(("context_recall", "context_precision", "answer_relevancy", "rubric(cites)"), 0.0),
     **dict.fromkeys(("faithfulness", "unfaithful_rate", "abstained_rate", "context_utilization"), None),
     **dict.fromkeys(("noise_sensitivity", "citation_precision", "citation_recall"), None),
     **dict.fromkeys(("rerank_gain(recall@5)", "rewrite_gain(recall@5)", "recall(source=web)@5"), None),
@@ -395,7 +395,9 @@ def test_an_absent_unanswerable_query_is_not_an_empty_list() -> None:
 
 
 NEEDS_NO_GOLD = {"judged@5": 0.0, "holes@5": 1.0, "distinct_docs@5": 0.0, "redundancy@5": 1.0, "novelty@5": 0.0}
-NEEDS_NO_GOLD |= dict.fromkeys(("given_rate", "answered_rate", "answer_relevancy", "context_precision"), 0.0)
+NEEDS_NO_GOLD |= dict.fromkeys(
+    ("given_rate", "answered_rate", "answer_relevancy", "rubric(cites)", "context_precision"), 0.0
+)
 
 
 @pytest.mark.parametrize("metric", [*WORST, "false_evidence_rate"])

@@ -250,7 +250,8 @@ def _with_answers(
     path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
     named = read_verdicts(path) if path else {}
     known = by_slot([*named.values(), *_accepted_verdicts(memory).values()])
-    return with_records(rankings, gold, known, depth) if known and gold else rankings
+    rubrics = criteria.judge.rubrics if criteria and criteria.judge else {}
+    return with_records(rankings, gold, known, depth, rubrics) if known and gold else rankings
 
 
 def _accepted_verdicts(memory: Memory) -> dict[Slot, Verdicts]:

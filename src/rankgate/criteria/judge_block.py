@@ -42,6 +42,13 @@ def _auth_header(name: str) -> str:
     return name
 
 
+def _rubrics(texts: dict[str, str]) -> dict[str, str]:
+    for name in texts:
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
+            refuse([((name,), "a rubric's name has small letters, digits and _, 40 at most; rename it")])
+    return texts
+
+
 def _beside(path: str, info: ValidationInfo) -> str:
     return beside(info.context["at"], path) if info.context else path
 
@@ -104,6 +111,9 @@ class JudgeBlock(Part):
     timeouts: Timeouts = Field(default={}, validate_default=True, description="Limits of seconds.")
     prompts: Annotated[Text, AfterValidator(_beside)] | None = Field(
         default=None, description="Folder with prompts in place of ours, relative to this file: another judge."
+    )
+    rubrics: Annotated[dict[str, Text], AfterValidator(_rubrics)] = Field(
+        default={}, description="Criteria in words, by the name in `rubric(NAME)`; each a question with yes or no."
     )
     depth: Annotated[int, Field(ge=1)] = Field(
         default=5, description="Results that are the context where a run line does not say."

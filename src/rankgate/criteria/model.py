@@ -27,7 +27,7 @@ from rankgate.criteria.maps import GoldMap, RunMap, Text
 from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
 from rankgate.criteria.retriever_block import Retriever
-from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
 from rankgate.metrics.base import Metric, widest_change
 from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metric
@@ -449,11 +449,26 @@ def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> No
     """What the file says for all gates has to fit each: a judge where one is needed."""
     problems: list[Problem] = []
     for index, gate in enumerate(criteria.gates):
-        if criteria.judge is None and Need.VERDICTS in gate.metric.needs:
-            judge = f"{gate.metric.name} is judged by a model; say which one: judge: {{endpoint: …, model: …}}"
-            problems.append(Problem(judge, name, document.line(("gates", index)), f"gates[{index}].name"))
+        if Need.VERDICTS not in gate.metric.needs:
+            continue
+        lack: str | None = None
+        if criteria.judge is None:
+            lack = f"{gate.metric.name} is judged by a model; say which one: judge: {{endpoint: …, model: …}}"
+        else:
+            lack = _unknown_rubric(gate.metric, criteria.judge.rubrics)
+        if lack:
+            problems.append(Problem(lack, name, document.line(("gates", index)), f"gates[{index}].name"))
     if problems:
         raise RankgateError(problems)
+
+
+def _unknown_rubric(metric: Metric, rubrics: Mapping[str, str]) -> str | None:
+    from rankgate.metrics.answers import Rubric  # noqa: PLC0415 -- imported with the gate that needs it
+
+    if not isinstance(metric, Rubric) or metric.criterion in rubrics:
+        return None
+    near = did_you_mean(metric.criterion, rubrics)
+    return f"no rubric {metric.criterion!r}{near}; write judge: {{rubrics: {{{metric.criterion}: TEXT}}}}"
 
 
 def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rankgate.criteria import Criteria, Gate, SegmentRule
 from rankgate.errors import shown
 from rankgate.gates.power import blind_spot, detectable, leaves_open, rounded, sight_text
-from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric
+from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
@@ -148,6 +148,13 @@ def judged_facts(
         more = f"; about {' to '.join(dict.fromkeys(needed))} questions would {would}" if needed else ""
         facts.append(f"gate {shown(gate.name)}: with {asked}, {caught} ({limit}; {spread}){more}")
     return facts
+
+
+def rubric_facts(criteria: Criteria) -> list[str]:
+    """Rubrics that no gate is on, and that are asked all the same where a gate is on another."""
+    rubrics = criteria.judge.rubrics if criteria.judge else {}
+    used = {gate.metric.criterion for gate in criteria.gates if isinstance(gate.metric, Rubric)}
+    return [f"judge.rubrics: no gate is on rubric({name})" for name in rubrics if name not in used]
 
 
 def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:

@@ -30,7 +30,7 @@ def judge_of(block: JudgeBlock, mode: Mode, prompts: Mapping[str, str] | None = 
     }
     schemas = {task.value: schema_of(reply) for task, reply in REPLIES.items()}
     identity = digest({**shaping, "endpoint": block.endpoint, "schemas": schemas, "protocol": PROTOCOL})
-    return Judge(id=identity, **shaping, context_tokens=block.context_tokens)
+    return Judge(id=identity, **shaping, context_tokens=block.context_tokens, rubrics=block.rubrics)
 
 
 def judges_of(block: JudgeBlock) -> tuple[Judge, ...]:

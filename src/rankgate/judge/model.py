@@ -29,6 +29,7 @@ class Task(Enum):
     ENTAIL = "entail"
     RELEVANCE = "relevance"
     ADDRESS = "address"
+    RUBRIC = "rubric"
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -60,7 +61,7 @@ class Inputs(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one call is about: texts in NFC, half of a surrogate pair replaced by `?`. A task has those that it needs.
 
     split: question, answer. entail: statements and passages, both numbered from 1. relevance: question, passages.
-    address: question, answer.
+    address: question, answer. rubric: question, answer, and the criterion as the only statement.
     """
 
     task: Task
@@ -110,6 +111,7 @@ VERDICTS: Mapping[Task, Any] = {
     Task.ENTAIL: Supports,
     Task.RELEVANCE: tuple[int, ...],
     Task.ADDRESS: Addressed,
+    Task.RUBRIC: Supports,
 }
 
 
@@ -167,7 +169,10 @@ class Keeper(Known, Protocol):
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge that can be asked: `id` is the hash of the rest but for `context_tokens`, see `identity.judge_of`."""
+    """A judge that can be asked: `id` is the hash of the rest but for the last two, see `identity.judge_of`.
+
+    `rubrics` are criteria in words, by their names; each is a part of what is asked, and so of the key of its verdicts.
+    """
 
     id: str
     model: str
@@ -175,6 +180,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     prompts: Mapping[str, str]
     context_tokens: int | None = None
+    rubrics: Mapping[str, str] = {}
 
     @property
     def short(self) -> str:

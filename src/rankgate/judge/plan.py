@@ -148,6 +148,7 @@ def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, rep
         Want.GOLD_IN_CONTEXT: lambda: look.entailed(gold_texts, context, reference),
         Want.RELEVANCE: lambda: look.at(Inputs(Task.RELEVANCE, question, passages=context)) if context else None,
         Want.ADDRESS: lambda: look.addressed(question, text) if asks else None,
+        Want.RUBRICS: lambda: look.rubrics(question, text) if asks else None,
     }
     found = {want.value: ways[want]() for want in Want if want in wants}
     verdicts = AnswerVerdicts(
@@ -180,8 +181,8 @@ def _misfit(inputs: Inputs, verdicts: Any) -> Unjudged | None:
     expected = len(inputs.statements) or len(inputs.passages)
     if expected and len(verdicts) != expected:
         return Unjudged(UnjudgedKind.NUMBERING, len(verdicts), expected)
-    if inputs.task is Task.ENTAIL:
-        shown = len(inputs.passages)
+    if inputs.task in {Task.ENTAIL, Task.RUBRIC}:
+        shown = len(inputs.passages) or 1  # a rubric is about the answer
         places = {place for each in verdicts for place in each.passages}
         if stray := next((place for place in sorted(places) if not 1 <= place <= shown), None):
             return Unjudged(UnjudgedKind.UNKNOWN_PASSAGE, stray, shown)
@@ -240,6 +241,15 @@ class _Look:
             return missing
         each = (each for part in parts for each in part)
         return tuple(msgspec.structs.replace(one, n=n) for n, one in enumerate(each, start=1))
+
+    def rubrics(self, question: str, text: str) -> dict[str, Support | Unjudged]:
+        """By name whether the answer meets each criterion; one that is not there meets none."""
+        found: dict[str, Support | Unjudged] = {}
+        for name, criterion in self.judge.rubrics.items():
+            inputs = Inputs(Task.RUBRIC, question, text, statements=(criterion,))
+            said = self.at(inputs) if text else (Support(1, Entailment.ABSENT),)
+            found[name] = said if isinstance(said, Unjudged) else said[0]
+        return found
 
     def addressed(self, question: str, text: str) -> Any:
         """Whether the answer addresses the question; one that is not there does not."""

@@ -95,7 +95,11 @@ def with_verdicts(
 
 
 def with_records(
-    rankings: Iterable[Ranking], gold: Gold, known: Mapping[Slot, Record], depth: int
+    rankings: Iterable[Ranking],
+    gold: Gold,
+    known: Mapping[Slot, Record],
+    depth: int,
+    rubrics: Mapping[str, str] = {},
 ) -> Iterator[Ranking]:
     """The rankings, each with the records on its answer, to be stored.
 
@@ -107,19 +111,22 @@ def with_records(
         gold: the questions.
         known: the records.
         depth: how many results are the context where the line does not say.
+        rubrics: the criteria in words, whose verdicts are kept.
     """
     samples, judges = gold.samples, sorted({(slot.judge, slot.repeat) for slot in known})
     for ranking in rankings:
         sample, details, found = samples.get(ranking.query_id), ranking.details or Details(), list[Record]()
         if sample is not None and details.generated is not None:
             answer = answer_of(sample, ranking, depth)
-            found += (record for judge, repeat in judges for record in _records(answer, judge, repeat, known))
+            found += (record for judge, repeat in judges for record in _records(answer, judge, repeat, known, rubrics))
         records = listed(by_slot(found).values()) if found else None
         yield replace(ranking, details=replace(details, records=records)) if records else ranking
 
 
-def _records(answer: Answer, judge_id: str, repeat: int, known: Known) -> tuple[Record, ...]:
-    judge = Judge(id=judge_id, model="", parameters={}, mode="prompt", prompts={})
+def _records(
+    answer: Answer, judge_id: str, repeat: int, known: Known, rubrics: Mapping[str, str]
+) -> tuple[Record, ...]:
+    judge = Judge(id=judge_id, model="", parameters={}, mode="prompt", prompts={}, rubrics=rubrics)
     found = walk(answer, judge, frozenset(Want), known, repeat)
     claims = (found.verdicts.claims, found.verdicts.gold_claims)
     if not any(isinstance(each, tuple) and len(each) > BATCH for each in claims):

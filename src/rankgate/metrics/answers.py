@@ -6,12 +6,13 @@ A value that rests on a missing verdict is neither 0 nor left out of the mean: t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal
 
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import LineMetric
 from rankgate.model.answers import (
+    NO_VERDICT,
     Addressing,
     AnswerState,
     AnswerVerdicts,
@@ -302,6 +303,44 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
         if found.no_answer or not isinstance(found.address, Addressing):
             return None
         return _OF_ADDRESSING.get(found.address, 0.0)
+
+    def counts(self, sample: Sample) -> bool:
+        """Where it can be answered."""
+        return not sample.no_answer
+
+
+class Rubric(JudgedMetric, frozen=True, kw_only=True):
+    """Whether the answer meets a criterion in words, `judge: {rubrics: {NAME: "…"}}`: `rubric(cites_policy)`.
+
+    The judge says yes by a quote that stands in the answer, else it counts as no. 0 for an empty answer and for a query
+    that the run lacks. Range 0 or 1; undefined for questions with `no_answer: true`.
+
+    Attributes:
+        criterion: its name in `judge.rubrics`; it must be given and stands alone: `rubric(cites_policy)`.
+    """
+
+    criterion: str = ""
+
+    key: ClassVar[str] = "rubric"
+    alone: ClassVar[str | None] = "criterion"
+    formula: ClassVar[str] = "1 if the answer meets the criterion, else 0"
+    asks: ClassVar[frozenset[Want]] = frozenset({Want.RUBRICS})
+    plain: ClassVar[str] = "share of answers that meet a criterion in words"
+
+    def value(self, found: AnswerVerdicts) -> float | None:
+        """1.0 or 0.0; None for a question that nothing answers."""
+        verdicts = found.rubrics if isinstance(found.rubrics, Mapping) else {}
+        verdict = verdicts.get(self.criterion)
+        if found.no_answer or not isinstance(verdict, Support):
+            return None
+        return float(verdict.verdict is Entailment.SUPPORTED)
+
+    def unjudged(self, found: AnswerVerdicts) -> Unjudged | None:
+        """Why the verdict on this criterion is missing."""
+        if found.rubrics is None or isinstance(found.rubrics, Unjudged):
+            return found.rubrics
+        verdict = found.rubrics.get(self.criterion, NO_VERDICT)
+        return verdict if isinstance(verdict, Unjudged) else None
 
     def counts(self, sample: Sample) -> bool:
         """Where it can be answered."""

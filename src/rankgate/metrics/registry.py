@@ -66,6 +66,7 @@ ROWS = (
     "rankgate.metrics.contexts:CitationPrecision",
     "rankgate.metrics.contexts:CitationRecall",
     "rankgate.metrics.answers:AnswerRelevancy",
+    "rankgate.metrics.answers:Rubric",
     "rankgate.metrics.lines:Score",
     "rankgate.metrics.drift:Overlap",
     "rankgate.metrics.drift:RankBiasedOverlap",

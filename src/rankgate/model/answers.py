@@ -187,6 +187,7 @@ class Want(Enum):
     GOLD_IN_CONTEXT = "gold_in_context"
     RELEVANCE = "relevance"
     ADDRESS = "address"
+    RUBRICS = "rubrics"
 
 
 class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,8 +198,9 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     the gold claims where there is no reference. `gold_in_answer` and `gold_in_context` are the gold claims, which are
     those of the gold or else those of its reference. Of these four each has one verdict a claim, in order; passages are
     numbers, from 1, of `context`, of the reference or the gold claims, of the answer (always 1), and of `context`.
-    `relevance` has a grade a passage of the context. `key` is the SHA-256 of question, answer and passages, where the
-    run has an answer. `served` names what gave the verdicts, as the server called it: see `served_names`.
+    `relevance` has a grade a passage of the context, `rubrics` a verdict a criterion, which rests on the answer.
+    `key` is the SHA-256 of question, answer and passages, where the run has an answer. `served` names what gave the
+    verdicts, as the server called it: see `served_names`.
     """
 
     query_id: str
@@ -214,6 +216,7 @@ class AnswerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     gold_in_context: Supports | Unjudged | None = None
     relevance: tuple[int, ...] | Unjudged | None = None
     address: Addressing | Unjudged | None = None
+    rubrics: Mapping[str, Support | Unjudged] | Unjudged | None = None
     key: str | None = None
     served: str | None = None
 

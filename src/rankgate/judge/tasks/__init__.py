@@ -7,6 +7,7 @@ from rankgate.judge.tasks.address import AddressReply
 from rankgate.judge.tasks.base import Reply
 from rankgate.judge.tasks.entail import EntailReply
 from rankgate.judge.tasks.relevance import RelevanceReply
+from rankgate.judge.tasks.rubric import RubricReply
 from rankgate.judge.tasks.split import SplitReply
 
 REPLIES: Mapping[Task, type[Reply]] = {
@@ -14,4 +15,5 @@ REPLIES: Mapping[Task, type[Reply]] = {
     Task.ENTAIL: EntailReply,
     Task.RELEVANCE: RelevanceReply,
     Task.ADDRESS: AddressReply,
+    Task.RUBRIC: RubricReply,
 }
