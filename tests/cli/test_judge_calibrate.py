@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -17,7 +18,7 @@ from rankgate.cli import judge_calibrate, main
 from rankgate.criteria import load_criteria
 from rankgate.judge import client
 from rankgate.judge.calibration import read_calibration
-from rankgate.judge.label_files import add_labels, label_of, read_sample
+from rankgate.judge.label_files import add_labels, label_of, read_labels, read_sample
 from rankgate.judge.sample import Item
 from rankgate.model.answers import JudgeState
 
@@ -125,6 +126,24 @@ def refused(capsys: Capture, *words: str) -> str:
 
 
 @pytest.mark.usefixtures("server")
+def test_a_sheet_is_by_whom_its_name_says(capsys: Capture) -> None:
+    """The sheet that was drawn, filled in, says what the file of labels says."""
+    expected = calibrated(capsys, "sample.labels.jsonl")
+    labels = {(each.key, each.n): each.verdict for each in read_labels("sample.labels.jsonl").values()}
+    with Path("sample.csv").open(encoding="utf-8-sig", newline="") as file:
+        head, *rows = csv.reader(file)
+    for row in rows:
+        row[6] = str(labels[row[7], int(row[1])]).upper()[: 2 if row[1] == "0" else 1]
+    with Path("ana.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=";").writerows([head, *rows])
+    assert calibrated(capsys, "ana.csv") == expected
+    assert calibrated(capsys, "ana.csv", "sample.labels.jsonl") == expected
+    text = Path("ana.csv").read_text("utf-8")
+    Path("ana.csv").write_text(text.replace(";S;", ";maybe;", 1), "utf-8")
+    assert "verdict: expected supported, contradicted, absent or nothing" in refused(capsys, "sample.jsonl", "ana.csv")
+
+
+@pytest.mark.usefixtures("server")
 def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     out, _ = printed(capsys, "calibrate", "sample.jsonl", "sample.labels.jsonl", "ben.jsonl")
     for words in (
@@ -205,7 +224,7 @@ def test_another_judge_is_asked_about_the_labelled_claims(server: HashJudge, cap
 
 def test_a_useless_judge_only_warns(server: HashJudge, capsys: Capture) -> None:
     server.se = server.sp = 0.5
-    for name in ("run.verdicts.jsonl", "sample.jsonl", "sample.design.json", "sample.labels.jsonl"):
+    for name in ("run.verdicts.jsonl", *map(str, Path.cwd().glob("sample.*"))):
         Path(name).unlink()
     assert main(["judge"]) == 0
     assert main(["judge", "sample"]) == 0

@@ -26,7 +26,7 @@ from tests.judge.hash_judge import KEY, judging
 
 from rankgate.cli import main
 from rankgate.judge import client
-from rankgate.judge.label_files import add_labels, label_of, read_labels, sample_text
+from rankgate.judge.label_files import add_labels, label_of, label_sheet, read_labels, sample_text
 from rankgate.judge.sample import Item
 
 CRITERIA = """\
@@ -82,6 +82,7 @@ def words_of(capsys: Capture, *words: str, code: int = 0) -> str:
 def test_a_sample_and_its_design(capsys: Capture) -> None:
     assert words_of(capsys, "sample", "--n", "45") == (
         "sample.jsonl: 45 answers of 60 to label\nsample.design.json: how they were drawn\n"
+        "sample.csv: a sheet of them; a copy of it named after who labels is taken by `judge calibrate`, too\n"
         "next: rankgate judge label sample.jsonl --by NAME\n"
     )
     assert len(lines("sample.jsonl")) == 45
@@ -90,16 +91,20 @@ def test_a_sample_and_its_design(capsys: Capture) -> None:
     design = lines("sample.design.json")[0]
     assert (design["sampled"], len(design["units"]), design["unjudged"]) == (45, 60, 0)
     before = Path("sample.jsonl").read_bytes()
+    Path("sample.csv").write_text("with labels")
     words_of(capsys, "sample", "--n", "45")
     assert Path("sample.jsonl").read_bytes() == before
+    assert Path("sample.csv").read_text() == "with labels"
     assert "is of another sample, which may have labels" in words_of(capsys, "sample", code=2)
+    Path("mine.csv").touch()
+    assert "mine.csv: may have labels of another sample" in words_of(capsys, "sample", "-o", "mine.jsonl", code=2)
     assert Path("sample.jsonl").read_bytes() == before
 
 
 @pytest.mark.usefixtures("judged")
 def test_what_cannot_be_sampled(capsys: Capture) -> None:
     assert "--n: '39' is not a number from 40" in words_of(capsys, "sample", "--n", "39", code=2)
-    assert "makes a sheet of it" in words_of(capsys, "sample", "-o", "s.csv", code=2)
+    assert "a sheet of it is written beside" in words_of(capsys, "sample", "-o", "s.csv", code=2)
     Path("run.verdicts.jsonl").unlink()
     told = words_of(capsys, "sample", code=2)
     assert told == (
@@ -276,30 +281,27 @@ def test_what_is_taller_than_the_terminal_waits() -> None:
 
 
 def test_without_a_terminal_the_sheet_is_named(capsys: Capture) -> None:
-    assert "--export FILE.csv" in words_of(capsys, "label", "s.jsonl", "--by", "ana", code=2)
+    assert "--import FILE.csv" in words_of(capsys, "label", "s.jsonl", "--by", "ana", code=2)
 
 
-def test_a_sheet_goes_out_and_comes_back(capsys: Capture) -> None:
-    add_labels("s.labels.jsonl", [label_of(ITEMS[1], 0, "asserts", "ana"), label_of(ITEMS[1], 0, "abstained", "ben")])
-    label = ("label", "s.jsonl", "--by", "ben")
-    words_of(capsys, *label, "--export", "ben.csv")
-    sheet = Path("ben.csv").read_text("utf-8")
-    assert sheet.count(",abstained,") == 1
-    assert ",asserts," not in sheet, "that is what ana said"
-    assert "exists already" in words_of(capsys, *label, "--export", "ben.csv", code=2)
-    assert "a sheet is .csv" in words_of(capsys, *label, "--export", "ben.xlsx", code=2)
-    filled = re.sub(",,(?=[0-9a-f]{64})", ",a,", sheet).replace('question back)",a,', 'question back)",y,')
+def test_a_sheet_comes_back(capsys: Capture) -> None:
+    filled = re.sub(",,(?=[0-9a-f]{64})", ",Abs,", label_sheet(ITEMS)).replace(
+        'question back)",Abs,', 'question back)",Yes,'
+    )
     Path("ben.csv").write_bytes(filled.encode())
-    told = words_of(capsys, *label, "--import", "ben.csv")
+    label = ("label", "s.jsonl", "--by", "ben", "--import", "ben.csv")
     goes_on = "next: rankgate judge calibrate s.jsonl --write\n"
-    assert told == f"s.labels.jsonl: 3 of 3 answers labelled by ben\n{goes_on}"
+    assert words_of(capsys, *label) == f"s.labels.jsonl: 3 of 3 answers labelled by ben\n{goes_on}"
     size = Path("s.labels.jsonl").stat().st_size
-    words_of(capsys, *label, "--import", "ben.csv")
+    words_of(capsys, *label)
     assert Path("s.labels.jsonl").stat().st_size == size, "nothing new"
+    Path("ben.csv").write_bytes(filled.replace(",Abs,", ",no,").encode())
+    assert words_of(capsys, *label, code=2).count("'no' may be contradicted or absent") == 3
+    assert Path("s.labels.jsonl").stat().st_size == size
 
 
 def test_a_name_is_written_in_one_way(capsys: Capture) -> None:
     add_labels("s.labels.jsonl", [label_of(ITEMS[1], 0, "asserts", "Ana")])
-    told = words_of(capsys, "label", "s.jsonl", "--by", "ana", "--export", "x.csv", code=2)
+    told = words_of(capsys, "label", "s.jsonl", "--by", "ana", "--import", "x.csv", code=2)
     assert "--by: s.labels.jsonl has labels by 'Ana'" in told
-    assert "--by: " in words_of(capsys, "label", "s.jsonl", "--by", " ", "--export", "x.csv", code=2)
+    assert "--by: " in words_of(capsys, "label", "s.jsonl", "--by", " ", "--import", "x.csv", code=2)

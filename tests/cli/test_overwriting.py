@@ -128,9 +128,8 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         ),
         (["judge", "calibrate", "s.jsonl", "-o", "run.jsonl"], "-o", CRITERIA.format("run")),
     ],
-    ("judge label", "output"): [(["judge", "label", "s.jsonl", "--by", "a", "-o", "s.jsonl"], "-o", "SAMPLE")],
-    ("judge label", "export"): [
-        (["judge", "label", "s.jsonl", "--by", "a", "--export", "s.jsonl"], "--export", "SAMPLE"),
+    ("judge label", "output"): [
+        (["judge", "label", "s.jsonl", "--by", "a", "-o", "s.jsonl"], "-o", "SAMPLE"),
         (["judge", "label", "s.jsonl", "--by", "a", "--import", "x.csv", "-o", "x.csv"], "-o", "--import"),
     ],
     ("gold pool", "output"): [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,10 +155,13 @@ def test_any_text_comes_back_from_a_sheet(items: list[Item], random: Any, data: 
             word = data.draw(st.sampled_from(words)) if data else words[-1]
             labels[("ana", item.key, n)] = label_of(item, n, word, "ana")
     given_ones = {place: label for place, label in labels.items() if label.verdict}
-    sheet = label_sheet(items, given_ones, "ana")
+    sheet = label_sheet(items)
     for cells in csv.reader(io.StringIO(sheet.removeprefix("\ufeff"), newline="")):
         assert not any(cell[:1] in {*"=+-@\t\r\n\uff1d\uff0b"} for cell in cells if cell)
-    Path("sheet.csv").write_bytes(sheet.encode())
+    rows = rows_of(items)
+    for row in rows:
+        row["verdict"] = labels[("ana", row["key"], int(row["n"]))].verdict or ""
+    write(rows or [dict.fromkeys(("n", "claim", "verdict", "key"), "")])
     assert labels_of(*read_sheet("sheet.csv", items, "ana")) == given_ones
     Path("labels.jsonl").unlink(missing_ok=True)
     add_labels("labels.jsonl", given_ones.values())
@@ -166,8 +170,10 @@ def test_any_text_comes_back_from_a_sheet(items: list[Item], random: Any, data: 
     assert not items or list(read_sample("sample.jsonl")) == items
 
 
-def rows_of(items: list[Item], labels: dict[tuple[str, str, int], Label] | None = None) -> Rows:
-    return list(csv.DictReader(io.StringIO(label_sheet(items, labels or {}, "ana").removeprefix("\ufeff"), newline="")))
+def rows_of(items: list[Item]) -> Rows:
+    """The rows of a sheet, whose head of the verdict begins with its name."""
+    rows = csv.DictReader(io.StringIO(label_sheet(items).removeprefix("\ufeff"), newline=""))
+    return [{name.partition(" (")[0]: cell for name, cell in row.items()} for row in rows]
 
 
 def write(rows: Rows, delimiter: str = ",") -> None:
@@ -190,16 +196,54 @@ def test_a_sheet_that_was_sorted_and_given_columns_still_reads(delimiter: str) -
     ]
 
 
-def test_a_cell_with_another_word_is_named_and_nothing_is_read() -> None:
+def test_the_head_lists_the_words_and_is_read_back() -> None:
+    head, rows = label_sheet([OTHER]).removeprefix("\ufeff").split("\r\n", 1)
+    assert '"verdict (of an answer: asserts, abstained; of a claim: supported, contradicted, absent)"' in head
+    for written in (head, head.replace('"verdict (of', '" verdict (of'), re.sub('"verdict.*"', "verdict", head)):
+        Path("sheet.csv").write_bytes(f"{written}\r\n{rows.replace(',,', ',no,')}".encode())
+        assert read_sheet("sheet.csv", [OTHER], "ana") == [label_of(OTHER, 0, "abstained", "ana")]
+
+
+CELLS = [
+    *((0, word, "asserts") for word in ("asserts", " Asserts ", "ASSERTS", "as", "yes", "Y", "\uff39\uff45\uff53")),
+    *((0, word, "abstained") for word in ("abstained", "Abst", "ab", "no", "N")),
+    *((0, word, "a: may be asserts or abstained; write which") for word in ("a",)),
+    *((0, word, "expected asserts, abstained or nothing") for word in ("supported", "yess", "?", "1", "true", "as.")),
+    *((1, word, "supported") for word in ("supported", "Supp", "s", "S", "yes", "y")),
+    *((1, word, "contradicted") for word in ("contradicted", "c", "CONTRA")),
+    *((1, word, "absent") for word in ("absent", "a", "Abs")),
+    *((1, word, "may be contradicted or absent; write which") for word in ("no", "N")),
+    *(
+        (1, word, "expected supported, contradicted, absent or nothing")
+        for word in ("asserts", "suported", "unsupported")
+    ),
+    *((n, " ", None) for n in (0, 1)),
+]
+
+
+@pytest.mark.parametrize(("n", "word", "meant"), CELLS, ids=str)
+def test_what_a_cell_means(n: int, word: str, meant: str | None) -> None:
+    rows = rows_of([ITEM])
+    rows[n]["verdict"] = word
+    write(rows)
+    if meant is None or meant in {*OF_ANSWER.values(), *OF_CLAIM.values()}:
+        labels = read_sheet("sheet.csv", [ITEM], "ana")
+        assert [label.verdict for label in labels] == ([meant] if meant else [])
+    else:
+        (problem,) = problems(lambda: read_sheet("sheet.csv", [ITEM], "ana"))
+        assert problem.startswith(f"sheet.csv: row {2 + n}, verdict: ")
+        assert meant.removeprefix("a: ") in problem
+
+
+def test_all_cells_with_other_words_are_named_at_once_and_nothing_is_read() -> None:
     rows = rows_of([ITEM, OTHER])
     assert [(row["query_id"], row["n"]) for row in rows] == [("q1", "0"), ("q2", "0"), ("q1", "1"), ("q1", "2")]
-    for row, word in zip(rows, ("yes", "supported", "asserts", "suported"), strict=True):
+    for row, word in zip(rows, ("yes", "a", "no", "suported"), strict=True):
         row["verdict"] = word
     write(rows)
     assert problems(lambda: read_sheet("sheet.csv", [ITEM, OTHER], "ana")) == [
-        "sheet.csv: row 2, verdict: expected asserts, abstained or nothing, found 'yes'",
-        "sheet.csv: row 3, verdict: expected asserts, abstained or nothing, found 'supported'",
-        "sheet.csv: row 4, verdict: expected supported, contradicted, absent or nothing, found 'asserts'",
+        "sheet.csv: row 3, verdict: 'a' may be asserts or abstained; write which",
+        "sheet.csv: row 4, verdict: 'no' may be contradicted or absent; write which",
         "sheet.csv: row 5, verdict: expected supported, contradicted, absent or nothing, found 'suported'",
     ]
 

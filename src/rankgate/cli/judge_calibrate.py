@@ -53,11 +53,12 @@ from rankgate.statistics.prediction_powered import Powered
 DESCRIPTION = """\
 Say what people's labels make of the judge, metric by metric, and write it for gates: name the file as
 `calibration` in the criteria's judge block. Reads the sample with its design, the labels of one or more
-people (default: sample.labels.jsonl), and the verdicts on the run that was labelled. Asks no model.
+people (default: sample.labels.jsonl; in a sheet, ben.csv, they are by ben), and the verdicts on the run that
+was labelled. Asks no model.
 
 examples:
   rankgate judge calibrate judge/sample.jsonl
-  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.jsonl -o judge/calibration.json
+  rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.csv -o judge/calibration.json
   rankgate judge calibrate judge/sample.jsonl --write     # names the file in the criteria, too"""
 _SHOWN = 5  # disagreements
 _LEGEND = Pairs(
@@ -193,7 +194,8 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
     for path in paths:
         if not Path(path).exists():
             raise bad_input("is not there; `rankgate judge label` writes it", file=path)
-        read = label_files.read_labels(path, items)
+        sheet = path.casefold().endswith(".csv")
+        read = label_files.labels_of_sheet(path, items) if sheet else label_files.read_labels(path, items)
         own = {place: label for place, label in read.items() if label.key in keys}
         if read and not own:
             raise bad_input("has labels of other samples alone", file=path, key="key")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from rankgate.judge import label_files
 from rankgate.judge.job import Answers, read_answers, require_answers
 from rankgate.judge.model import Judge, Record, Slot, canonical
 from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts
-from rankgate.judge.sample import LEAST, WANTS, draw
+from rankgate.judge.sample import LEAST, WANTS, Design, Item, draw
 from rankgate.judge.store import read_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.model.tags import segments_of
@@ -35,19 +35,17 @@ from rankgate.readers.base import whole_number
 _SAMPLE = """\
 Draw answers that people label to check the judge: by hash, each as likely as any other. The sample shows no
 verdict, and its order and texts give none away. Labels count in its order, from the top. How it was drawn is
-written beside it, to sample.design.json: keep both.
+written beside it, to sample.design.json: keep both. sample.csv is a sheet of it, to label in a spreadsheet.
 
 examples:
   rankgate judge sample -o judge/sample.jsonl"""
-_WORDS = "asserts or abstained of an answer, supported, contradicted or absent of a claim"
 _LABEL = """\
-Label a sample: at the terminal, or in a sheet that is written and read again. Each label is on the disk
+Label a sample: at the terminal, or in the sheet beside it, a copy a person. Each label is on the disk
 before the next question, and the same command goes on. Nobody is shown what others said; two people may
 share a file of labels or have one each.
 
 examples:
   rankgate judge label sample.jsonl --by ana
-  rankgate judge label sample.jsonl --by ben --export ben.csv
   rankgate judge label sample.jsonl --by ben --import ben.csv"""
 
 
@@ -74,7 +72,7 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     output = "the sample (default: sample.jsonl), with its design beside it"
     sample.add_argument("-o", "--output", metavar="FILE", help=output)
     label = add("label", description=_LABEL, argument_default=argparse.SUPPRESS)
-    label.set_defaults(export=None, sheet=None)
+    label.set_defaults(sheet=None)
     label.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
     label.add_argument("-o", "--output", metavar="FILE", help="the labels (default: sample.labels.jsonl)")
     add_label_options(label)
@@ -138,7 +136,7 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
     if number is None or number < LEAST:
         raise bad_input(f"{arguments.n!r} is not a number from {LEAST}; fewer would say too little", key="--n")
     if not output.endswith(".jsonl"):
-        raise bad_input("a sample is .jsonl; `judge label --export FILE.csv` makes a sheet of it", file=output)
+        raise bad_input("a sample is .jsonl; a sheet of it is written beside", file=output)
     found = judged_of(arguments)
     run = found.run
     answered = {answer.query_id for answer in run.answers}
@@ -147,20 +145,38 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
     left = f"{count_text(design.unjudged, 'answer')} without a verdict"
     if not items:
         raise bad_input(f"has no answer to label ({left}); `rankgate judge` asks for verdicts", file=run.run)
-    beside = label_files.design_beside(output)
-    written = {output: label_files.sample_text(items), beside: canonical(msgspec.to_builtins(design)) + b"\n"}
-    for path, content in written.items():
-        if Path(path).exists() and Path(path).read_bytes() != content:
-            raise bad_input("is of another sample, which may have labels; name another file", file=path)
-    for path, content in written.items():
-        write_atomic(path, content)
+    beside, sheet = label_files.design_beside(output), label_files.sheet_beside(output)
+    _write_sample(output, items, design)
     yield f"{redacted(output)}: {count_text(len(items), 'answer')} of {len(design.units):,} to label"
     if empty := design.sampled - len(items):
         yield f"{count_text(empty, 'further answer')} drawn: empty or lacking, which nobody needs to label"
     yield f"{redacted(beside)}: how they were drawn"
+    yield f"{redacted(sheet)}: a sheet of them; a copy of it named after who labels is taken by `judge calibrate`, too"
     if design.unjudged:
         yield f"left out: {left}"
     yield next_line("judge", "label", output, "--by", "NAME")
+
+
+def _write_sample(output: str, items: Sequence[Item], design: Design) -> None:
+    """Write what is not there yet; a sheet that is there may have labels, and stays.
+
+    Raises:
+        RankgateError: what is there is of another sample.
+    """
+    sheet = label_files.sheet_beside(output)
+    written = {
+        output: label_files.sample_text(items),
+        label_files.design_beside(output): canonical(msgspec.to_builtins(design)) + b"\n",
+    }
+    for path, content in written.items():
+        if Path(path).exists() and Path(path).read_bytes() != content:
+            raise bad_input("is of another sample, which may have labels; name another file", file=path)
+    if not Path(sheet).exists():
+        written[sheet] = label_files.label_sheet(items).encode()
+    elif not Path(output).exists():
+        raise bad_input("may have labels of another sample; name another file", file=sheet)
+    for path, content in written.items():
+        write_atomic(path, content)
 
 
 def segments_by_query(gold: Gold, criteria: Criteria) -> dict[str, str]:
@@ -175,10 +191,6 @@ def _label(arguments: argparse.Namespace) -> Iterator[str]:
     items, by = label_files.read_sample(arguments.sample), arguments.by.strip()
     path = arguments.output or f"{arguments.sample.removesuffix('.jsonl')}.labels.jsonl"
     labels = take_labels(arguments, items, path)
-    if labels is None:
-        yield f"{redacted(arguments.export)}: fill in `verdict`, from the top: {_WORDS}"
-        yield next_line("judge", "label", arguments.sample, "--by", by, "--import", arguments.export)
-        return
     done = sum(all((by, item.key, n) in labels for n in due(item, labels, by)) for item in items)
     yield f"{redacted(path)}: {done:,} of {count_text(len(items), 'answer')} labelled by {by}"
     if done == len(items):

@@ -6,11 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from rankgate.cli.screen import show_pages
 from rankgate.errors import bad_input
-from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
 from rankgate.judge.label_files import Label, Labels, Place
 from rankgate.judge.sample import Item
@@ -30,27 +28,19 @@ _KEYS = {
 
 
 def add_label_options(options: argparse.ArgumentParser) -> None:
-    """Who labels, and sheets."""
+    """Who labels, and where."""
     options.add_argument("--by", metavar="NAME", required=True, help="who labels")
-    options.add_argument("--export", metavar="FILE", help="write a sheet to label, CSV, and ask nothing")
-    options.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet")
+    options.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet, CSV")
 
 
-def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str) -> Labels | None:
-    """All labels after what this person says now, at the terminal or in a sheet; None where a sheet was written."""
+def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str) -> Labels:
+    """All labels after what this person says now, at the terminal or in a sheet."""
     labels, by = label_files.read_labels(path, items), arguments.by.strip()
     names, key = {label.by for label in labels.values()}, label_files.name_key
     like = next((name for name in names - {by} if key(name) == key(by) and by not in names), None)
     if like or not by:
         known = f"{path} has labels by {like!r}" if like else "it is empty"
         raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
-    if arguments.export:
-        if not arguments.export.casefold().endswith((".csv", "/stdout")):
-            raise bad_input("a sheet is .csv, which spreadsheets read", file=arguments.export)
-        if Path(arguments.export).exists():
-            raise bad_input("exists already, maybe with labels in it; name another file", file=arguments.export)
-        write_atomic(arguments.export, label_files.label_sheet(items, labels, by))
-        return None
     if arguments.sheet:
         for label in label_files.read_sheet(arguments.sheet, items, by):
             if labels.get(label.place) != label:
@@ -60,7 +50,7 @@ def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str)
         with suppress(EOFError):
             _ask(items, labels, path, by)
     else:
-        raise bad_input("labels are typed at a terminal, and this is none; --export FILE.csv writes a sheet to label")
+        raise bad_input("labels are typed at a terminal, and this is none; --import FILE.csv takes a sheet")
     return labels
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
 OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
-OUTPUTS |= {"export": "--export"}
 _FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "verdicts", "template", "bm25", "retriever")
 _PLACES = {
     "place": "--baseline",

@@ -27,8 +27,12 @@ Place = tuple[str, str, int]  # who, the item's key, n
 # What people say, by the key that they press: of an answer as a whole, which is number 0, and of each of its claims.
 OF_ANSWER = {"y": "asserts", "n": "abstained"}
 OF_CLAIM = {"s": "supported", "c": "contradicted", "a": "absent"}
+# What else a cell of a sheet may say, with the words that it may mean.
+_OF_ANSWER_TOO = {"yes": ["asserts"], "no": ["abstained"]}
+_OF_CLAIM_TOO = {"yes": ["supported"], "no": ["contradicted", "absent"]}
 _WHOLE = "Does the answer state anything? asserts, or abstained (a refusal, a question back)"
-_COLUMNS = ("query_id", "n", "question", "answer", "passages", "claim", "verdict", "key")
+_VERDICT = f"verdict (of an answer: {', '.join(OF_ANSWER.values())}; of a claim: {', '.join(OF_CLAIM.values())})"
+_COLUMNS = ("query_id", "n", "question", "answer", "passages", "claim", _VERDICT, "key")
 _NEEDED = ("n", "claim", "verdict", "key")
 _SHEET = f"a sheet of labels is CSV whose header names {', '.join(_NEEDED)} once each"
 _LONGEST = 32_000  # characters of a cell; Excel holds 32,767
@@ -65,6 +69,13 @@ def words_of(n: int) -> Mapping[str, str]:
     return OF_CLAIM if n else OF_ANSWER
 
 
+def meant_by(cell: str, n: int) -> list[str]:
+    """The words that a cell on claim `n` may mean, in any case and by the letters that they begin with."""
+    plain = unicodedata.normalize("NFKC", cell).strip().casefold()
+    choices = {word: [word] for word in words_of(n).values()} | (_OF_CLAIM_TOO if n else _OF_ANSWER_TOO)
+    return [word for name, words in choices.items() if name.startswith(plain) for word in words]
+
+
 def label_of(item: Item, n: int, verdict: str | None, by: str) -> Label:
     """A label on claim `n` of an item, or with 0 on its answer."""
     return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by)
@@ -96,6 +107,11 @@ def read_sample(path: str) -> tuple[Item, ...]:
 def design_beside(sample: str) -> str:
     """Where it is written how a sample was drawn."""
     return f"{sample.removesuffix('.jsonl')}.design.json"
+
+
+def sheet_beside(sample: str) -> str:
+    """Where the sheet of a sample is."""
+    return f"{sample.removesuffix('.jsonl')}.csv"
 
 
 def read_design(path: str, items: Iterable[Item]) -> Design:
@@ -152,17 +168,16 @@ def add_labels(path: str, labels: Iterable[Label]) -> None:
         raise bad_input(f"cannot be written: {error.strerror}", file=path) from error
 
 
-def label_sheet(items: Iterable[Item], labels: Labels, by: str) -> str:
-    """A row a label to give, with those that this person gave: first all on answers as a whole, then on claims.
+def label_sheet(items: Iterable[Item]) -> str:
+    """A row a label to give: first all on answers as a whole, then on claims.
 
     So nobody sees whether the judge found claims before having said whether there are any.
     """
     rows: list[list[str | int | None]] = []
     for (key, n), (item, claim) in _places(items).items():
         passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(item.passages if n else (), start=1))
-        label = labels.get((by, key, n))
         texts = (_cut(text) for text in (item.question, item.answer, passages, claim))
-        rows.append([item.query_id, n, *texts, label.verdict if label else None, key])
+        rows.append([item.query_id, n, *texts, None, key])
     return as_sheet(_COLUMNS, rows)
 
 
@@ -182,22 +197,29 @@ def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
                 log.add(Problem(wrong, source.name, key=f"row {row}, {column}"))
 
             key, number, claim, word = (cells.get(name, "") for name in ("key", "n", "claim", "verdict"))
-            key, n, word = key.strip(), whole_number(number.strip()), word.strip().casefold()
+            key, n, word = key.strip(), whole_number(number.strip()), word.strip()
             if n is None or (key, n) not in places:
                 note("key and n", "the sample has no such row")
                 continue
             item, known = places[key, n]
-            words = words_of(n)
+            meant = meant_by(word, n)
             if row != (first := done.setdefault((key, n), row)):
                 note("key and n", f"these stand in row {first} already; remove one")
             elif exact(claim).split() != _cut(known).split():
                 note("claim", "is not that of this key and n; was a column sorted alone?")
-            elif word and word not in (*words, *words.values()):
-                note("verdict", f"expected {', '.join(words.values())} or nothing, found {shown(word)}")
+            elif word and not meant:
+                note("verdict", f"expected {', '.join(words_of(n).values())} or nothing, found {shown(word)}")
+            elif word and len(meant) > 1:
+                note("verdict", f"{shown(word)} may be {' or '.join(meant)}; write which")
             elif word:
-                labels.append(label_of(item, n, words.get(word, word), by))
+                labels.append(label_of(item, n, meant[0], by))
     log.raise_if_any()
     return labels
+
+
+def labels_of_sheet(path: str, items: Iterable[Item]) -> dict[Place, Label]:
+    """The labels of a sheet, which are by whom the file is named after."""
+    return {label.place: label for label in read_sheet(path, items, Path(path).stem)}
 
 
 def _places(items: Iterable[Item]) -> dict[tuple[str, int], tuple[Item, str]]:

@@ -73,10 +73,11 @@ def sheet_rows(
 
 
 def _header(text: str, name: str, needed: Sequence[str], wanted: str) -> tuple[str, list[str]]:
-    """The delimiter, and the columns that it gives the first line."""
+    """The delimiter, and the columns that it gives the first line; `verdict (yes, no)` is that of `verdict`."""
     first = next(line for line in text.splitlines() if line.strip())
     for delimiter in ",;\t":
-        names = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))]
+        cells = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter))]
+        names = [plain if (plain := cell.partition(" (")[0]) in needed else cell for cell in cells]
         if all(names.count(key) == 1 for key in needed):
             return delimiter, names
     raise bad_input(f"it starts with {shown(first[:80])}; {wanted}", file=name)
