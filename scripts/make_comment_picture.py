@@ -72,7 +72,7 @@ def demo_comment(page: Path | None = None) -> str:
     """The comment on the demo's harmful change, without what its closed sections hold; its page goes to a file."""
     rankgate = [sys.executable, "-m", "rankgate"]
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([*rankgate, "demo", "demo"], cwd=folder, check=True, capture_output=True)
+        subprocess.run([*rankgate, "demo", "demo", "--answers"], cwd=folder, check=True, capture_output=True)
         demo = Path(folder) / "demo"
         text = (demo / "out" / "harmful" / "comment.md").read_text(encoding="utf-8")
         if page is not None:

@@ -169,7 +169,7 @@ def test_what_explain_shows_of_the_demo_is_what_it_prints(
     page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"^```\n(q-pt-006 .*?)^```$", page, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    assert main(["demo", "demo"]) == 0
+    assert main(["demo", "demo", "--answers"]) == 0
     monkeypatch.chdir(tmp_path / "demo")
     capsys.readouterr()
     assert main(["explain", "q-pt-006", "--run", "runs/harmful.jsonl"]) == 0

@@ -50,7 +50,7 @@ def files_in(directory: str) -> dict[str, bytes]:
 
 
 def demo(capsys: Capture, *words: str) -> str:
-    assert main(["demo", *words, *DATE]) == 0
+    assert main(["demo", "--answers", *words, *DATE]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     return out
@@ -61,7 +61,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """What the demo says, and the directory that it leaves, for tests that change neither."""
     folder, printed = tmp_path_factory.mktemp("once"), io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
-        assert main(["demo", *DATE]) == 0
+        assert main(["demo", "--answers", *DATE]) == 0
     return printed.getvalue(), folder / "rankgate-demo"
 
 
@@ -83,9 +83,18 @@ def test_it_shows_the_three_verdicts_and_exits_0(once: tuple[str, Path]) -> None
     assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == [*"123456789"]
 
 
+def test_without_answers_it_is_a_screen_or_two_and_ends_in_an_acceptance(capsys: Capture) -> None:
+    assert main(["demo", *DATE]) == 0
+    out = capsys.readouterr().out
+    assert verdicts_in(out) == STORY[:3]
+    assert len(out.splitlines()) <= 60
+    assert "allowed: reason given: a smaller index, agreed in #12\n" in out
+    assert "judge" not in re.sub("judged", "", out)
+
+
 def test_it_begins_with_check_record_and_the_harmful_change_is_named(once: tuple[str, Path]) -> None:
     out, left = once
-    assert printed_commands(out)[1][0] == ["rankgate", "check", "--record"]
+    assert printed_commands(out)[1][0] == ["rankgate", "check", "--record", "-q"]
     assert "FAIL  Do not merge: lang:es-AR lost 25.0 points of recall@5: " in out
     assert len((left / "search" / "run.jsonl").read_text(encoding="utf-8").splitlines()) == 192
 
@@ -203,8 +212,8 @@ def test_every_command_that_it_prints_works_by_hand(elsewhere: Path, capsys: Cap
     told, _, after = out.partition("All of it lies in ")
     codes, stated, _ = typed(after, elsewhere)
     assert codes == stated
-    assert len(codes) == 8
-    assert told.count("  $ rankgate check --record\n") == 3
+    assert len(codes) == 9
+    assert told.count("  $ rankgate check --record") == 3
 
 
 @pytest.mark.full
@@ -273,7 +282,7 @@ def test_the_replay_ends_with_the_command_and_the_environment_is_as_before(
     monkeypatch.setattr(judge_command, "run", fails)
     threads = {*threading.enumerate()}
     with pytest.raises(trouble):
-        demo_command.run(demo_command.parser().parse_args(["here"]))
+        demo_command.run(demo_command.parser().parse_args(["here", "--answers"]))
     assert {*threading.enumerate()} <= threads
     assert os.environ["no_proxy"] == "elsewhere.example"
     port = int(seen[0].address.removesuffix("/v1").rpartition(":")[2])
@@ -283,5 +292,5 @@ def test_the_replay_ends_with_the_command_and_the_environment_is_as_before(
 
 def test_an_interrupted_judge_ends_the_demo_with_its_code(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(judge_command, "run", lambda *_: 130)
-    assert main(["demo", *DATE]) == 130
+    assert main(["demo", "--answers", *DATE]) == 130
     assert "rankgate check --run" not in capsys.readouterr().out

@@ -44,7 +44,7 @@ def test_on_a_clean_clone_they_work_and_a_second_time_have_nothing_to_set_up(tmp
     assert "Making .venv with " in first.stderr
     assert second.stderr.splitlines()[0] == ".venv is up to date."
     assert first.stdout == second.stdout
-    assert "rankgate check --run runs/harmful.jsonl" in first.stdout
+    assert "\n(exit code 1)\n" in first.stdout
     assert " passed in " in tests.stdout
     assert "Installing the project (dev,recipes) into .venv." in tests.stderr
     assert docs.stderr.splitlines()[0] == ".venv is up to date."

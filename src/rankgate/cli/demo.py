@@ -49,10 +49,10 @@ SEARCH = "search/search.py"
 FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl", SEARCH, "search/ship-criteria.yaml", *RUNS)
 ACCEPT = ("accept", "--run", "runs/accepted.jsonl", "--commit", "none")
 
-# Of the search in its folder: what each change does to its code.
+# Of the search in its folder: what each change does to its code, and the options of the check after it.
 CHANGES = (
-    ("3. A harmless change: the title of an article weighs more than before.", "TITLE = 2", "TITLE = 3"),
-    ("4. A harmful change: a limit spares memory, and the last articles are not found.", "MOST = 100", "MOST = 80"),
+    ("2. A harmless change: the title of an article weighs more.", "TITLE = 2", "TITLE = 3", ("-q",)),
+    ("3. A harmful one: a limit spares memory, and the last articles are not found.", "MOST = 100", "MOST = 80", ()),
 )
 # Of runs with answers.
 STEPS = (
@@ -70,13 +70,16 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "demo",
         "Judge the embedded example, a help centre in three languages. A small search is recorded and judged: a first\n"
-        "check (warn), a harmless change (pass), a harmful one (fail). Then runs with answers, whose verdicts are\n"
-        "labels by hand, which a server on this machine replays: no model is called, and no key is needed. Leaves all\n"
-        "files in a directory, with the commands to repeat each step. Exits 0.",
+        "check (warn), a harmless change (pass), a harmful one (fail), which is then accepted on purpose. With\n"
+        "--answers also runs with answers, whose verdicts are labels by hand, which a server on this machine replays:\n"
+        "no model is called, and no key is needed. Leaves all files in a directory, with the commands to repeat each\n"
+        "step. Exits 0.",
         "rankgate demo",
         "rankgate demo my-directory",
+        "rankgate demo --answers",
     )
     options.add_argument("directory", nargs="?", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}")
+    options.add_argument("--answers", action="store_true", help="judge answers too, by a replay of labels by hand")
     add_date(options)
     return options
 
@@ -91,61 +94,83 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         _record(date)
         os.chdir("..")
-        say(
-            "No model is called here. The answers in the runs were written by hand, and labelled by hand claim by\n"
-            "claim. `rankgate judge` gets these labels from a replay: a server on this machine that ends with this\n"
-            "command.\n\n"
-            "  $ cd ..\n\n"
-        )
-        with _replay() as endpoint:
-            for title, name in STEPS:
-                say(f"{title}\n\n")
-                if name and (code := _ask(name, endpoint)):
-                    return code
-                check = f"check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"
-                say(f"  $ rankgate {check if name else 'baseline accept --run runs/accepted.jsonl'}\n\n")
-                say(_judge(name, date) if name else accept(baseline.parser().parse_args([*ACCEPT, "--date", date])))
-                say("\n")
+        if arguments.answers and (code := _answers(date)):
+            return code
     finally:
         os.chdir(start)
     shown = redacted(directory.as_posix())
+    say(_AFTERWARDS.format(there=shown, folder=shlex.quote(shown)))
+    say(_AFTER_ANSWERS if arguments.answers else "\nWith answers, judged claim by claim: rankgate demo --answers\n")
+    say("Next, with your own: rankgate init --gold gold.yaml --retriever my_app.search:retrieve\n")
+    return 0
+
+
+_AFTERWARDS = """\
+All of it lies in {there}/. Try it yourself:
+
+  $ cd {folder}/search
+  $ rankgate check --all                               # as the last check, with all that it knows
+  $ rankgate explain                                   # what the search misses, and what that has in common
+"""
+_AFTER_ANSWERS = """\
+  $ cd ..
+  $ rankgate check --run runs/harmful.jsonl            # exits 1
+  $ rankgate explain --run runs/harmful.jsonl
+  $ rankgate check --run runs/generator.jsonl          # warns: nobody has checked the judge
+  $ rankgate explain q-en-003 --run runs/generator.jsonl
+  $ rankgate judge --dry-run --run runs/generator.jsonl
+  $ rankgate validate --run runs/harmless.jsonl
+  $ rankgate compare runs/accepted.jsonl runs/harmless.jsonl runs/harmful.jsonl --gold gold.yaml
+
+"""
+
+
+def _answers(date: str) -> int:
+    """The story of runs with answers; the exit code of a judge that was interrupted, else 0."""
     say(
-        f"All of it lies in {shown}/: criteria, gold set, articles, runs with their verdicts, baseline, and for\n"
-        "each run the report and the pull-request comment under out/. Try it yourself:\n\n"
-        f"  $ cd {shlex.quote(shown)}\n"
-        "  $ (cd search && rankgate check --record)             # exits 1, until MOST in search.py is 100 again\n"
-        "  $ rankgate check --run runs/harmful.jsonl            # exits 1\n"
-        "  $ rankgate explain --run runs/harmful.jsonl          # what it lost, and what that has in common\n"
-        "  $ rankgate check --run runs/generator.jsonl          # warns: nobody has checked the judge\n"
-        "  $ rankgate explain q-en-003 --run runs/generator.jsonl\n"
-        "  $ rankgate judge --dry-run --run runs/generator.jsonl\n"
-        "  $ rankgate validate --run runs/harmless.jsonl\n"
-        "  $ rankgate compare runs/accepted.jsonl runs/harmful.jsonl --gold gold.yaml\n\n"
-        "Next, with your own: rankgate init --gold gold.yaml --retriever my_app.search:retrieve\n"
+        "No model is called here. The answers in the runs were written by hand, and labelled by hand claim by\n"
+        "claim. `rankgate judge` gets these labels from a replay: a server on this machine that ends with this\n"
+        "command.\n\n"
+        "  $ cd ..\n\n"
     )
+    with _replay() as endpoint:
+        for title, name in STEPS:
+            say(f"{title}\n\n")
+            if name and (code := _ask(name, endpoint)):
+                return code
+            check = f"check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"
+            say(f"  $ rankgate {check if name else 'baseline accept --run runs/accepted.jsonl'}\n\n")
+            say(_judge(name, date) if name else accept(baseline.parser().parse_args([*ACCEPT, "--date", date])))
+            say("\n")
     return 0
 
 
 def _record(date: str) -> None:
-    """The story of the search in this folder: accepted, changed harmlessly, changed harmfully."""
-    check = check_command.parser().parse_args(["--record", "--date", date])
-    say("1. A small search, search.py: it is asked each question, and its run is judged.\n\n  $ cd search\n")
-    _check_recorded(check)
-    say("2. Accept that run. From now on gates compare with it.\n\n  $ rankgate baseline accept\n\n")
-    say(accept(baseline.parser().parse_args(["accept", "--commit", "none", "--date", date])))
-    say("\n")
-    for title, before, after in CHANGES:
+    """The story of the search in this folder: accepted, changed harmlessly, changed harmfully, accepted on purpose."""
+    say("1. A small search, search.py, is asked each question, and its run is judged. Then it is accepted.\n\n")
+    say("  $ cd search\n")
+    _check_recorded(date, "-q")
+    _accept(date)
+    for title, before, after, shown in CHANGES:
         say(f"{title}\n\n  $ sed -i.bak 's/{before}/{after}/' search.py\n")
         code = Path("search.py").read_bytes()
         write_atomic("search.py.bak", code)
         write_atomic("search.py", code.replace(before.encode(), after.encode()))
-        _check_recorded(check)
+        _check_recorded(date, *shown)
+    say("4. It is accepted on purpose, for a reason that the next comment names.\n\n")
+    _accept(date, "--reason", "a smaller index, agreed in #12")
 
 
-def _check_recorded(arguments: argparse.Namespace) -> None:
-    say("  $ rankgate check --record\n\n")
-    code = check_command.run(arguments)
-    say(f"\n(exit code {code})\n\n")
+def _check_recorded(date: str, *more: str) -> None:
+    say(f"  $ {shlex.join(['rankgate', 'check', '--record', *more])}\n")
+    code = check_command.run(check_command.parser().parse_args(["--record", *more, "--date", date]))
+    say(f"(exit code {code})\n\n")
+
+
+def _accept(date: str, *more: str) -> None:
+    say(f"  $ {shlex.join(['rankgate', 'baseline', 'accept', *more])}\n")
+    say(accept(baseline.parser().parse_args(["accept", "--commit", "none", *more, "--date", date])))
+    say("\n")
 
 
 def _copy_example(directory: Path) -> None:
@@ -172,7 +197,7 @@ def _copy_example(directory: Path) -> None:
 
 def _changed(code: bytes) -> Iterator[bytes]:
     """The search as each change leaves it."""
-    for _, before, after in CHANGES:
+    for _, before, after, _ in CHANGES:
         code = code.replace(before.encode(), after.encode())
         yield code
 
