@@ -235,6 +235,22 @@ def test_a_comment_on_answers(name: str, tmp_path: Path, monkeypatch: pytest.Mon
         assert [loss["claims"][0]["text"] for loss in losses] == [in_language(n) for n in range(len(LANGUAGES))]
 
 
+def test_of_answers_too_nothing_but_ids_leaves_where_the_criteria_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = CASES["lost_passage"]
+    write_inputs(case)
+    ask(case)
+    criteria = Path("ship-criteria.yaml")
+    criteria.write_text(criteria.read_text() + "publish: {texts: ids}\n")
+    assert check("--all", "-o", "report.html") == case.code
+    texts = [Path(name).read_text() for name in ("report.json", "comment.md", "report.html")]
+    for text in (*texts, capsys.readouterr().out):
+        assert not re.search(r"euros|Article|What of", text)
+    assert "  - was supported by `doc_6#p2` at rank 2, which is no longer retrieved" in texts[1]
+
+
 def test_another_judge_judges_both_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
     monkeypatch.chdir(tmp_path)
     case = CASES["lost_passage"]

@@ -21,20 +21,20 @@ from rankgate.gates.conclude import with_other_code
 from rankgate.gates.judging import judge_runs, refuse_lacking, refuse_misfits, whole
 from rankgate.metrics.scored_run import Watch, by_other_labels, listed, scored, unwatched
 from rankgate.metrics.scoring import ids_of
-from rankgate.model.report import Report
+from rankgate.model.report import Report, published
 from rankgate.model.values import Gold, Need
 
 
 def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
     """Judge a run, and where a base is named also as that asks; see `Watch`. A RankgateError has every problem."""
-    judge = partial(_judge, watch=watch)
     if inputs.base is not None:
         from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
-        return with_other_code(check_with_base(inputs, inputs.base, judge))
+        return with_other_code(check_with_base(inputs, inputs.base, partial(_judge, watch=watch)))
     require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
-    report = waive(judge(inputs, criteria, gold_of(inputs.gold, criteria)), waivers_of(criteria), inputs.date)
-    return with_other_code(with_code(report, inputs, criteria))
+    found = _judge(inputs, criteria, gold_of(inputs.gold, criteria), watch=watch)
+    report = with_code(waive(found, waivers_of(criteria), inputs.date), inputs, criteria)
+    return published(with_other_code(report), criteria.published)
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> Report:

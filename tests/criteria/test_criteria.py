@@ -627,7 +627,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             [
                 (
                     "3: severity: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "max_unjudged, match, fork_runs, accept_own, judge, retriever)"
+                    "max_unjudged, match, fork_runs, accept_own, publish, judge, retriever)"
                 )
             ],
             id="a key a level too high",
@@ -880,7 +880,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 ),
                 (
                     "5: name: unknown key (known: gates, inputs, baseline, default_k, evidence, confidence, "
-                    "max_unjudged, match, fork_runs, accept_own, judge, retriever)"
+                    "max_unjudged, match, fork_runs, accept_own, publish, judge, retriever)"
                 ),
             ],
             id="line and name",

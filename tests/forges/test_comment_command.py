@@ -84,8 +84,8 @@ def test_it_comments_and_completes_the_check(job: Job) -> None:
     assert mark_of(first) is not None
     home = f"https://github.com/{job.github.repository}"
     criteria = f"{home}/blob/{job.pull.head_sha}/ship-criteria.yaml"
-    links = f"[Run]({home}/actions/runs/7/attempts/1) · [Criteria]({criteria})"
-    line = f"{links} · What is [`recall@5`]({METRICS}#recall)?\n\n"
+    links = f" · [run](<{home}/actions/runs/7/attempts/1>) · [criteria](<{criteria}>)"
+    line = f"{links} · [what is `recall@5`?](<{METRICS}#recall>)"
     assert line in rest
     rest = re.sub(r"\[([^]]*)\]\(<" + re.escape(criteria) + r"#L\d+>\)", r"\1", rest)  # the limits
     assert rest.replace(line, "") == (SCENARIOS / "fail" / "expected" / "comment.md").read_text()

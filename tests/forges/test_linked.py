@@ -127,8 +127,8 @@ def test_a_forks_comment_leads_to_the_run_that_judged(job: ReportingJob) -> None
     job.does(context, Verdicts(), Settings(), job.github.token)
     (comment,) = job.github.comments(pull.number)
     home = f"https://github.com/{job.github.repository}"
-    assert f"[Run]({home}/actions/runs/99/attempts/1) · [Criteria]({home}/blob/{pull.base_sha}/" in comment.body
+    assert f"[run](<{home}/actions/runs/99/attempts/1>) · [criteria](<{home}/blob/{pull.base_sha}/" in comment.body
     assert "/actions/runs/7" not in comment.body
     (check,) = job.github.check_runs(pull.head_sha)
     assert check["details_url"] == f"{home}/actions/runs/99/attempts/1"
-    assert f"[Run]({home}/actions/runs/99/attempts/1)" in check["output"]["summary"]
+    assert f"[run](<{home}/actions/runs/99/attempts/1>)" in check["output"]["summary"]

@@ -283,7 +283,7 @@ def address(team: Team, number: int = 31) -> str:
 
 def test_the_page_is_kept_before_the_comment_that_leads_to_it(team: Team) -> None:
     """And of an attempt of its own each: an artifact that takes another's place has another address."""
-    github, line = team.github, "[Page with every question]({})"
+    github, line = team.github, "[page](<{}>)"
     pull = github.new_pull()
     team.retrieve("fail")
     without = team.job("pull_request", pull, {"base": "none"})
@@ -322,8 +322,8 @@ def test_without_an_address_there_is_neither_link_nor_failure(
     done = team.job("pull_request", pull, {"base": "none", "html": "true", **inputs}, **ending)
     assert (done.code, done.outputs["verdict"]) == (0, "pass")
     (comment,) = team.github.comments(pull.number)
-    assert "Page with every question" not in comment.body
-    assert "[Run](" in comment.body
+    assert "[page](" not in comment.body
+    assert "[run](" in comment.body
 
 
 def test_a_job_that_is_cancelled_while_it_keeps_the_page_has_its_verdict(team: Team) -> None:
@@ -450,8 +450,10 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert report.untrusted_run
     (comment,) = github.comments(pull.number)
     assert "✅ PASS." in comment.body
-    assert f"[Page with every question]({address(team)}) · [Run](" in comment.body
-    assert f"[Criteria](https://github.com/{github.repository}/blob/{pull.base_sha}/ship-criteria.yaml)" in comment.body
+    assert f"[page](<{address(team)}>) · [run](" in comment.body
+    assert (
+        f"[criteria](<https://github.com/{github.repository}/blob/{pull.base_sha}/ship-criteria.yaml>)" in comment.body
+    )
     assert reporting.summary.splitlines()[2] in comment.body
     assert "supplied by the pull request" in comment.body
     assert team.conclusions(pull.head_sha) == ["action_required"]

@@ -39,7 +39,7 @@ def of_metric(*metrics: str) -> Report:
 
 def test_what_the_job_knows_is_one_line() -> None:
     assert links_line(report(page=PAGE, run=RUN, criteria=CRITERIA)) == (
-        f"[page with every question](<{PAGE}>) · [run](<{RUN}>) · [criteria](<{CRITERIA}>) · "
+        f"[2 lost questions](<{PAGE}#way=worse>) · [page](<{PAGE}>) · [run](<{RUN}>) · [criteria](<{CRITERIA}>) · "
         f"[what is `recall@5`?](<{METRICS}#recall>)"
     )
 

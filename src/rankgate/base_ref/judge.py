@@ -40,7 +40,7 @@ from rankgate.metrics.matching import By
 from rankgate.model.asked import texts_changed
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.base_words import label_notes
-from rankgate.model.report import Report
+from rankgate.model.report import Report, published
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.readers.source import parts_of, shown_path
@@ -87,7 +87,13 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         about = replace(both.about, accepted_by=label.by if label and accepted else None)
         report = worst_of(both.by_base, both.by_head, about)
         report = replace(report, notes=[*report.notes, *label_notes(inputs.labels, ACCEPT_CHANGE)])
-        return _with_names(report, inputs, commits, trees)
+        return _published(_with_names(report, inputs, commits, trees), commits)
+
+
+def _published(report: Report, commits: Commits) -> Report:
+    """With as many texts as the base's criteria publish; the pull request's own say that where the base has none."""
+    gate = commits.base or commits.head
+    return published(report, gate.criteria.published) if gate else report
 
 
 class ToJudge(msgspec.Struct, frozen=True):

@@ -32,6 +32,7 @@ from rankgate.metrics.base import Metric, widest_change
 from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
+from rankgate.model.report import Published
 from rankgate.model.values import CONFIDENCE, Direction, Evidence, Need
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
@@ -308,6 +309,16 @@ class BaselinePolicy(Part):
     )
 
 
+class Publish(Part):
+    """What leaves the job by reports, comments, pages and checks."""
+
+    texts: Literal["full", "ids"] = optional(
+        "full: questions, claims of answers and passages are shown. ids: none of them leaves, only ids. With --base it "
+        "counts as the base has it.",
+        "full",
+    )
+
+
 class MatchRule(Part):
     """How retrieved items are matched with the gold, with its parameters."""
 
@@ -369,6 +380,7 @@ class Criteria(Part):
         "rankings` on it, as in a team of one. It counts as the base has it.",
         default=False,
     )
+    publish: Publish = optional("What reports show of the texts.", {}, validate_default=True)
     judge: JudgeBlock | None = Field(
         default=None, description="The model that judges answers, for metrics such as faithfulness."
     )
@@ -381,6 +393,13 @@ class Criteria(Part):
     def waivers_named(self) -> bool:
         """Whether the file says where waivers lie, so that they must be there."""
         return "waivers" in self.inputs.model_fields_set
+
+    @property
+    def published(self) -> Published:
+        """What may leave of texts; where passages have no ids but their texts, neither do these."""
+        if self.publish.texts == "full":
+            return "full"
+        return "numbers" if self.match.by is By.TEXT else "ids"
 
     def plan(self) -> Plan:
         """What a check computes of each run."""

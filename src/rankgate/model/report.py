@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import Problem, redacted, shown
-from rankgate.model.answer_losses import AnswerChanges, NoVerdicts
+from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, NoVerdicts, Unsupported
 from rankgate.model.answers import JudgeMark, Standing
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import NO_CONCLUSION, Conclusion, Empties, GivenUp, OtherCode, PartLoss
@@ -479,6 +479,46 @@ def place_key(place: tuple[str, str | None]) -> str:
     """A row's name and segment as one key."""
     name, segment = place
     return f"{name}\n{segment or ''}"
+
+
+Published = Literal["full", "ids", "numbers"]
+
+
+def published(report: Report, texts: Published) -> Report:
+    """The report with as many texts of questions, answers and passages as may leave: all, or none.
+
+    By `numbers` what the gold set expects has no ids but its texts, and is numbered.
+    """
+    if texts == "full":
+        return report
+    answers = report.answers and replace(
+        report.answers,
+        losses=[_without_texts(loss) for loss in report.answers.losses],
+        unsupported=[_unquoted(each) for each in report.answers.unsupported],
+    )
+    details = report.details
+    if details is not msgspec.UNSET:
+        questions = [replace(each, question=None) for each in details.questions]
+        if texts == "numbers":
+            questions = [replace(each, expected=tuple(_numbered(each.expected))) for each in questions]
+        details = replace(details, questions=tuple(questions), texts=({}, {}))
+    misses, odd = [replace(move, question=None) for move in report.misses], report.oddities
+    if texts == "numbers":
+        misses = [replace(move, documents=_numbered(move.documents)) for move in misses]
+        odd = odd and replace(odd, examples=[], spellings=[])
+    return replace(report, misses=misses, answers=answers, details=details, oddities=odd)
+
+
+def _numbered(documents: Sequence[Expected]) -> list[Expected]:
+    return [replace(each, id=f"passage {number}") for number, each in enumerate(documents, start=1)]
+
+
+def _without_texts(loss: AnswerLoss) -> AnswerLoss:
+    return replace(loss, question=None, claims=tuple(replace(claim, text="") for claim in loss.claims))
+
+
+def _unquoted(found: Unsupported) -> Unsupported:
+    return replace(found, question=None, claims=tuple(replace(claim, text="", quote="") for claim in found.claims))
 
 
 def exit_code(report: Report, fail_on: str = "fail") -> int:

@@ -8,6 +8,7 @@ from functools import cache
 import msgspec
 
 from rankgate.model.report import Report
+from rankgate.model.wording import count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text
 
@@ -43,8 +44,11 @@ def links_of(report: Report) -> tuple[Link, ...]:
     """
     if not report.links:
         return ()
-    names = {"page with every question": report.links.page, "run": report.links.run, "criteria": report.links.criteria}
-    links = [Link((name,), address) for name, place in names.items() if (address := _safe(place))]
+    page = page_of(report)
+    worse = report.moved.worse if report.moved else 0
+    lost = [Link((count_text(worse, "lost question"),), f"{page}#way=worse")] if page and worse else []
+    names = {"page": report.links.page, "run": report.links.run, "criteria": report.links.criteria}
+    links = lost + [Link((name,), address) for name, place in names.items() if (address := _safe(place))]
     for metric in dict.fromkeys(gate.metric for gate in phrases.deciding(report) or phrases.shown_gates(report)):
         key = re.split("[(@]", metric)[0]
         if key in documented():

@@ -92,13 +92,14 @@ def answers_of(report: Report, most: int = MAX_ANSWERS) -> tuple[LostAnswer, ...
 
 def _answer(loss: AnswerLoss, report: Report) -> LostAnswer:
     pieces = Pieces(LONGEST_TEXT)
-    label, clause = STAGE_WORDS[loss.stage]
-    claims = (f"{pieces.spell(each.text)}: {fate(each, pieces.spell)}" for each in loss.claims)
+    label, meaning = STAGE_WORDS[loss.stage]
+    fates = ((each.text, fate(each, pieces.spell)) for each in loss.claims)  # without texts the fate alone
+    claims = (f"{pieces.spell(text)}: {clause}" if text else clause for text, clause in fates)
     return LostAnswer(
         id=Text(loss.query_id, 80),
         question=Text(loss.question) if loss.question else None,
         stage=label,
-        clause=clause,
+        clause=meaning,
         values=loss_values(loss, report),
         claims=tuple(map(pieces.sentence, claims)),
         more=loss.more,
