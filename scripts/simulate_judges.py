@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from rankgate.gates.decision_rule import rule_on_drop
 from rankgate.gates.people import without_gain
-from rankgate.model.answers import JudgeState, Rate
+from rankgate.model.answers import Rate
 from rankgate.model.calibration import MetricCalibration
 from rankgate.model.values import Direction, Evidence, Interval, Ruling
 from rankgate.statistics.calibration import (
@@ -336,7 +336,7 @@ def counts(checked: Quality) -> bool:
     unused: dict[str, Any] = {"sensitivity": None, "specificity": None, "kappa": None, "value": None}
     slope = checked.slope and Rate(*checked.slope)
     known = MetricCalibration(labels=checked.n, rarer=checked.rarer, slope=slope, **unused)
-    return known.state(drop=True) is JudgeState.CALIBRATED
+    return known.advisory(drop=True) is None
 
 
 def blocked(pair: Pair, checked: Quality) -> bool:

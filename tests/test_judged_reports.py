@@ -30,13 +30,13 @@ from rankgate.judge.store import Store, written
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answer_losses import LostClaim, Place
 from rankgate.model.answers import (
+    Advisory,
     AnswerVerdicts,
     Entailment,
+    GateJudge,
     JudgeMark,
-    JudgeState,
-    Lack,
+    LabelCounts,
     Rate,
-    Standing,
     Support,
     Unjudged,
     UnjudgedKind,
@@ -49,7 +49,7 @@ from rankgate.readers.formats import read_gold, read_run
 from rankgate.renderers.answer_rows import answer_lines, fate
 
 GOLDEN = Path(__file__).parent / "judged"
-PROVENANCE = Provenance(rankgate="0", date="2026-01-31")
+PROVENANCE = Provenance(rankgate="0", date="2026-01-31", judge=JudgeMark("d5fec631", "m"))
 DATE = ["--date", "2026-01-31"]
 FAITHFUL = "{name: faithfulness, regression_max: 0.03, severity: error}"
 ANSWERED = "{name: answered_rate, regression_max: 0.05, severity: error}"
@@ -70,7 +70,7 @@ LANGUAGES = {
     "hi": "कीमत {n} यूरो है।",
 }
 JUDGE = "d5fec631"  # by the content of its prompts: another prompt is another judge
-JUDGED = replace(HOLDS, judge=JudgeMark(JUDGE, "m"))
+JUDGED = replace(HOLDS, judge=GateJudge(id=JUDGE, counts=True))
 UNKNOWN = replace(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, source="run")])
 LOST = replace(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.UNDEFINED)])
 Passages = Sequence[tuple[str, str]]
@@ -417,7 +417,8 @@ def test_a_waiver_lets_a_judged_drop_pass_and_hides_nothing_of_it(
     after = json.loads(Path("report.json").read_text())
     assert after["answers"] == before["answers"]
     assert after["diagnosis"] == before["diagnosis"]
-    assert after["gates"][0]["judge"] == before["gates"][0]["judge"] == {"id": JUDGE, "model": "judge-2026-01-01"}
+    assert after["gates"][0]["judge"] == before["gates"][0]["judge"]
+    assert (after["gates"][0]["judge"]["id"], after["gates"][0]["judge"]["counts"]) == (JUDGE, True)
     assert after["summary"].startswith("May be merged, with a warning: waived until 2026-02-20: faithfulness lost 25.0")
 
 
@@ -501,19 +502,20 @@ def test_every_fate_of_a_claim_is_one_clause_that_shows_no_text_but_what_was_spe
 
 
 @pytest.mark.parametrize(
-    ("lack", "floor", "drop", "text"),
+    ("reason", "counts", "text"),
     [
-        (Lack.QUERIES, JudgeState.UNCALIBRATED, JudgeState.CALIBRATED, "until then floors there do not block."),
-        (None, JudgeState.CALIBRATED, JudgeState.WEAK, "until then drops there do not block."),
-        (None, JudgeState.WEAK, JudgeState.WEAK, "until then it does not block."),
+        (Advisory.QUERIES, True, "until then floors there do not block."),
+        (Advisory.WEAK, True, "until then drops there do not block."),
+        (Advisory.WEAK, False, "until then it does not block."),
     ],
 )
 def test_what_does_not_block_is_the_limit_that_labels_say_nothing_of(
-    lack: Lack | None, floor: JudgeState, drop: JudgeState, text: str
+    reason: Advisory, text: str, *, counts: bool
 ) -> None:
     """And what is in people's units: changes alone, where the labelled run has too few of the questions."""
-    standing = Standing(floor=floor, drop=drop, lack=lack, labels=200, rarer=60, slope=Rate(0.5, 0.3, 0.7, 200))
-    gate = replace(JUDGED, metric="faithfulness", value=0.8, standing=standing, delta_raw=-0.1, assumption="alike")
+    labels = LabelCounts(answers=200, rarer=60, people=2, among=400)
+    judge = GateJudge(id=JUDGE, counts=counts, reason=reason, labels=labels, j=Rate(0.5, 0.3, 0.7, 200))
+    gate = replace(JUDGED, metric="faithfulness", value=0.8, judge=judge, delta_raw=-0.1, assumption="alike")
     lines = " ".join(answer_lines(Report(verdict=Verdict.WARN, summary="", gates=[gate], provenance=PROVENANCE), str))
     assert text in lines
     assert "the changes alone are in people's units, as if it erred alike on both runs." in lines

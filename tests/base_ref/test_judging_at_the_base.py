@@ -355,4 +355,4 @@ def test_a_base_without_a_valid_calibration_blocks_nothing_and_the_pull_request_
     write_run(wrong=4)
     assert judged() == 0
     code, _, gates = checked()
-    assert (code, gates["faithfulness"]["verdict"], gates["faithfulness"]["standing"]["lack"]) == (0, "warn", lack)
+    assert (code, gates["faithfulness"]["verdict"], gates["faithfulness"]["judge"]["reason"]) == (0, "warn", lack)

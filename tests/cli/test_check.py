@@ -370,7 +370,7 @@ def test_an_internal_error_is_a_report_that_does_not_pass(project: Path, monkeyp
     def broken(*_: object, **__: object) -> NoReturn:
         raise ZeroDivisionError("over zero")
 
-    monkeypatch.setattr("rankgate.gates.judging.decide_answers", broken)
+    monkeypatch.setattr("rankgate.gates.judging.decide", broken)
     assert main(["check", "-o", "report.json", "-o", "comment.md"]) == 2
     report = written()
     assert report["verdict"] == "not_judged"

@@ -20,7 +20,6 @@ from rankgate.judge import client
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.label_files import add_labels, label_of, read_labels, read_sample
 from rankgate.judge.sample import Item
-from rankgate.model.answers import JudgeState
 
 CRITERIA = """\
 judge: {{endpoint: {address}, model: {model}, structured: json_schema, calibration: {{file: calibration.json}}}}
@@ -157,7 +156,7 @@ def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     found = read_calibration("calibration.json")
     assert found is not None
     of = found.metrics["faithfulness"]
-    assert of.state(drop=True) is JudgeState.CALIBRATED
+    assert of.advisory(drop=True) is None
     assert of.sensitivity is not None
     assert of.specificity is not None
     assert of.value is not None

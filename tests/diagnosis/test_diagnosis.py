@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
+from tests.gates.deciding import decide
 
 from rankgate.cli import main
 from rankgate.criteria import Gate
 from rankgate.diagnosis.listings import Listings, listings_of, oddities_of
 from rankgate.diagnosis.look import diagnose
-from rankgate.gates.decide import decide
 from rankgate.metrics.base import BaseMetric, Metric, RelevanceMetric
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.names import parse_metric

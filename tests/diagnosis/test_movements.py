@@ -7,11 +7,11 @@ from typing import Literal
 
 import pytest
 from msgspec.structs import replace
+from tests.gates.deciding import decide
 from tests.renderers.reports import RECALL
 
 from rankgate.criteria import Gate
 from rankgate.diagnosis.movements import MAX_LISTED, leading_metric, most_telling, movements
-from rankgate.gates.decide import decide
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.gates.deciding import decide
 
 from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
@@ -16,7 +17,6 @@ from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.compose import ISSUES, MAX_IDS, compose, internal_error, not_judged
 from rankgate.gates.conclude import with_conclusion
-from rankgate.gates.decide import decide
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.gates.deciding import decide
 
 from rankgate.criteria import Gate
-from rankgate.gates.decide import decide
 from rankgate.metrics.names import parse_metric
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_field
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gates.deciding import decide
 from tests.gates.test_decide import gate, scores
 from tests.judge.calibrated import TODAY, calibrated, metric_found
 
-from rankgate.criteria import load_criteria
-from rankgate.gates.decide import decide
-from rankgate.gates.people import People, people_of
+from rankgate.criteria import Gate, load_criteria
+from rankgate.gates.judged import Judge, filtered, people_of
+from rankgate.gates.people import PeopleUnits
 from rankgate.gates.segments import with_hard_checks
 from rankgate.judge.sample import answers_key
-from rankgate.model.answers import AnswerVerdicts, JudgeMark, JudgeState, Lack
-from rankgate.model.calibration import Calibration, MetricCalibration, without_labels
+from rankgate.model.answers import Advisory, AnswerVerdicts, JudgeMark
+from rankgate.model.calibration import Calibration, MetricCalibration, Trust, without_labels
 from rankgate.model.report import GateResult
 from rankgate.model.values import Details, Evidence, Gold, MatchedQuery, ReasonKind, Sample, Scores, Verdict
 from rankgate.statistics.prediction_powered import Powered
@@ -35,24 +37,31 @@ STATES = {
 LIMITS = ["threshold", "regression_max", "must_pass", "max_lost_queries"]
 
 
-def people(found: MetricCalibration | None) -> People:
+def people(found: MetricCalibration | None) -> PeopleUnits:
     if found is None:
-        return People(without_labels(Lack.FILE))
+        return PeopleUnits(without_labels(Advisory.FILE))
     known = Calibration(
         judge="a" * 64, model="m", date="2026-01-31", run="r", people=("ana",), agreement=None, metrics={METRIC: found}
     )
-    return People(known.standing(JudgeMark("a" * 64, "m"), METRIC), found)
+    return PeopleUnits(known.trust(JudgeMark("a" * 64, "m"), METRIC), found)
 
 
-def decided(limit: str, evidence: Evidence, severity: str, found: People | None) -> GateResult:
+def by_people(made: Gate, now: Scores, before: Scores | None, units: PeopleUnits) -> GateResult:
+    """The gate's own row, as far as its judge counts."""
+    samples = {each: Sample(query_id=each, gains={}) for each in now.query_ids}
+    gold = Gold(samples=samples, name="g", format="jsonl")
+    result = with_hard_checks(decide(made, now, before, units), made, gold, now, before)
+    (filtered_result,) = filtered(made, Judge(None, units), [result], [], now)
+    return filtered_result
+
+
+def decided(limit: str, evidence: Evidence, severity: str, units: PeopleUnits) -> GateResult:
     """A run of which a quarter is wrong, where nothing was before."""
     now, before = scores([0.0] * 50 + [1.0] * 150, METRIC), scores([1.0] * COUNT, METRIC)
     value = {"threshold": 0.95, "must_pass": ("q0",), "max_lost_queries": 3}.get(limit, 0.03)
     known = {"evidence": evidence, "severity": severity, "threshold": None, "regression_max": None}
     made = gate(METRIC, floor=0.5).model_copy(update={**known, limit: value})
-    result = decide(made, now, before, found)
-    samples = {each: Sample(query_id=each, gains={}) for each in now.query_ids}
-    return with_hard_checks(result, made, Gold(samples=samples, name="g", format="jsonl"), now, before)
+    return by_people(made, now, before, units)
 
 
 @pytest.mark.parametrize("evidence", list(Evidence))
@@ -70,7 +79,8 @@ def test_what_blocks(state: str, limit: str, severity: str, evidence: Evidence) 
 @pytest.mark.parametrize("evidence", list(Evidence))
 @pytest.mark.parametrize("limit", ["regression_max", "must_pass", "max_lost_queries"])
 def test_a_judge_who_is_always_right_changes_no_ruling(limit: str, evidence: Evidence) -> None:
-    raw, found = (decided(limit, evidence, "error", each) for each in (None, people(STATES["calibrated"])))
+    trusted = PeopleUnits(Trust(None, None))
+    raw, found = (decided(limit, evidence, "error", each) for each in (trusted, people(STATES["calibrated"])))
     assert (raw.verdict, raw.reasons) == (found.verdict, found.reasons)
     assert (raw.value, raw.delta) == pytest.approx((found.value, found.delta))
     assert raw.delta_ci == pytest.approx(found.delta_ci)
@@ -94,7 +104,7 @@ def test_nothing_loosens(
 
     def by(wide: float, number: int) -> GateResult:
         shares = {"sensitivity": None, "specificity": None, "value": value}
-        return decide(made, *sides, people(metric_found(queries, j=j, reach=wide, labels=number, **shares)))
+        return by_people(made, *sides, people(metric_found(queries, j=j, reach=wide, labels=number, **shares)))
 
     found, known_less = by(reach / 2, labels * 2), by(reach, labels)
     for each in (found, known_less):
@@ -102,13 +112,13 @@ def test_nothing_loosens(
         assert (each.paired_value or 0) - (each.baseline or 0) == pytest.approx(each.delta)
         assert each.value == pytest.approx(each.paired_value, abs=0.5)
     counted = found.counted.value if found.counted else found.value
-    if found.standing and found.standing.floor.value == "calibrated":
+    if people(metric_found(queries, j=j, reach=reach / 2, labels=labels * 2)).trust.floor is None:
         assert value is not None
         assert counted is not None
         assert counted <= value.value + 1e-9
     if evidence is not Evidence.PROVEN_SAFE and known_less.verdict is Verdict.FAIL:
         assert found.verdict is Verdict.FAIL
-    assert decide(made, *sides, people(None)).verdict in (Verdict.PASS, Verdict.WARN)
+    assert by_people(made, *sides, people(None)).verdict in (Verdict.PASS, Verdict.WARN)
 
 
 # The labelled run itself
@@ -127,12 +137,12 @@ def test_a_floor_of_the_labelled_run_needs_no_judge(
         dict(zip(LABELLED, own, strict=True)), j={"uninformative": 0.05, "weak": 0.3}.get(state, 0.9), value=powered
     )
     made = gate(METRIC, floor=floor, drop=drop).model_copy(update={"evidence": evidence})
-    other, known = people(found), people(found)._replace(itself=True)
+    other, known = people(found), replace_field(people(found), itself=True)
     counts = state != "uninformative"
     if not counts:  # as `people_of` does
-        assert decide(made, scores(own, METRIC), before, other).verdict is Verdict.WARN
-        known = known._replace(standing=replace(known.standing, floor=JudgeState.CALIBRATED))
-    result = decide(made, scores(own, METRIC), before, known)
+        assert by_people(made, scores(own, METRIC), before, other).verdict is Verdict.WARN
+        known = replace_field(known, trust=replace(known.trust, floor=None))
+    result = by_people(made, scores(own, METRIC), before, known)
     assert result.verdict is (Verdict.FAIL if floor or state == "calibrated" else Verdict.WARN)
     assert result.value == pytest.approx(0.8)
     assert result.ci == pytest.approx(powered.bounds())
@@ -183,6 +193,6 @@ def test_the_floor_of_the_labelled_run_itself_needs_no_judge(run: Scores, tmp_pa
     useless = {METRIC: metric_found(LABELLED, j=0.05)}
     answers = answers_key({f"q{n}": key for n, key in enumerate(KEYS)})
     calibrated(criteria, useless, tmp_path / "c.json", answers=answers)
-    found = people_of(load_criteria(str(criteria)), None, TODAY, run)[METRIC]
-    assert found.standing.floor is (JudgeState.CALIBRATED if itself else JudgeState.UNINFORMATIVE)
-    assert found.standing.drop is JudgeState.UNINFORMATIVE
+    found = people_of(load_criteria(str(criteria)), None, TODAY, run)[METRIC].units.trust
+    assert found.floor is (None if itself else Advisory.CANNOT_TELL)
+    assert found.drop is Advisory.CANNOT_TELL

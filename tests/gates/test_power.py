@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gates.deciding import decide
 
 from rankgate.criteria import Gate
-from rankgate.gates.decide import decide
 from rankgate.gates.power import blind_spot, detectable
 from rankgate.metrics.evaluation import score
 from rankgate.metrics.names import parse_metric

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
+from tests.gates.deciding import decide
 from tests.gates.test_decide import gate
 
 from rankgate.criteria import Gate
 from rankgate.criteria.queries import refuse_unknown_musts
 from rankgate.errors import RankgateError
-from rankgate.gates.decide import decide
 from rankgate.gates.segments import with_hard_checks
 from rankgate.metrics.names import parse_metric
 from rankgate.model.reasons import sentences

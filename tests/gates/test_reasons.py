@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
 from rankgate.model.answer_losses import NoVerdicts
-from rankgate.model.answers import JudgeMark, Lack, UnjudgedKind
+from rankgate.model.answers import Advisory, GateJudge, UnjudgedKind
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
 from rankgate.model.values import (
@@ -191,7 +191,7 @@ def test_another_served_model_is_named() -> None:
     text = (
         "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the judge was 'm-2' now and 'm-1' then"
     )
-    ours = replace(SHARE, reasons=[reason], judge=JudgeMark("a", "m"))
+    ours = replace(SHARE, reasons=[reason], judge=GateJudge(id="a"))
     assert sentences(ours) == [f"{text}; `rankgate judge` judges the baseline's answers again"]
 
 
@@ -236,7 +236,7 @@ def test_the_page_on_formats_names_every_kind_and_every_number() -> None:
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.value)
 def test_any_other_kind(kind: ReasonKind) -> None:
     reason = Reason(kind, count=3, among=1200, limit=2, source="run", need=Need.LATENCY, text="as an old report has it")
-    gate = replace(SHARE, reasons=[reason], unjudged=ENDS, standing=without_labels(Lack.FILE))
+    gate = replace(SHARE, reasons=[reason], unjudged=ENDS, judge=without_labels(Advisory.FILE).judge())
     assert sentences(gate) == [OTHERS[kind]]
     begins = plain_sentence(gate).startswith(f"recall@5 ({gate.meaning}) is ")
     assert begins is OTHERS[kind].startswith("recall@5 is "), (

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.gates.deciding import decide
 
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import RankgateError
-from rankgate.gates.decide import decide
 from rankgate.gates.segments import decide_segments, refuse_unknown
 from rankgate.metrics.names import parse_metric
 from rankgate.model.headline import paradox_of
@@ -61,9 +61,7 @@ def judged(
     before: Sequence[float | None] | None = None,
     evidence: Evidence = ESTIMATE,
 ) -> dict[str, GateResult]:
-    found = decide_segments(
-        gate(rule, evidence), gold(tags), scores(now), None if before is None else scores(before), decide
-    )
+    found = decide_segments(gate(rule, evidence), gold(tags), scores(now), None if before is None else scores(before))
     return {str(result.segment): result for result in found}
 
 
@@ -157,7 +155,7 @@ def test_where_lower_is_better_a_rise_is_what_marks() -> None:
     before, now = [0.0] * 80, [0.0] * 40 + [1.0] * 20 + [0.0] * 20
     rule = SegmentRule(by=("lang",), **limits(None, 0.6))
     gold_set, metric = gold(TAGS), "misroute_rate"
-    found = decide_segments(gate(rule, metric=metric), gold_set, scores(now, metric), scores(before, metric), decide)
+    found = decide_segments(gate(rule, metric=metric), gold_set, scores(now, metric), scores(before, metric))
     assert [result.fell for result in found] == [False, True]
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gates.deciding import decide
 from tests.gates.test_decide import gate, scores
 
 from rankgate.criteria import SegmentRule
-from rankgate.gates.decide import decide
 from rankgate.gates.segments import decide_segments, with_hard_checks
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import NO_VERDICT, AnswerVerdicts, Unjudged, UnjudgedKind
@@ -127,7 +127,7 @@ def test_more_than_allowed(
     gold = Gold(samples=samples, name="gold.jsonl", format="jsonl")
     if segment:
         ruled = judged.model_copy(update={"segments": (SegmentRule(by=("lang",), threshold=0.5),)})
-        (result,) = decide_segments(ruled, gold, now, None, decide)
+        (result,) = decide_segments(ruled, gold, now, None)
     else:
         result = with_hard_checks(decide(judged, now, now), judged, gold, now, now)
     assert result.verdict is verdict
@@ -175,5 +175,5 @@ def test_a_segment_that_the_baseline_has_no_verdicts_on_does_not_pass() -> None:
     rule = SegmentRule(by=("lang",), regression_max=0.03)
     judged = gate("faithfulness", drop=0.03).model_copy(update={"segments": (rule,)})
     before = with_gaps([1.0] * COUNT, "faithfulness", range(9))
-    (result,) = decide_segments(judged, gold, now, before, decide)
+    (result,) = decide_segments(judged, gold, now, before)
     assert result.verdict is Verdict.NOT_JUDGED

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.gates.deciding import decide
 
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
-from rankgate.gates.decide import decide
-from rankgate.gates.people import People
+from rankgate.gates.judged import Judge
+from rankgate.gates.people import PeopleUnits
 from rankgate.gates.warnings import (
     gate_facts,
     gold_facts,
@@ -23,7 +24,7 @@ from rankgate.gates.warnings import (
 )
 from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.names import parse_metric
-from rankgate.model.answers import Lack
+from rankgate.model.answers import Advisory
 from rankgate.model.calibration import without_labels
 from rankgate.model.values import Evidence, Gold, Ranking, Sample, Scores
 
@@ -389,7 +390,7 @@ def test_where_only_an_answer_tells_what_counts_every_question_may(metric: str) 
 @pytest.mark.parametrize("moved", [0, 3])
 def test_answers_that_hardly_moved_promise_no_more_than_before_any_run(moved: int) -> None:
     """What a gate sees then lies between the two that `validate` names."""
-    gate, people = criteria_of("faithfulness").gates[0], People(without_labels(Lack.FILE))
+    gate, units = criteria_of("faithfulness").gates[0], PeopleUnits(without_labels(Advisory.FILE))
     ids = tuple(many(200))
     now, before = (
         Scores(
@@ -403,12 +404,12 @@ def test_answers_that_hardly_moved_promise_no_more_than_before_any_run(moved: in
         )
         for count in (moved, 0)
     )
-    result = decide(gate, now, before, people)
+    result = decide(gate, now, before, units)
     assert result.detectable
     assert SPREADS[0] < result.detectable.spread < SPREADS[1]
     criteria = Criteria(name="c.yaml", gates=(gate,), default_k=5)
     gold = gold_of(*(sample(query_id) for query_id in ids))
-    facts = [judged_facts(criteria, gold, each, {"faithfulness": people}) for each in ([result], [])]
+    facts = [judged_facts(criteria, gold, each, {"faithfulness": Judge(None, units)}) for each in ([result], [])]
     assert facts[0] == facts[1]
 
 

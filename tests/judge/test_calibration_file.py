@@ -8,12 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 from tests.judge.calibrated import TODAY, metric_found
 
 from rankgate.errors import RankgateError
 from rankgate.judge.calibration import read_calibration
-from rankgate.model.answers import JudgeMark, JudgeState, Lack, Rate, Standing
+from rankgate.model.answers import Advisory, GateJudge, JudgeMark, LabelCounts, Rate
 from rankgate.model.calibration import Calibration
 from rankgate.model.reasons import labels_text
 
@@ -88,24 +87,23 @@ def test_a_device_that_never_ends_is_not_read(device: str) -> None:
 
 
 def test_a_judge_is_known_by_the_whole_id_and_more_labels_are_asked_for_where_they_may_help() -> None:
-    assert GOOD.standing(JudgeMark("a" * 64, "m"), "faithfulness").lack is None
-    assert GOOD.standing(JudgeMark("a" * 8, "m"), "faithfulness").lack is Lack.JUDGE
+    assert GOOD.trust(JudgeMark("a" * 64, "m"), "faithfulness").floor is None
+    assert GOOD.trust(JudgeMark("a" * 8, "m"), "faithfulness").floor is Advisory.JUDGE
 
     def told(low: float, value: float, high: float, **more: int) -> str:
-        counts = {"labels": 200, "rarer": 60, "answers": 5_000, **more}
-        weak = Standing(
-            floor=JudgeState.UNINFORMATIVE, drop=JudgeState.UNINFORMATIVE, slope=Rate(value, low, high, 200)
-        )
-        return labels_text("faithfulness", replace(weak, **counts))
+        counts = LabelCounts(**{"answers": 200, "rarer": 60, "people": 2, "among": 5_000, **more})
+        few = counts.answers < 100
+        reason = Advisory.LABELS if few else Advisory.CANNOT_TELL
+        return labels_text("faithfulness", GateJudge(reason=reason, labels=counts, j=Rate(value, low, high, 200)))
 
     assert "cannot tell right from wrong" in told(-0.1, 0.1, 0.3)
     assert "More labels will not help: fix the rule" in told(-0.1, 0.1, 0.3)
     assert "may not tell right from wrong" in told(0.01, 0.38, 0.75)
     assert "More labels may not help: fix the rule" in told(0.01, 0.38, 0.75)
-    assert told(0.05, 0.6, 1.1, labels=12, rarer=3).endswith(
+    assert told(0.05, 0.6, 1.1, answers=12, rarer=3).endswith(
         "answers, of which 3 have the rarer verdict; 100 and 30 are needed. About 120 labelled answers would do"
     )
     assert "; this run has 12 answers, so that it takes a larger one" in told(
-        0.05, 0.6, 1.1, labels=12, rarer=3, answers=12
+        0.05, 0.6, 1.1, answers=12, rarer=3, among=12
     )
-    assert "Draw a larger sample; this run has 1 answer, so" in told(0.05, 0.6, 1.1, labels=1, rarer=0, answers=1)
+    assert "Draw a larger sample; this run has 1 answer, so" in told(0.05, 0.6, 1.1, answers=1, rarer=0, among=1)

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankgate.model.answers import JudgeState, Rate, Standing
+from rankgate.model.answers import LabelCounts, Rate
 from rankgate.statistics.calibration import (
     Change,
     Measured,
@@ -148,9 +148,9 @@ def test_kappa(pairs: list[tuple[str, str]], expected: float | None) -> None:
     assert kappa(pairs) == (None if expected is None else pytest.approx(expected))
 
 
-def found_with(n: int, rarer: int, low: float | None) -> Standing:
-    slope = None if low is None else Rate(low + 0.1, low, low + 0.2, n)
-    return Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK, labels=n, rarer=rarer, slope=slope)
+def found_with(n: int, rarer: int, low: float | None) -> tuple[LabelCounts, Rate | None]:
+    j = None if low is None else Rate(low + 0.1, low, low + 0.2, n)
+    return LabelCounts(answers=n, rarer=rarer, people=1, among=n), j
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,9 @@ def found_with(n: int, rarer: int, low: float | None) -> Standing:
         pytest.param(found_with(100, 50, None), None, id="no-slope"),
     ],
 )
-def test_labels_needed(found: Standing, needed: int | None) -> None:
-    assert found.labels_needed() == needed
+def test_labels_needed(found: tuple[LabelCounts, Rate | None], needed: int | None) -> None:
+    counts, j = found
+    assert counts.needed(j) == needed
 
 
 class TestChange:

@@ -39,7 +39,7 @@ from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.sample import WANTS, AnswerKey, Design, Item, answers_key, item_of
 from rankgate.metrics.scoring import clusters_of
-from rankgate.model.answers import NO_VERDICT, JudgeMark, Standing
+from rankgate.model.answers import NO_VERDICT, GateJudge, JudgeMark
 from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.reasons import labels_text
 from rankgate.model.values import Unit
@@ -113,9 +113,9 @@ def calibrate(arguments: argparse.Namespace) -> int:
     output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
     _refuse_others(output)
     calibration = _calibration(found, design, side, people, agreed)
-    standings = {name: calibration.standing(JudgeMark(found.judge.id, ""), name) for name in calibration.metrics}
-    lines += _metric_lines(calibration, standings)
-    whole["labels_needed"] = {name: each.labels_needed() for name, each in standings.items()}
+    judges = {name: calibration.trust(JudgeMark(found.judge.id, ""), name).judge() for name in calibration.metrics}
+    lines += _metric_lines(calibration, judges)
+    whole["labels_needed"] = {name: each.labels and each.labels.needed(each.j) for name, each in judges.items()}
     written = msgspec.to_builtins(calibration)
     text = json.dumps(written, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
     write_atomic(output, f"{text}\n".encode())
@@ -128,7 +128,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
         entry = _entry(found.criteria, output)
         lines.append(f"Gates count on it once the criteria name it (`--write` does): judge: {{{entry}}}")
     if named or arguments.write:
-        lines.append(_blocking_text(found.criteria, standings))
+        lines.append(_blocking_text(found.criteria, judges))
     if left := len(items) - len(words):
         lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
     if named or arguments.write:
@@ -165,10 +165,10 @@ def _without_calibration(criteria: Criteria) -> Criteria:
     return criteria.model_copy(update={"judge": judge, "gates": gates, "name": ""})
 
 
-def _blocking_text(criteria: Criteria, standings: Mapping[str, Standing]) -> str:
+def _blocking_text(criteria: Criteria, judges: Mapping[str, GateJudge]) -> str:
     """Which gates may block by these labels."""
     counting = [
-        gate.name for gate in criteria.gates if gate.blocks and (of := standings.get(gate.metric.name)) and of.counts
+        gate.name for gate in criteria.gates if gate.blocks and (of := judges.get(gate.metric.name)) and of.counts
     ]
     return f"gates that may block now: {', '.join(counting) or 'none'}"
 
@@ -278,7 +278,7 @@ def _calibration(
     )
 
 
-def _metric_lines(calibration: Calibration, standings: Mapping[str, Standing]) -> Iterator[Block]:
+def _metric_lines(calibration: Calibration, judges: Mapping[str, GateJudge]) -> Iterator[Block]:
     names = ("metric", "labelled", "sees", "sensitivity", "specificity", "kappa", "the run by people", "by the judge")
     yield Table(rows=[names, *(_row(name, each) for name, each in calibration.metrics.items())])
     segments = [
@@ -289,8 +289,8 @@ def _metric_lines(calibration: Calibration, standings: Mapping[str, Standing]) -
     if segments:
         yield Table(rows=[names[:6], *segments])
     yield _LEGEND
-    for name, standing in standings.items():
-        yield f"{name}: {labels_text(name, standing)}"
+    for name, judge in judges.items():
+        yield f"{name}: {labels_text(name, judge)}"
 
 
 def _row(name: str, found: MetricCalibration) -> tuple[str, ...]:

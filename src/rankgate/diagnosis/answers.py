@@ -27,7 +27,6 @@ from rankgate.model.answers import (
     AnswerVerdicts,
     Entailment,
     GoldClaim,
-    JudgeMark,
     Support,
     UnjudgedKind,
     Want,
@@ -46,17 +45,6 @@ _LEAST_GONE = (Place.IN_CONTEXT, Place.REWRITTEN, Place.BEYOND, Place.GONE)
 _RECALL = ContextRecall()
 
 
-def with_judge(
-    results: Sequence[GateResult], metrics: Sequence[Metric], mark: JudgeMark, now: Scores
-) -> list[GateResult]:
-    """The results, those of judged metrics with their judge and, over all questions, with what that failed at."""
-    failed = {each.name: _failed(each, now) for each in metrics if isinstance(each, JudgedMetric)}
-    marked = (
-        replace(each, judge=mark, no_verdicts=failed.get(each.metric) if each.is_main else None) for each in results
-    )
-    return [one if each.metric in failed else each for each, one in zip(results, marked, strict=True)]
-
-
 def answer_changes(
     gates: Sequence[GateResult], metrics: Sequence[Metric], now: Scores, before: Scores | None
 ) -> AnswerChanges:
@@ -65,7 +53,7 @@ def answer_changes(
     Gates that fail come first, then those that warn; of each those questions that lost most.
     """
     by_name, found = {each.name: each for each in metrics}, dict[str, AnswerLoss]()
-    judged = [gate for gate in gates if gate.judge and gate.is_main]
+    judged = [gate for gate in gates if gate.by_judge and gate.is_main]
     for gate in sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN)):
         for loss in _losses(by_name[gate.metric], now, before) if before else ():
             found.setdefault(loss.query_id, loss)
@@ -240,7 +228,7 @@ def _silent(metrics: tuple[str, ...], now: Scores, before: Scores | None) -> Sil
     return Silent(before=next(iter(others), None), now=after, among=len(rows), metrics=metrics) if rows else None
 
 
-def _failed(metric: JudgedMetric, now: Scores) -> NoVerdicts | None:
+def failed_verdicts(metric: JudgedMetric, now: Scores) -> NoVerdicts | None:
     """What the judge failed at; None where it has its word on every answer."""
     first = [next(filter(None, map(metric.unjudged, _verdicts(now.matched.get(each)))), None) for each in now.query_ids]
     rows = {row for row, each in enumerate(first) if each}

@@ -69,7 +69,7 @@ def diagnose(
             findings = _of_lists(case, cause, candidate, baseline)
         elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
             findings = _latency(gate, metric, candidate, baseline)
-        elif baseline and gate.judge and speaks(gate):
+        elif baseline and gate.by_judge and speaks(gate):
             from rankgate.diagnosis.answers import stage_found  # noqa: PLC0415 -- paid only where answers are judged
 
             findings = stage_found(metric, candidate, baseline)

@@ -23,12 +23,12 @@ from rankgate.diagnosis.notes import (
 )
 from rankgate.errors import Problem, ProblemKind, shown
 from rankgate.gates.conclude import concluded, empties_of, with_conclusion
-from rankgate.gates.given import GIVEN
 from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
+from rankgate.metrics.lines import GivenRate
 from rankgate.metrics.matching import OF_THE_LINE, By
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import packages_of
@@ -88,7 +88,7 @@ def with_leading(plan: Plan, inputs: Inputs) -> Plan:
     """The plan with what details need, with the metric whose changes are to be listed, and what its gates rest on."""
     metrics = {metric.name: metric for metric in plan.metrics}
     if "answered_rate" in metrics:
-        metrics.setdefault(GIVEN.name, GIVEN)
+        metrics.setdefault(GivenRate.key, GivenRate())
     if inputs.leading:
         metrics.setdefault(inputs.leading.name, inputs.leading)
     return replace(plan, also=SHOWN if inputs.details else frozenset(), metrics=[*metrics.values()])
@@ -192,6 +192,7 @@ def compose(
             run=Source(**_source(candidate.run)),
             baseline=BaselineSource(**_source(baseline.run), lineage=lineage) if baseline else None,
             depth=baseline.run.depth if baseline else None,
+            judge=candidate.run.judge,
             command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         ),
     )

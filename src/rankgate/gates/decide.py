@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from rankgate.gates.decision_rule import Finding, rule_on_drop, rule_on_floor
+from rankgate.gates.evaluation import Evaluation, evaluate, uncompared
 from rankgate.gates.power import detectable
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
@@ -18,17 +17,12 @@ from rankgate.metrics.comparison import (
     FEW,
     Comparison,
     Gaps,
-    Pairs,
     at_worst,
-    baseline_column,
     filled,
-    gaps,
     paired,
-    paired_scores,
     too_many,
 )
-from rankgate.metrics.estimates import Estimate, attainable, defined_only, estimate
-from rankgate.model.answers import served_text
+from rankgate.metrics.estimates import Estimate, defined_only, estimate
 from rankgate.model.report import Counted, Detectable, GateResult
 from rankgate.model.values import (
     TOLERANCE,
@@ -44,44 +38,35 @@ from rankgate.model.values import (
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
-    from rankgate.gates.people import People
 
 Ruled = tuple[Finding, Reason]  # what became of a limit, and why
-LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
 # From the worst value to the best: what an answer without a verdict may be worth. Between the ends harm may be surer
 # than at either, for there one answer adds less to the spread.
 WARNING_LEVEL = 0.08  # one-sided: what is beyond a limit and less sure than this is noise
 _WAYS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: People | None = None) -> GateResult:
-    """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does.
-
-    What people found of a judge decides how far its word counts, and converts it into their units.
-    """
-    metric, may_block = gate.metric, gate.blocks and (people is None or people.may_block(gate))
-    seen = _seen(gate, candidate, baseline, people)
-    own, pairs, gap = seen.own, seen.pairs, seen.gap
-    ruled, unjudged, warnings = _ruled(gate, candidate, baseline, seen, people, may_block=may_block)
+def decide(evaluation: Evaluation) -> GateResult:
+    """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does."""
+    gate, candidate, baseline, units, own, counted, pairs, _, _, _, raw, raw_pairs = evaluation
+    metric = gate.metric
+    ruled, unjudged, warnings = _ruled(evaluation, may_block=units.may_block(gate))
     clustered = bool(candidate.clusters) and metric.at_quantile is None
     broken, inconclusive, held = (
         [replace(reason, clusters=clustered) for found, reason in ruled if found.ruling is ruling]
         for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
     )
-    violations = [reason for reason in broken if people is None or people.counts(reason.kind)]
-    advisory = [reason for reason in broken if reason not in violations]
-    advisory += [Reason(ReasonKind.ADVISORY)] if advisory and gate.blocks else []
     alone = pairs is None if gate.regression_max is not None else Need.BASELINE in metric.needs and baseline is None
     states, unsure = {found.state for found, _ in ruled}, (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
     least_certain = next((state for state in unsure if state in states), EvidenceState.CLEAR)
     state = EvidenceState.NO_BASELINE if alone else least_certain
-    if pairs and too_many(gap.other_judge, pairs.n_pairs):
+    if evaluation.not_comparable:
         pairs, state = None, EvidenceState.NOT_COMPARABLE
     beyond = [found.beyond for found, _ in ruled if found.ruling is Ruling.VIOLATED]
-    blocked = Verdict.FAIL if may_block else Verdict.WARN
-    noise = inconclusive if inconclusive and _within_noise(gate, candidate, baseline, ruled, people) else []
-    doubtful = bool(advisory or warnings or len(inconclusive) > len(noise))
-    verdict = Verdict.NOT_JUDGED if unjudged else blocked if violations else Verdict.WARN if doubtful else Verdict.PASS
+    blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
+    noise = inconclusive if inconclusive and _within_noise(evaluation, ruled) else []
+    doubtful = bool(warnings or len(inconclusive) > len(noise))
+    verdict = Verdict.NOT_JUDGED if unjudged else blocked if broken else Verdict.WARN if doubtful else Verdict.PASS
     return GateResult(
         name=gate.name,
         metric=metric.name,
@@ -91,17 +76,16 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
         segment=None,
         severity="error" if gate.blocks else "warning",
         value=own.value if own else None,
-        value_raw=seen.raw.value if seen.raw and seen.raw is not own else None,
-        counted=Counted(seen.counted.value, seen.counted.ci) if seen.counted and seen.counted != own else None,
+        value_raw=raw.value if raw and raw is not own else None,
+        counted=Counted(counted.value, counted.ci) if counted and counted != own else None,
         ci=own.ci if own else None,
         threshold=gate.threshold,
         baseline=pairs.baseline if pairs else None,
         paired_value=pairs.value if pairs else None,
         delta=pairs.delta if pairs else None,
         delta_ci=pairs.ci if pairs else None,
-        delta_raw=seen.raw_pairs.delta if pairs and seen.raw_pairs and _differ(pairs, seen.raw_pairs) else None,
-        standing=people.standing if people else None,
-        assumption=people.assumes(gate, value=seen.raw is not own) if people and (pairs or own) else None,
+        delta_raw=raw_pairs.delta if pairs and raw_pairs and abs(pairs.delta - raw_pairs.delta) > TOLERANCE else None,
+        assumption=units.assumes(gate, value=raw is not own) if pairs or own else None,
         exact=pairs.exact if pairs else None,
         regression_max=gate.regression_max,
         evidence=gate.evidence,
@@ -109,19 +93,17 @@ def decide(gate: Gate, candidate: Scores, baseline: Scores | None, people: Peopl
         confidence=gate.confidence,
         violation=max(beyond) if beyond and not unjudged else None,
         only_inconclusive=len(inconclusive) > len(noise) and not (unjudged or broken or warnings),
-        detectable=_detectable(gate, candidate, own, seen.raw_pairs if pairs else None, people),
+        detectable=_detectable(evaluation, raw_pairs if pairs else None),
         verdict=verdict,
-        reasons=unjudged + violations + advisory + inconclusive + warnings or held,
-        doubts=len(advisory) + len(inconclusive) + len(warnings) if doubtful else 0,
+        reasons=unjudged + broken + inconclusive + warnings or held,
+        doubts=len(inconclusive) + len(warnings) if doubtful else 0,
         n=own.n if own else 0,
         n_pairs=pairs.n_pairs if pairs else 0,
         line=gate.line,
     )
 
 
-def _within_noise(
-    gate: Gate, candidate: Scores, baseline: Scores | None, ruled: Sequence[Ruled], people: People | None
-) -> bool:
+def _within_noise(evaluation: Evaluation, ruled: Sequence[Ruled]) -> bool:
     """Whether what exceeds its limit and is not proven is no more than what noise does, so that nobody is warned.
 
     Noise is what the interval does not exclude at a one-sided level of 8 % for a gate that blocks, and at that of the
@@ -130,63 +112,28 @@ def _within_noise(
     doubted = [reason for finding, reason in ruled if finding.ruling is Ruling.INCONCLUSIVE]
     if any(reason.at_worst is not None or reason.state is not EvidenceState.INCONCLUSIVE for reason in doubted):
         return False
-    if not gate.blocks:
+    if not evaluation.gate.blocks:
         return True
-    wider = gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
-    seen = _seen(wider, candidate, baseline, people)
-    again, _, _ = _ruled(wider, candidate, baseline, seen, people, may_block=True)
+    wider = evaluation.gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
+    seen = evaluate(wider, evaluation.candidate, evaluation.baseline, evaluation.units)
+    again, _, _ = _ruled(seen, may_block=True)
     return all(finding.ruling is not Ruling.VIOLATED for finding, _ in again)
 
 
-def _differ(one: Comparison, other: Comparison) -> bool:
-    return abs(one.delta - other.delta) > TOLERANCE
-
-
-class _Seen(NamedTuple):
-    """What is ruled on: the value and the pairs, in people's units where a judge was checked, and as computed."""
-
-    own: Estimate | None
-    counted: Estimate | None  # for the floor: `own` without a gain that nobody but the judge has seen
-    pairs: Comparison | None
-    gap: Gaps
-    old_values: list[float | None]
-    finite: bool
-    raw: Estimate | None
-    raw_pairs: Comparison | None
-
-
-def _seen(gate: Gate, candidate: Scores, baseline: Scores | None, people: People | None) -> _Seen:
-    metric, values = gate.metric, candidate.values[gate.metric.name]
-    old_values = baseline_column(metric, baseline) if baseline else []
-    gap = gaps(metric, candidate, baseline)
-    if not all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values))))):
-        return _Seen(None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
-    whole, clusters = candidate.own(metric.name), candidate.clusters
-    ends = attainable(metric, candidate, whole)
-    raw = own = counted = estimate(whole, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
-    both = paired_scores(metric, candidate, baseline) if baseline else None
-    raw_pairs = pairs = both.compared(gate.confidence) if both else None
-    if people and raw:
-        own, counted = people.floor(gate, candidate, whole, raw)
-        pairs = pairs and people.drop(gate, pairs, moved=own.value - raw.value)
-    return _Seen(own, counted, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs)
-
-
-def _ruled(
-    gate: Gate, candidate: Scores, baseline: Scores | None, seen: _Seen, people: People | None, *, may_block: bool
-) -> tuple[list[Ruled], list[Reason], list[Reason]]:
+def _ruled(evaluation: Evaluation, *, may_block: bool) -> tuple[list[Ruled], list[Reason], list[Reason]]:
     """The rulings on the gate's limits, why it cannot be judged, and what to look at twice."""
-    metric, values, own, pairs, gap = gate.metric, candidate.values[gate.metric.name], seen.own, seen.pairs, seen.gap
+    gate, candidate, baseline, _, own, _, pairs, gap, _, finite, _, _ = evaluation
+    metric, values = gate.metric, candidate.values[gate.metric.name]
     of_judge = Need.VERDICTS in metric.needs
     scored = len({*gap.missing, *(row for row, value in enumerate(values) if value is not None)})
     lacking = _missing(gate, candidate, gap, scored, pairs)
     ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
-    if own is None and seen.finite and baseline is None and Need.BASELINE in metric.needs:
+    if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
         warnings.append(Reason(ReasonKind.NO_BASELINE))
     elif own is None and not lacking:
         nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
-        unjudged.append(nowhere if seen.finite else Reason(ReasonKind.NOT_FINITE))
+        unjudged.append(nowhere if finite else Reason(ReasonKind.NOT_FINITE))
     elif lacking or own is None:
         # Without a judge's word only a gate that could block ends the check, and one whose criteria allow that never
         # for the sake of answers that were not asked about; those that cannot be judged may be so on purpose.
@@ -196,26 +143,24 @@ def _ruled(
     else:
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
-            uncompared = _uncompared(metric, candidate, baseline, pairs, gap)
+            why_not = uncompared(evaluation)
             lost = baseline is not None and pairs is None and metric.name not in baseline.foreign
             lost = lost and baseline is not None and not baseline.unstated.keys() & metric.needs
             lost = lost and metric.worst is not None and (may_block or not of_judge)
-            moved = any(reason.kind is ReasonKind.OTHER_JUDGE for reason in uncompared)
+            moved = any(reason.kind is ReasonKind.OTHER_JUDGE for reason in why_not)
             lost = lost or (moved and of_judge and may_block)
-            (unjudged if lost else warnings).extend(uncompared)
-            ruled += [_drop(gate, candidate, seen.old_values, pairs, gap, people)] if pairs and not uncompared else []
+            (unjudged if lost else warnings).extend(why_not)
+            ruled += [_drop(evaluation, pairs)] if pairs and not why_not else []
         if gate.threshold is not None:
-            ruled.append(_floor(gate, candidate, seen, seen.counted or own, gate.threshold, people))
+            ruled.append(_floor(evaluation, evaluation.counted or own, gate.threshold))
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     return ruled, unjudged, warnings
 
 
-def _detectable(
-    gate: Gate, candidate: Scores, own: Estimate | None, pairs: Comparison | None, people: People | None
-) -> Detectable | None:
+def _detectable(evaluation: Evaluation, pairs: Comparison | None) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
-    slope = people.standing.sees if people else 1.0
+    gate, candidate, own, slope = evaluation.gate, evaluation.candidate, evaluation.own, evaluation.units.slope
     counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:
@@ -240,29 +185,30 @@ def _unless(found: Finding, at_worst: Ruling, reason: Reason, gate: Gate) -> Rul
     return doubtful, replace(reason, ruling=ruling, state=doubtful.state)
 
 
-def _floor(gate: Gate, candidate: Scores, seen: _Seen, own: Estimate, threshold: float, people: People | None) -> Ruled:
+def _floor(evaluation: Evaluation, own: Estimate, threshold: float) -> Ruled:
     """The ruling on the value; in doubt where it holds, but not with the worst for what is missing.
 
     See `_completed` for what a judge left open.
     """
+    gate, candidate = evaluation.gate, evaluation.candidate
     metric, values = gate.metric, candidate.own(gate.metric.name)
 
     def rule(value: Estimate) -> Finding:
         return rule_on_floor(gate.evidence, value.value, value.ci, threshold, metric.direction)
 
-    found, gap = rule(own), seen.gap
+    found, gap = rule(own), evaluation.gap
     reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
     if not gap.missing:
         return found, reason
     if Need.VERDICTS not in metric.needs:
-        column = at_worst(metric, (values, seen.old_values), set(gap.missing))
+        column = at_worst(metric, (values, evaluation.old_values), set(gap.missing))
         worst = estimate(column, metric, candidate.clusters, confidence=gate.confidence) or own
         return _unless(found, rule(worst).ruling, replace(reason, count=len(gap.missing), at_worst=worst.value), gate)
     columns = [filled(metric, values, set(gap.missing), way) for way in _WAYS]
     ends: list[Estimate] = []
     for column in columns:
         end = estimate(column, metric, confidence=gate.confidence, clusters=candidate.clusters)
-        ends += [people.floor(gate, candidate, column, end).counted if people else end] if end else []
+        ends += [evaluation.units.value(gate, candidate, column, end).counted] if end else []
     return _completed(ReasonKind.THRESHOLD, found, [[(rule(end), end.value)] for end in ends], gap)
 
 
@@ -285,20 +231,14 @@ def _completed(kind: ReasonKind, found: Finding, rows: Sequence[Sequence[tuple[F
     return ruled, reason
 
 
-def _drop(
-    gate: Gate,
-    candidate: Scores,
-    old_values: Sequence[float | None],
-    pairs: Comparison,
-    gap: Gaps,
-    people: People | None,
-) -> Ruled:
+def _drop(evaluation: Evaluation, pairs: Comparison) -> Ruled:
     """The ruling on the pairs; in doubt where they hold, but not with the worst for what only the baseline has.
 
     Queries that only the run has a value for decide nothing: whoever writes the answers could make any drop small.
     """
+    gate, candidate, gap, old_values = evaluation.gate, evaluation.candidate, evaluation.gap, evaluation.old_values
     metric, values = gate.metric, candidate.values[gate.metric.name]
-    found, reason = _on_pairs(gate, candidate, (values, old_values), pairs, gap, people)
+    found, reason = _on_pairs(evaluation, (values, old_values), pairs)
     one_sided = gap.one_sided if too_many(gap.one_sided, len(values)) else []
     unstated = [] if Need.VERDICTS in metric.needs else gap.missing
     lost = [row for row in (*one_sided, *unstated) if values[row] is None and old_values[row] is not None]
@@ -306,20 +246,14 @@ def _drop(
         return found, reason
     columns = (at_worst(metric, (values, old_values), set(lost)), old_values)
     others = paired(metric, *columns, clusters=candidate.clusters)
-    worst = _in_units(gate, others, people) if others else pairs
-    ruling = _on_pairs(gate, candidate, columns, worst, gap, people)[0].ruling
+    worst = evaluation.compared(others) if others else pairs
+    ruling = _on_pairs(evaluation, columns, worst)[0].ruling
     return _unless(found, ruling, replace(reason, count=len(lost), at_worst=worst.delta, need=None), gate)
 
 
-def _on_pairs(
-    gate: Gate,
-    candidate: Scores,
-    columns: Sequence[Sequence[float | None]],
-    pairs: Comparison,
-    gap: Gaps,
-    people: People | None,
-) -> Ruled:
+def _on_pairs(evaluation: Evaluation, columns: Sequence[Sequence[float | None]], pairs: Comparison) -> Ruled:
     """The ruling on the pairs of two columns; see `_completed` for what a judge left open."""
+    gate, candidate, gap = evaluation.gate, evaluation.candidate, evaluation.gap
     metric, (values, old_values) = gate.metric, columns
     unknown, before = set(gap.missing), set(gap.missing_before)
     found = _rule(gate, pairs)
@@ -330,15 +264,10 @@ def _on_pairs(
 
     def rule(now: Sequence[float | None], then: Sequence[float | None]) -> tuple[Finding, float]:
         both = paired(metric, now, then, clusters=candidate.clusters)
-        compared = _in_units(gate, both, people) if both else pairs
+        compared = evaluation.compared(both) if both else pairs
         return _rule(gate, compared), compared.delta
 
     return _completed(ReasonKind.REGRESSION, found, [[rule(now, then) for then in olds] for now in news], gap)
-
-
-def _in_units(gate: Gate, pairs: Pairs, people: People | None) -> Comparison:
-    compared = pairs.compared(gate.confidence)
-    return people.drop(gate, compared) if people else compared
 
 
 def _rule(gate: Gate, pairs: Comparison) -> Finding:
@@ -366,30 +295,6 @@ def _at_fault(metric: Metric, candidate: Scores, query_id: str) -> bool:
         return True
     missing = filter(None, map(metric.unjudged, query.details.verdicts or ()))
     return any(each.kind.lasts for each in missing)
-
-
-def _giver(metric: Metric, scores: Scores, rows: Sequence[int]) -> str:
-    """Who gave most of the values in these rows."""
-    givers = scores.givers.get(metric.name, {})
-    count = Counter(givers.get(scores.query_ids[row]) or "" for row in rows)
-    return served_text(max(count, key=lambda name: (count[name], name)))
-
-
-def _uncompared(
-    metric: Metric, candidate: Scores, baseline: Scores | None, pairs: Comparison | None, gap: Gaps
-) -> list[Reason]:
-    """Why a drop is not ruled on, if it is not."""
-    if baseline is None:
-        return [Reason(ReasonKind.NO_BASELINE)]
-    if metric.name in baseline.foreign:
-        return [Reason(ReasonKind.FOREIGN_BASELINE)]
-    if pairs is None:
-        need = next((need for need in baseline.unstated if need in metric.needs), None)
-        return [Reason(ReasonKind.NOT_STATED, need=need) if need else Reason(ReasonKind.NOT_IN_BASELINE)]
-    if too_many(gap.other_judge, pairs.n_pairs):
-        names = tuple(_giver(metric, scores, gap.other_judge) for scores in (candidate, baseline))
-        return [Reason(ReasonKind.OTHER_JUDGE, count=len(gap.other_judge), among=pairs.n_pairs, names=names)]
-    return []
 
 
 def _doubts(gate: Gate, candidate: Scores, gap: Gaps, *, compared: bool) -> list[Reason]:

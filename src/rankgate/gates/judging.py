@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from rankgate.criteria import Criteria
+from rankgate.criteria import Criteria, Gate
 from rankgate.criteria.inputs import Awaited
 from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.gates.decide import decide
 from rankgate.gates.decision_rule import beyond_drop
-from rankgate.gates.given import decide_answers
+from rankgate.gates.evaluation import METRIC_UNITS, Units, evaluate
 from rankgate.metrics.base import Metric, sees_hits_alone
 from rankgate.metrics.comparison import compare, gaps
 from rankgate.metrics.matching import BY_CHUNK, By
@@ -25,7 +25,7 @@ from rankgate.model.values import Evidence, EvidenceState, Gold, Need, Ranking, 
 from rankgate.model.wording import count_text
 
 if TYPE_CHECKING:
-    from rankgate.gates.people import People
+    from rankgate.gates.judged import Judge
 
 POOLED, MAX_LOST, LEAST_JUDGED = 0.8, 0.05, 0.25  # judged of the baseline; less of the run's; share of that share
 _AWAITED = {"label": ReasonKind.AWAITS_LABEL, "merge": ReasonKind.AWAITS_MERGE}
@@ -59,16 +59,12 @@ def judge_runs(
     Raises:
         RankgateError: the file of what they found of the judge is damaged.
     """
-    people: Mapping[str, People] = {}
+    judges: Mapping[str, Judge] = {}
     if Need.VERDICTS in plan.needs:
-        from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
+        from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
-        people = people_of(criteria, sides[0].run.judge, today, sides[0].scores)
-    results = judge_all(criteria, gold, sides[0].scores, before, awaits, people)
-    if mark := sides[0].run.judge:
-        from rankgate.diagnosis.answers import with_judge  # noqa: PLC0415 -- paid only where answers are judged
-
-        results = with_judge(results, plan.metrics, mark, sides[0].scores)
+        judges = people_of(criteria, sides[0].run.judge, today, sides[0].scores)
+    results = judge_all(criteria, gold, sides[0].scores, before, awaits, judges)
     changed = [each for each in results if each.delta]
     fell = {each.metric for each in changed if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
     fallen = [each for each in plan.metrics if each.name in fell and sees_hits_alone(each)]
@@ -84,7 +80,7 @@ def judge_runs(
         """The results with other values of these metrics on both sides."""
         own = [{name: both[row] for name, both in columns.items()} for row in range(len(sides))]
         scores = [replace(each.scores, values={**each.scores.values, **own[row]}) for row, each in enumerate(sides)]
-        return judge_all(criteria, gold, scores[0], scores[1], awaits, people)
+        return judge_all(criteria, gold, scores[0], scores[1], awaits, judges)
 
     ends = {metric.name: _ends(gold, plan, metric, lists, judged) for metric in looked_at}
     others = by({name: both for name, (both, _) in ends.items()})
@@ -199,7 +195,7 @@ def judge_all(
     candidate: Scores,
     baseline: Scores | None,
     awaits: Awaited | None = None,
-    people: Mapping[str, People] = {},
+    judges: Mapping[str, Judge] = {},
 ) -> list[GateResult]:
     """A result for every gate, in order, each followed by those of its segments.
 
@@ -207,23 +203,33 @@ def judge_all(
     """
     results: list[GateResult] = []
     for gate in criteria.gates:
-        found = people.get(gate.metric.name)
-        result = decide_answers(gate, candidate, baseline, found)
-        if awaits and Need.VERDICTS in gate.metric.needs and (lacking := gaps(gate.metric, candidate, None).missing):
-            results.append(_waiting(result, awaits, len(lacking), len(candidate.query_ids)))
-            continue
-        if gate.must_pass or gate.max_lost_queries is not None:
-            from rankgate.gates.segments import with_hard_checks  # noqa: PLC0415 -- paid only where asked for
+        judge = judges.get(gate.metric.name)
+        rows = _rows(gate, gold, candidate, baseline, judge.units if judge else METRIC_UNITS)
+        waits = awaits and Need.VERDICTS in gate.metric.needs and gaps(gate.metric, candidate, None).missing
+        if awaits and waits:
+            rows = [_waiting(rows[0], awaits, len(waits), len(candidate.query_ids))]
+        if judge:
+            from rankgate.gates.judged import filtered, without_judge  # noqa: PLC0415 -- paid only where asked for
 
-            result = with_hard_checks(result, gate, gold, candidate, baseline)
-        results.append(result)
-        if gate.segments:
-            from rankgate.gates.segments import decide_segments  # noqa: PLC0415 -- as above
-
-            results += decide_segments(
-                gate, gold, candidate, baseline, partial(decide_answers, people=found and found.of_segments)
-            )
+            other = None if waits else without_judge(gate, judge, candidate, baseline)
+            given = _rows(other, gold, candidate, baseline, METRIC_UNITS) if other else []
+            rows = filtered(gate, judge, rows, given, candidate)
+        results += rows
     return results
+
+
+def _rows(gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None, units: Units) -> list[GateResult]:
+    """The gate's result with its rules for single questions, and those of its segments."""
+    result = decide(evaluate(gate, candidate, baseline, units))
+    if gate.must_pass or gate.max_lost_queries is not None:
+        from rankgate.gates.segments import with_hard_checks  # noqa: PLC0415 -- paid only where asked for
+
+        result = with_hard_checks(result, gate, gold, candidate, baseline)
+    if not gate.segments:
+        return [result]
+    from rankgate.gates.segments import decide_segments  # noqa: PLC0415 -- as above
+
+    return [result, *decide_segments(gate, gold, candidate, baseline, units.of_segments)]
 
 
 def _waiting(result: GateResult, awaits: Awaited, count: int, among: int) -> GateResult:

@@ -6,19 +6,20 @@ third of the runs without any change. What is within noise, and what is too smal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
+from rankgate.gates.decide import decide
+from rankgate.gates.evaluation import METRIC_UNITS, Units, evaluate
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.metrics.matching import match
-from rankgate.model.answers import JudgeState
 from rankgate.model.report import GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import (
@@ -41,18 +42,16 @@ from rankgate.statistics.chance import holm
 from rankgate.statistics.saddlepoint import Side
 from rankgate.statistics.sign_flips import MIN_CLUSTERS
 
-Decide = Callable[[Gate, Scores, Scores | None], GateResult]
-
 
 def decide_segments(
-    gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None, decide: Decide
+    gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None, units: Units = METRIC_UNITS
 ) -> list[GateResult]:
     """Judge a gate on each of its segments, in the order of the rules and, within one, of the tags' values."""
-    return [result for rule in gate.segments for result in _by_rule(gate, rule, gold, candidate, baseline, decide)]
+    return [result for rule in gate.segments for result in _by_rule(gate, rule, gold, candidate, baseline, units)]
 
 
 def _by_rule(
-    gate: Gate, rule: SegmentRule, gold: Gold, candidate: Scores, baseline: Scores | None, decide: Decide
+    gate: Gate, rule: SegmentRule, gold: Gold, candidate: Scores, baseline: Scores | None, units: Units
 ) -> Iterator[GateResult]:
     parts = [
         _Part(gate, rule, name, limits, on_rows(candidate, rows), on_rows(baseline, rows) if baseline else None)
@@ -64,9 +63,10 @@ def _by_rule(
     corrected = _corrected(gate, provable) if corrects else _corrected_drops(gate, provable)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
-        alone = sure = decide(part.gate, part.candidate, part.baseline)
+        alone = sure = decide(evaluate(part.gate, part.candidate, part.baseline, units))
         if confidence != gate.confidence and (corrects or _fell(alone)):
-            sure = decide(part.gate.model_copy(update={"confidence": confidence}), part.candidate, part.baseline)
+            surer = part.gate.model_copy(update={"confidence": confidence})
+            sure = decide(evaluate(surer, part.candidate, part.baseline, units))
         found, among = (sure, len(corrected)) if corrects else (alone, 0)
         concluded = part.concluded(found, among=among, enough=part in judged)
         yield replace(concluded, fell=_fell(alone), surely_fell=part.name in corrected and _fell(sure))
@@ -98,8 +98,7 @@ class _Part:
         violated = found.violation is not None and enough
         blocked = Verdict.FAIL if self.blocks and found.verdict is Verdict.FAIL else Verdict.WARN
         unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
-        told = violated and self.blocks
-        reasons = [reason for reason in found.reasons if told or reason.kind is not ReasonKind.ADVISORY]
+        reasons = found.reasons
         if not enough:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif among > 1:
@@ -194,19 +193,13 @@ def with_hard_checks(
             violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
     if not violations or result.verdict is Verdict.NOT_JUDGED:
         return result
-    # Of a judge whose drops do not count, the word on a single question does neither.
-    counts = result.standing is None or result.standing.drop is JudgeState.CALIBRATED
-    advisory = not counts and gate.blocks and all(each.kind is not ReasonKind.ADVISORY for each in result.reasons)
-    violations += [Reason(ReasonKind.ADVISORY)] if advisory else []
     others = result.reasons if result.verdict in (Verdict.FAIL, Verdict.WARN) else []
-    first = counts or result.verdict is not Verdict.FAIL
     return replace(
         result,
-        verdict=worst([result.verdict, Verdict.FAIL if gate.blocks and counts else Verdict.WARN]),
+        verdict=worst([result.verdict, Verdict.FAIL if gate.blocks else Verdict.WARN]),
         only_inconclusive=False,
-        hard_check_failed=counts,
-        reasons=[*violations, *others] if first else [*others, *violations],
-        doubts=result.doubts + (0 if first else len(violations)),
+        hard_check_failed=True,
+        reasons=[*violations, *others],
         queries=[candidate.query_ids[row] for row in broken],
     )
 

@@ -28,7 +28,7 @@ from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold
 
 if TYPE_CHECKING:
-    from rankgate.gates.people import People
+    from rankgate.gates.judged import Judge
 
 T = TypeVar("T")
 Lists = list[Ranking]
@@ -114,7 +114,7 @@ def _judging(
     block, plan = criteria.judge, criteria.plan()
     if block is None or Need.VERDICTS not in plan.needs:
         return []
-    from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
+    from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
     from rankgate.judge.runs import plan_of  # noqa: PLC0415 -- as above
 
     people = _attempt(problems, people_of, criteria, None, today) or {}
@@ -137,7 +137,7 @@ def _alone(criteria: Criteria, results: list[GateResult]) -> list[Problem]:
     errors = {gate.metric.name for gate in criteria.gates if gate.blocks}
     text = "faithfulness leaves out answers that assert nothing; add a gate on answered_rate with severity: error"
     found = [each for each in results if each.is_main and each.metric == "faithfulness" and each.severity == "error"]
-    blocks = [each for each in found if each.standing and each.standing.counts and "answered_rate" not in errors]
+    blocks = [each for each in found if each.judge and each.judge.counts and "answered_rate" not in errors]
     return [Problem(text, criteria.name, each.line, f"gate {each.name}") for each in blocks]
 
 
@@ -170,12 +170,12 @@ def _judged(
     if criteria is None:
         return []
     refuse_stale(gold, plan, candidate, lambda: rankings)
-    people: Mapping[str, People] = {}
+    judges: Mapping[str, Judge] = {}
     if Need.VERDICTS in plan.needs:
-        from rankgate.gates.people import people_of  # noqa: PLC0415 -- paid only where answers are judged
+        from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
-        people = people_of(criteria, by[0], by[1], candidate)
-    return judge_all(criteria, gold, candidate, baseline, people=people)
+        judges = people_of(criteria, by[0], by[1], candidate)
+    return judge_all(criteria, gold, candidate, baseline, judges=judges)
 
 
 def _attempt(problems: list[Problem], read: Callable[..., T], *arguments: object, **options: object) -> T | None:

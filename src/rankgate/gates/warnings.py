@@ -16,7 +16,7 @@ from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
-from rankgate.model.answers import LABELLED, Lack, Want
+from rankgate.model.answers import LABELLED, Advisory, Want
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import advisory_text, labels_text
 from rankgate.model.report import Detectable, GateResult
@@ -29,7 +29,7 @@ from rankgate.statistics.quantiles import quantile_interval
 from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
 
 if TYPE_CHECKING:
-    from rankgate.gates.people import People
+    from rankgate.gates.judged import Judge
 
 MAX_NAMED = 3
 PART = 0.2  # of its value: a loss that a gate should see
@@ -95,7 +95,7 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
             facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
         facts += _ceiling(gate, gold.samples, criteria.default_k)
         if gate.blocks and isinstance(metric, JudgedMetric) and metric.name not in LABELLED:
-            why = advisory_text(metric.name, without_labels(Lack.METRIC))
+            why = advisory_text(metric.name, without_labels(Advisory.METRIC).judge())
             facts.append(f"gate {shown(gate.name)} never blocks: {why}")
     blocking = [gate for gate in criteria.gates if gate.blocks]
     limits_refusals = any(
@@ -112,22 +112,23 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
 
 
 def judged_facts(
-    criteria: Criteria, gold: Gold, results: Sequence[GateResult], people: Mapping[str, People]
+    criteria: Criteria, gold: Gold, results: Sequence[GateResult], judges: Mapping[str, Judge]
 ) -> list[str]:
     """What gates on judged answers may do and can see, and how many labels and questions they need.
 
-    As measured on two runs, or by how much real systems vary; `people` found of the judge, by metric, where there is no
+    As measured on two runs, or by how much real systems vary; `judges` by metric, where there is no
     result. Of a metric for which the gold alone does not say what counts every question does.
     """
     measured = {result.name: result for result in results if result.segment is None}
     facts: list[str] = []
     for gate in criteria.gates:
         metric, result = gate.metric, measured.get(gate.name)
-        if not isinstance(metric, JudgedMetric) or metric.name not in people:
+        if not isinstance(metric, JudgedMetric) or metric.name not in judges:
             continue
-        standing = (result and result.standing) or people[metric.name].standing
-        found, see = result and result.detectable, partial(detectable, gate, slope=standing.sees)
-        facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, standing)}")
+        units = judges[metric.name].units
+        judge = (result and result.judge) or units.trust.judge()
+        found, see = result and result.detectable, partial(detectable, gate, slope=units.slope)
+        facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, judge)}")
         samples = [*filter(None, counting(metric, [*gold.samples.values()], criteria.default_k))]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
         planned = [see(queries=len(samples), clusters=clusters, assumed=spread) for spread in SPREADS]

@@ -104,26 +104,23 @@ class JudgeMark(msgspec.Struct, frozen=True):
     model: str
 
 
-class JudgeState(Enum):
-    """What people's labels say of a judge."""
-
-    UNCALIBRATED = "uncalibrated"
-    UNINFORMATIVE = "uninformative"
-    WEAK = "weak"
-    CALIBRATED = "calibrated"
-
-
-class Lack(Enum):
-    """Why a judge counts as uncalibrated."""
+class Advisory(Enum):
+    """Why what a judge says of a metric only warns."""
 
     FILE = "file"  # no calibration is named, or none is there
     JUDGE = "judge"  # it is another judge's
     AGE = "age"  # it is too old
     AHEAD = "ahead"  # its day lies in the future
     METRIC = "metric"  # the labels say nothing of the metric
-    QUERIES = "queries"  # the labelled run has less than half of the questions
-    SEGMENT = "segment"  # nobody drew labels for each segment
+    QUERIES = "queries"  # the labelled run has less than half of the questions, so that a floor warns
+    SEGMENT = "segment"  # nobody drew labels for each segment, so that its floor warns
     CLUSTERS = "clusters"  # too few clusters have labels for a floor
+    LABELS = "labels"  # too few labels, or too few of the rarer verdict
+    CANNOT_TELL = "cannot_tell"  # the judge may not tell right from wrong
+    WEAK = "weak"  # it may see too little of a difference for a drop
+
+
+OF_FLOORS = (Advisory.QUERIES, Advisory.SEGMENT, Advisory.CLUSTERS)  # of drops they say nothing
 
 
 class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -135,46 +132,35 @@ class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n: int
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How far people have checked the judge of a gate, and so what a floor and a drop may do.
+class LabelCounts(msgspec.Struct, frozen=True):
+    """How many answers people labelled, how many have the rarer verdict, by how many people, of how many answers."""
 
-    Either counts where it is CALIBRATED, and warns at most otherwise. `lack` says why it is UNCALIBRATED. `labels` and
-    `people` are how many answers were labelled and by how many, `rarer` how many have the rarer verdict, `answers` how
-    many the labelled run has; `slope` is J, the part of a true difference that the judge sees.
+    answers: int
+    rarer: int
+    people: int
+    among: int
+
+    def needed(self, j: Rate | None) -> int | None:
+        """About how many labels make drops count; None where J <= 0.4 or a class is missing: more labels do not."""
+        if not j or not self.rarer or j.value <= SEES_LITTLE:
+            return None
+        reach = (j.value - j.low) / (j.value - SEES_LITTLE)
+        return max(MIN_ANSWERS, -(-MIN_RARER * self.answers // self.rarer), int(self.answers * reach**2) + 1)
+
+
+class GateJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """The judge of a gate: whether what it says may block, or why it, or the limit that `reason` is of, only warns.
+
+    `id` is None where it gave no verdict; `served` are the models that gave the run's, as the server called them. `j`
+    is the part of a true difference that it sees, by people's labels.
     """
 
-    floor: JudgeState
-    drop: JudgeState
-    lack: Lack | None = None
-    labels: int = 0
-    rarer: int = 0
-    answers: int = 0
-    people: int = 0
-    sensitivity: Rate | None = None
-    specificity: Rate | None = None
-    slope: Rate | None = None
-
-    @property
-    def counts(self) -> bool:
-        """Whether anything that the judge says may block."""
-        return JudgeState.CALIBRATED in (self.floor, self.drop)
-
-    @property
-    def all_counts(self) -> bool:
-        """Whether all that the judge says may block."""
-        return self.floor is self.drop is JudgeState.CALIBRATED
-
-    @property
-    def sees(self) -> float:
-        """J where drops are converted by it, else 1."""
-        return self.slope.value if self.slope and self.drop is JudgeState.CALIBRATED else 1.0
-
-    def labels_needed(self) -> int | None:
-        """About how many labels make drops count; None where J <= 0.4 or a class is missing: more labels do not."""
-        if not self.slope or not self.rarer or self.slope.value <= SEES_LITTLE:
-            return None
-        reach = (self.slope.value - self.slope.low) / (self.slope.value - SEES_LITTLE)
-        return max(MIN_ANSWERS, -(-MIN_RARER * self.labels // self.rarer), int(self.labels * reach**2) + 1)
+    id: str | None = None
+    served: tuple[str, ...] = ()
+    counts: bool = False
+    reason: Advisory | None = None
+    labels: LabelCounts | None = None
+    j: Rate | None = None
 
 
 class Want(Enum):

@@ -11,11 +11,11 @@ from rankgate.model.answers import (
     MIN_CLUSTERS,
     MIN_RARER,
     SEES_LITTLE,
+    Advisory,
+    GateJudge,
     JudgeMark,
-    JudgeState,
-    Lack,
+    LabelCounts,
     Rate,
-    Standing,
 )
 from rankgate.statistics.prediction_powered import Powered
 
@@ -46,14 +46,36 @@ class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
         """Whether the value rests on too few clusters for its interval to hold."""
         return self.clustered and (self.value is None or self.value.n < MIN_CLUSTERS)
 
-    def state(self, *, drop: bool) -> JudgeState:
-        """What a drop, or the floor of a run that was not labelled itself, may rest on."""
+    def advisory(self, *, drop: bool) -> Advisory | None:
+        """Why a drop, or the floor of a run that was not labelled itself, only warns; None where it counts."""
         low = self.slope.low if self.slope else 0.0
+        if not drop and self.few_clusters:
+            return Advisory.CLUSTERS
         if self.labels < MIN_ANSWERS or self.rarer < MIN_RARER:
-            return JudgeState.WEAK
+            return Advisory.LABELS
         if low <= CANNOT_TELL:
-            return JudgeState.UNINFORMATIVE
-        return JudgeState.WEAK if drop and low <= SEES_LITTLE else JudgeState.CALIBRATED
+            return Advisory.CANNOT_TELL
+        return Advisory.WEAK if drop and low <= SEES_LITTLE else None
+
+
+class Trust(msgspec.Struct, frozen=True):
+    """Why a floor and a drop by a judge only warn, None where they count, and what people's labels say of it."""
+
+    floor: Advisory | None
+    drop: Advisory | None
+    labels: LabelCounts | None = None
+    j: Rate | None = None
+
+    @property
+    def of_segments(self) -> Trust:
+        """The same for segments, whose floors only warn: nobody has drawn labels for each of them."""
+        return msgspec.structs.replace(self, floor=self.floor or Advisory.SEGMENT)
+
+    def judge(self, *, floors: bool = True, drops: bool = True) -> GateJudge:
+        """What a gate with limits of these kinds may do."""
+        reasons = [*([self.drop] if drops else []), *([self.floor] if floors else [])]
+        reason = next(filter(None, reasons), None)
+        return GateJudge(counts=None in reasons, reason=reason, labels=self.labels, j=self.j)
 
 
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -75,20 +97,16 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     metrics: Mapping[str, MetricCalibration]
     segments: Mapping[str, Mapping[str, MetricCalibration]] = {}
 
-    def standing(self, judge: JudgeMark, metric: str, aged: Lack | None = None) -> Standing:
-        """The standing of a judge in one metric; `aged` is why the file as a whole does not count."""
-        found = self.metrics.get(metric)
-        lack = aged if self.judge == judge.id else Lack.JUDGE
-        if found is None or lack:
-            return without_labels(lack or Lack.METRIC)
-        own = {key: getattr(found, key) for key in ("labels", "rarer", "sensitivity", "specificity", "slope")}
-        own |= {"people": len(self.people), "answers": len(found.values)}
-        drop = found.state(drop=True)
-        if found.few_clusters:
-            return Standing(floor=JudgeState.UNCALIBRATED, drop=drop, lack=Lack.CLUSTERS, **own)
-        return Standing(floor=found.state(drop=False), drop=drop, **own)
+    def trust(self, judge: JudgeMark, metric: str, aged: Advisory | None = None) -> Trust:
+        """How far to trust a judge in one metric; `aged` is why the file as a whole does not count."""
+        known = self.metrics.get(metric)
+        lack = aged if self.judge == judge.id else Advisory.JUDGE
+        if known is None or lack:
+            return without_labels(lack or Advisory.METRIC)
+        labels = LabelCounts(known.labels, known.rarer, len(self.people), len(known.values))
+        return Trust(known.advisory(drop=False), known.advisory(drop=True), labels, known.slope)
 
 
-def without_labels(lack: Lack) -> Standing:
-    """The standing of a judge of whom people's labels say nothing."""
-    return Standing(floor=JudgeState.UNCALIBRATED, drop=JudgeState.UNCALIBRATED, lack=lack)
+def without_labels(lack: Advisory) -> Trust:
+    """The trust in a judge of whom people's labels say nothing."""
+    return Trust(lack, lack)

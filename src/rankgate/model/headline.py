@@ -291,7 +291,7 @@ def _passes(spoken: _Spoken) -> str:
 def _what_stays(spoken: _Spoken) -> str:
     """`list changed in the first 5`: as far as the metric looks; of values that no list has, and of answers, those."""
     found = spoken.found
-    if any(each.judge for each in spoken.report.gates if each.place == found.place):
+    if any(each.by_judge for each in spoken.report.gates if each.place == found.place):
         return "answer changed"
     if found.unit not in (Unit.SHARE, Unit.SCORE) or (found.metric or "").startswith("score("):
         return "value changed"

@@ -12,10 +12,10 @@ from rankgate.model.answers import (
     MIN_ANSWERS,
     MIN_CLUSTERS,
     MIN_RARER,
+    OF_FLOORS,
     SEES_LITTLE,
-    JudgeState,
-    Lack,
-    Standing,
+    Advisory,
+    GateJudge,
 )
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
@@ -83,49 +83,54 @@ def stage_finding(stage: Stage, numbers: Mapping[str, Any]) -> str:
     return f"{label}: for {those} that got worse in {numbers['metric']}, {clause}{recall}"
 
 
-def advisory_text(name: str, standing: Standing | None) -> str:
+def advisory_text(name: str, judge: GateJudge | None) -> str:
     """Why what a judge says of a metric only warns; empty where all that it says counts."""
-    standing = standing or Standing(floor=JudgeState.WEAK, drop=JudgeState.WEAK)
-    slope, calibrated = standing.slope, f"{', '.join(LABELLED[:-1])} and {LABELLED[-1]}"
-    low = f"as little as {max(slope.low, 0.0):.0%} of a difference in {name}" if slope else f"nothing in {name}"
-    never = "cannot" if slope and slope.high <= SEES_LITTLE else "may not"
+    if judge is None or judge.reason is None:
+        return ""
+    j, calibrated = judge.j, f"{', '.join(LABELLED[:-1])} and {LABELLED[-1]}"
+    low = f"as little as {max(j.low, 0.0):.0%} of a difference in {name}" if j else f"nothing in {name}"
+    never = "cannot" if j and j.high <= SEES_LITTLE else "may not"
+    answers, rarer = (judge.labels.answers, judge.labels.rarer) if judge.labels else (0, 0)
+    counts = f"{count_text(answers, 'answer')}, of which {rarer:,} have the rarer verdict"
     texts = {
-        Lack.FILE: "no person has checked this judge; labels on 200 answers would do (`rankgate judge sample`)",
-        Lack.JUDGE: "people have checked another judge; repeat `rankgate judge calibrate` with this one",
-        Lack.AGE: "people have checked this judge too long ago; repeat `rankgate judge calibrate`",
-        Lack.AHEAD: "the calibration of this judge is dated in the future; repeat `rankgate judge calibrate`",
-        Lack.METRIC: f"people's labels say nothing of {name}"
+        Advisory.FILE: "no person has checked this judge; labels on 200 answers would do (`rankgate judge sample`)",
+        Advisory.JUDGE: "people have checked another judge; repeat `rankgate judge calibrate` with this one",
+        Advisory.AGE: "people have checked this judge too long ago; repeat `rankgate judge calibrate`",
+        Advisory.AHEAD: "the calibration of this judge is dated in the future; repeat `rankgate judge calibrate`",
+        Advisory.METRIC: f"people's labels say nothing of {name}"
         + ("" if name in LABELLED else f", only of {calibrated}: gate one of these"),
-        Lack.QUERIES: "people have labelled a run that has less than half of these questions",
-        Lack.SEGMENT: "people have not drawn labels for each segment, so that its floor is the judge's own",
-        Lack.CLUSTERS: f"people have labelled answers of fewer than {MIN_CLUSTERS} clusters, too few for a floor",
-        JudgeState.UNINFORMATIVE: f"the judge {never} tell right from wrong: it may see {low}",
-        JudgeState.WEAK: f"the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed",
+        Advisory.QUERIES: "people have labelled a run that has less than half of these questions",
+        Advisory.SEGMENT: "people have not drawn labels for each segment, so that its floor is the judge's own",
+        Advisory.CLUSTERS: f"people have labelled answers of fewer than {MIN_CLUSTERS} clusters, too few for a floor",
+        Advisory.LABELS: f"people have labelled {counts}; {MIN_ANSWERS} and {MIN_RARER} are needed",
+        Advisory.CANNOT_TELL: f"the judge {never} tell right from wrong: it may see {low}",
+        Advisory.WEAK: f"the judge may see {low}, and more than {SEES_LITTLE:.0%} is needed",
     }
-    few = standing.labels < MIN_ANSWERS or standing.rarer < MIN_RARER
-    if standing.lack is None and few:
-        counts = f"{count_text(standing.labels, 'answer')}, of which {standing.rarer:,} have the rarer verdict"
-        return f"people have labelled {counts}; {MIN_ANSWERS} and {MIN_RARER} are needed"
-    state = standing.drop if standing.drop is not JudgeState.CALIBRATED else standing.floor
-    return texts.get(standing.lack or state, "")
+    return texts[judge.reason]
 
 
-def labels_text(name: str, standing: Standing) -> str:
+def limits_text(judge: GateJudge) -> tuple[str, str]:
+    """The limits that may block and those that only warn, where some of a gate's do."""
+    return ("drops", "floors") if judge.reason in OF_FLOORS else ("floors", "drops")
+
+
+def labels_text(name: str, judge: GateJudge) -> str:
     """What a gate on a metric may do by people's labels, and what more of them would change."""
-    if not (why := advisory_text(name, standing)):
+    if not (why := advisory_text(name, judge)):
         return "floors and drops may block"
-    sure = ("drops", "floors") if standing.drop is JudgeState.CALIBRATED else ("floors", "drops")
-    may = "{} may block, {} warn at most".format(*sure) if standing.counts else "warns at most"
+    may = "{} may block, {} warn at most".format(*limits_text(judge)) if judge.counts else "warns at most"
     if name == "answered_rate":
         may = f"empty, missing and declared answers may block; for refusals in words: {may}"
-    help_at_all = "will" if standing.slope and standing.slope.high <= SEES_LITTLE else "may"
-    needed = standing.labels_needed()
+    if judge.reason not in (Advisory.LABELS, Advisory.CANNOT_TELL, Advisory.WEAK) or judge.labels is None:
+        return f"{may}; {why}"
+    help_at_all = "will" if judge.j and judge.j.high <= SEES_LITTLE else "may"
+    needed, labels = judge.labels.needed(judge.j), judge.labels
     more = f"More labels {help_at_all} not help: fix the rule of labelling, or change the judge"
     more = f"About {needed:,} labelled answers would do" if needed else more
-    more = more if standing.rarer else "Draw a larger sample"
-    if standing.answers and (needed or standing.labels + 1) > standing.answers and help_at_all == "may":
-        more = f"{more}; this run has {count_text(standing.answers, 'answer')}, so that it takes a larger one"
-    return f"{may}; {why}" + ("" if standing.lack else f". {more}")
+    more = more if labels.rarer else "Draw a larger sample"
+    if labels.among and (needed or labels.answers + 1) > labels.among and help_at_all == "may":
+        more = f"{more}; this run has {count_text(labels.among, 'answer')}, so that it takes a larger one"
+    return f"{may}; {why}. {more}"
 
 
 def unjudged_text(gate: GateResult) -> str:
@@ -244,7 +249,7 @@ def _no_verdict(reason: Reason, gate: GateResult, of: str) -> str:
 
 def _other_judge(reason: Reason, gate: GateResult, begin: str) -> str:
     """Which judges two runs rest on, and for verdicts of our own what makes them comparable."""
-    if gate.judge is None or not reason.names or not all(reason.names):
+    if not gate.by_judge or not reason.names or not all(reason.names):
         return f"{begin}the two runs do not name the same judge"
     run, baseline = (shown(name) for name in reason.names)
     return f"{begin}the judge was {run} now and {baseline} then; `rankgate judge` judges the baseline's answers again"
@@ -282,9 +287,9 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         "two runs",
         ReasonKind.UNJUDGED: unjudged_text(gate),
         ReasonKind.GIVEN: "of answered_rate only empty, missing and declared answers count, which needs no judge: "
-        + advisory_text("answered_rate", gate.standing)
+        + advisory_text("answered_rate", gate.judge)
         + (f"; the judge finds {count_text(reason.count, 'further refusal')}" if reason.count else ""),
-        ReasonKind.ADVISORY: f"advisory: {advisory_text(gate.metric, gate.standing)}",
+        ReasonKind.ADVISORY: f"advisory: {advisory_text(gate.metric, gate.judge)}",
         ReasonKind.MUST_PASS: f"{fails}: {metric} {'has no value' if reason.source else 'is at its worst'} there",
         ReasonKind.LOST: f"{count_text(reason.count, 'question was', 'questions were')} lost in {metric}; at most "
         f"{reason.limit} allowed",

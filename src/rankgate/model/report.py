@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import Problem, redacted, shown
 from rankgate.model.answer_losses import AnswerChanges, AnswerLoss, NoVerdicts, Unsupported
-from rankgate.model.answers import JudgeMark, Standing
+from rankgate.model.answers import GateJudge, JudgeMark
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import NO_CONCLUSION, Conclusion, Empties, GivenUp, OtherCode, PartLoss
 from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
@@ -79,10 +79,9 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     those that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
     both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
     `doubts` is how many of the last `reasons` would only warn by themselves; `waived` who lets the violation pass.
-    `judge` gave the verdicts that the values rest on, on both sides, and `no_verdicts`
-    is there where it failed at answers of the run. `standing` says how far people have checked that judge. Where value
-    or change are in their units `value_raw` and `delta_raw` are as it saw them, and `assumption` says that
-    they rest on its erring alike on both runs.
+    `judge` is there where the gate is on judged answers, and `no_verdicts` where it failed at answers of the run. Where
+    value or change are in people's units `value_raw` and `delta_raw` are as the judge saw them, and `assumption` says
+    that they rest on its erring alike on both runs.
     `counted` is what the floor takes for the value, without a gain that the judge alone has seen. `unjudged` is there
     where a pooled gold set judges less of the run: the `judged` shares of both first k, the changes with the rest
     `relevant`, and left out (`condensed`); where the gold set has a judge's
@@ -120,8 +119,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     waived: Waived | None = None
     detectable: Detectable | None = None
     unjudged: Mapping[str, float] = {}
-    judge: JudgeMark | None = None
-    standing: Standing | None = None
+    judge: GateJudge | None = None
     assumption: Literal["alike"] | None = None
     no_verdicts: NoVerdicts | None = None
     verdict: Verdict
@@ -156,6 +154,11 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def is_main(self) -> bool:
         """Whether it is the gate's own row: over all queries."""
         return not self.segment
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether a judge's verdicts are what it measures."""
+        return self.judge is not None and self.judge.id is not None
 
     @property
     def corrects(self) -> bool:
@@ -357,6 +360,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """What was compared with what, and how to do it again.
 
     `gold_fingerprint` is a digest of the gold set's judgments, `gold_queries_fingerprint` of its ids and questions.
+    `judge` is the one whose verdicts the report rests on.
     """
 
     rankgate: str
@@ -369,6 +373,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     baseline: BaselineSource | None = None
     depth: int | None = None
     command: list[str] = []
+    judge: JudgeMark | None = None
 
     def __post_init__(self) -> None:
         """As for a `Source`."""

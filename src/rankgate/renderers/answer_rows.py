@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rankgate.model.answer_losses import AnswerLoss, LostClaim, Place
-from rankgate.model.answers import Entailment, JudgeState, UnjudgedKind, Want
+from rankgate.model.answers import Entailment, UnjudgedKind, Want
 from rankgate.model.details import sampled
-from rankgate.model.reasons import advisory_text
+from rankgate.model.reasons import advisory_text, limits_text
 from rankgate.model.report import BaselineSource, GateResult, Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, delta_text, value_text
@@ -25,25 +25,24 @@ Spell = Callable[[str], str]
 
 def answer_lines(report: Report, spell: Spell) -> list[str]:
     """Who judged the answers, how many assert nothing, and how many could not be judged: a sentence each."""
-    judged = [gate for gate in report.gates if gate.judge and gate.is_main]
-    judges = list(dict.fromkeys(gate.judge for gate in report.gates if gate.judge))
-    lines = [f"Judge {spell(each.id)} ({spell(each.model)}){_checked(judged)}." for each in judges]
+    judged = [gate for gate in report.gates if gate.by_judge and gate.is_main]
+    judge = report.provenance.judge
+    lines = [f"Judge {spell(judge.id)} ({spell(judge.model)}){_checked(judged)}."] if judge and judged else []
     lines += _in_people_s_units(judged)
     advisory: dict[tuple[str, str], list[str]] = {}
     for gate in judged:
-        if gate.standing and (why := advisory_text(gate.metric, gate.standing)):
-            floors = gate.standing.drop is JudgeState.CALIBRATED
-            one_limit = f"{'floors' if floors else 'drops'} there do" if gate.standing.counts else ""
+        if gate.judge and (why := advisory_text(gate.metric, gate.judge)):
+            one_limit = f"{limits_text(gate.judge)[1]} there do" if gate.judge.counts else ""
             advisory.setdefault((why, one_limit), []).append(gate.name)
     for (why, one_limit), names in advisory.items():
         what = one_limit or ("they do" if names[1:] else "it does")
         lines.append(f"Advisory for {', '.join(map(spell, names))}: {why}; until then {what} not block.")
     baseline = report.provenance.baseline
     was = baseline.lineage.judge if isinstance(baseline, BaselineSource) and baseline.lineage else None
-    if was and judges and was.id != judges[0].id:
-        compared = any(gate.judge and gate.delta is not None for gate in report.gates)
-        both = f"both runs were judged by {spell(judges[0].id)}" if compared else "the baseline has to be judged again"
-        lines.append(f"The judge changed ({spell(was.id)} → {spell(judges[0].id)}): {both}.")
+    if was and judge and was.id != judge.id:
+        compared = any(gate.by_judge and gate.delta is not None for gate in report.gates)
+        both = f"both runs were judged by {spell(judge.id)}" if compared else "the baseline has to be judged again"
+        lines.append(f"The judge changed ({spell(was.id)} → {spell(judge.id)}): {both}.")
     if report.answers and (silent := report.answers.silent):
         shares = [count / silent.among for count in (silent.before, silent.now) if count is not None]
         points = delta_text(shares[-1] - shares[0], Unit.SHARE).replace(" pp", " points")
@@ -61,12 +60,16 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
 
 def _checked(gates: Sequence[GateResult]) -> str:
     """`, checked by 2 people: of a difference it sees 71% in faithfulness (95%: 60 to 82%, 212 answers)`."""
-    found = {gate.metric: gate.standing for gate in gates if gate.standing and gate.standing.slope}
-    if not found:
+    found = {gate.metric: gate.judge for gate in gates if gate.judge}
+    known = [(name, each.j, each.labels) for name, each in found.items()]
+    checked = [(name, j, labels) for name, j, labels in known if j and labels]
+    if not checked:
         return ""
-    slopes = [(name, each.slope, f"{each.labels:,} answers") for name, each in found.items() if each.slope]
-    seen = [f"{j.value:.0%} in {name} (95%: {100 * j.low:.0f} to {j.high:.0%}, {of})" for name, j, of in slopes]
-    people = count_text(max(each.people for each in found.values()), "person", "people")
+    seen = [
+        f"{j.value:.0%} in {name} (95%: {100 * j.low:.0f} to {j.high:.0%}, {labels.answers:,} answers)"
+        for name, j, labels in checked
+    ]
+    people = count_text(max(labels.people for _, _, labels in checked), "person", "people")
     return f", checked by {people}: of a difference it sees {', '.join(seen)}"
 
 

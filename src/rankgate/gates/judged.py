@@ -1,0 +1,160 @@
+"""What a judge's word is worth in a gate: it counts, or it is lowered to a warning, for one reason.
+
+Gates on judged answers are scored and decided as any other, in people's units (`people.py`). Here alone is said what
+becomes of that: where labels do not bear it, a violation warns. Whether there is an answer at all needs no judge, so a
+gate on `answered_rate` whose judge does not count still fails by `given_rate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from rankgate.criteria import Criteria, Gate
+from rankgate.diagnosis.answers import failed_verdicts
+from rankgate.gates.people import PeopleUnits, gate_judge
+from rankgate.judge.calibration import read_calibration
+from rankgate.judge.identity import judges_of
+from rankgate.judge.sample import answers_key
+from rankgate.metrics.answers import AnsweredRate, JudgedMetric
+from rankgate.metrics.base import Metric
+from rankgate.metrics.lines import GivenRate
+from rankgate.model.answers import LABELLED, Advisory, GateJudge, JudgeMark, served_text
+from rankgate.model.calibration import Trust, without_labels
+from rankgate.model.report import GateResult
+from rankgate.model.values import Reason, ReasonKind, Ruling, Scores, Verdict
+from rankgate.readers.dates import days_between
+
+_ENOUGH = 0.5  # of the questions that have a value: those of the labelled run
+_LIMITS = (ReasonKind.THRESHOLD, ReasonKind.REGRESSION)
+_OF_QUESTIONS = (ReasonKind.MUST_PASS, ReasonKind.LOST)
+
+
+class Judge(NamedTuple):
+    """The judge of a metric, None where it gave no verdict, and the units in which people have checked it."""
+
+    mark: JudgeMark | None
+    units: PeopleUnits
+
+
+def people_of(
+    criteria: Criteria, judge: JudgeMark | None, today: str, candidate: Scores | None = None
+) -> dict[str, Judge]:
+    """What people found of the judge, by judged metric; where none gave a verdict, of any that the criteria may mean.
+
+    Raises:
+        RankgateError: the calibration is damaged.
+    """
+    block = criteria.judge
+    if block is None:
+        return {}
+    named = block.calibration
+    calibration = read_calibration(named.file) if named else None
+    marks = [JudgeMark(each.id, each.model) for each in judges_of(block) if not judge or each.short == judge.id]
+    marks = marks or [judge] if judge else marks
+    mark = next((each for each in marks if calibration and calibration.judge == each.id), marks[0])
+    age = days_between(calibration.date, today) if calibration else 0
+    aged = Advisory.AHEAD if age < -1 else Advisory.AGE if named and age > named.max_days else None  # a day: time zones
+    metrics = {metric.name: metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)}
+    if calibration is None:
+        lacks = {name: Advisory.FILE if name in LABELLED else Advisory.METRIC for name in metrics}
+        return {name: Judge(judge, PeopleUnits(without_labels(lack))) for name, lack in lacks.items()}
+    itself = answers_key(_keys(candidate) if candidate else {}) == calibration.answers
+    judges: dict[str, Judge] = {}
+    for name, metric in metrics.items():
+        trust = calibration.trust(mark, name, aged)
+        known = calibration.metrics.get(name) if trust.labels else None
+        if known and candidate and (known.value is None or not _labelled_alike(known.values, candidate, metric)):
+            trust = replace(trust, floor=Advisory.QUERIES)
+        elif itself and trust.floor is Advisory.CANNOT_TELL:
+            trust = replace(trust, floor=None)
+        judges[name] = Judge(judge, PeopleUnits(trust, known, itself))
+    return judges
+
+
+def _keys(run: Scores) -> dict[str, str]:
+    """The keys of a run's answers by query."""
+    details = ((query_id, query.details) for query_id, query in run.matched.items())
+    verdicts = ((query_id, each.verdicts[0]) for query_id, each in details if each and each.verdicts)
+    return {query_id: each.key for query_id, each in verdicts if each.key}
+
+
+def _labelled_alike(labelled: Mapping[str, float], candidate: Scores, metric: Metric) -> bool:
+    rows = zip(candidate.query_ids, candidate.values[metric.name], strict=True)
+    valued = [query_id for query_id, value in rows if value is not None]
+    return sum(query_id in labelled for query_id in valued) >= _ENOUGH * len(valued)
+
+
+def without_judge(gate: Gate, judge: Judge, candidate: Scores, baseline: Scores | None) -> Gate | None:
+    """The gate on what needs no judge, where there is such and the judge's word does not count in all."""
+    given = GivenRate()
+    scored = given.name in candidate.values and (baseline is None or given.name in baseline.values)
+    lowered = gate_judge(gate, judge.units.trust).reason or (gate.segments and judge.units.of_segments.trust.floor)
+    by_given = isinstance(gate.metric, AnsweredRate) and scored and lowered
+    return gate.model_copy(update={"metric": given}) if by_given else None
+
+
+def filtered(
+    gate: Gate, judge: Judge, rows: Sequence[GateResult], given: Sequence[GateResult], candidate: Scores
+) -> list[GateResult]:
+    """The results of a gate on judged answers, over all and by segment, as far as its judge counts.
+
+    `given` are those without a judge's word, where there are such.
+    """
+    by_whole = gate_judge(gate, judge.units.trust)
+    results = [_filtered(gate, judge, by_whole, row, candidate) for row in rows]
+    for place, (row, other) in enumerate(zip(results, given, strict=False)):
+        lowered = row.judge is not None and row.judge.reason is not None and row.verdict is not Verdict.FAIL
+        if lowered and other.verdict is Verdict.FAIL:
+            results[place] = _by_given(gate, row, other, candidate)
+    return results
+
+
+def _filtered(gate: Gate, judge: Judge, by_whole: GateJudge, row: GateResult, candidate: Scores) -> GateResult:
+    trust, found = judge.units.trust, by_whole
+    if not row.is_main:
+        trust = trust.of_segments
+        found = trust.judge(floors=row.threshold is not None, drops=row.regression_max is not None)
+    if judge.mark:
+        names = {line for names in candidate.givers.get(row.metric, {}).values() for line in (names or "").split("\n")}
+        served = tuple(served_text(name) for name in sorted(names - {""}))
+        found = replace(found, id=judge.mark.id, served=served)
+    failed = judge.mark and row.is_main and isinstance(gate.metric, JudgedMetric)
+    lacking = failed_verdicts(gate.metric, candidate) if failed and isinstance(gate.metric, JudgedMetric) else None
+    return _lowered(replace(row, judge=found, no_verdicts=lacking), trust)
+
+
+def _lowered(row: GateResult, trust: Trust) -> GateResult:
+    """A failed gate as far as what it fails for counts; as a warning where nothing of it does."""
+    row = replace(row, hard_check_failed=row.hard_check_failed and trust.drop is None)
+    if row.verdict is not Verdict.FAIL:
+        return row
+    broken = [
+        each
+        for each in row.reasons
+        if each.kind in _OF_QUESTIONS or (each.kind in _LIMITS and each.ruling is Ruling.VIOLATED)
+    ]
+    lowered = [each for each in broken if (trust.floor if each.kind is ReasonKind.THRESHOLD else trust.drop)]
+    if not lowered:
+        return row
+    counting = [each for each in broken if each not in lowered]
+    others = [each for each in row.reasons if each not in broken]
+    return replace(
+        row,
+        verdict=Verdict.FAIL if counting else Verdict.WARN,
+        reasons=[*counting, *lowered, Reason(ReasonKind.ADVISORY), *others],
+        doubts=len(lowered) + 1 + len(others),
+    )
+
+
+def _by_given(gate: Gate, row: GateResult, given: GateResult, candidate: Scores) -> GateResult:
+    """The failed gate on what needs no judge, with the judge's further refusals counted."""
+    refusals = 0
+    if row.is_main:
+        columns = zip(candidate.values[given.metric], candidate.values[gate.metric.name], strict=True)
+        refusals = sum(there == 1.0 and asserts == 0.0 for there, asserts in columns)
+    reason = Reason(ReasonKind.GIVEN, count=refusals)
+    judge = row.judge and replace(row.judge, id=None, served=())
+    return replace(given, judge=judge, reasons=[*given.reasons, reason])

@@ -1,0 +1,14 @@
+"""A gate decided on two runs, as `judge_all` does."""
+
+from __future__ import annotations
+
+from rankgate.criteria import Gate
+from rankgate.gates.decide import decide as decide_evaluation
+from rankgate.gates.evaluation import METRIC_UNITS, Units, evaluate
+from rankgate.model.report import GateResult
+from rankgate.model.values import Scores
+
+
+def decide(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units = METRIC_UNITS) -> GateResult:
+    """The gate's own row, over all questions."""
+    return decide_evaluation(evaluate(gate, candidate, baseline, units))
