@@ -215,7 +215,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
             verdict=report.verdict if report else None,
             scores={name: metric.value for name, metric in report.metrics.items()} if report else {},
             packages=(packages_of(criteria.metrics()) if criteria else {}) or msgspec.UNSET,
-            judge=(report and report.provenance.judge) or msgspec.UNSET,
+            judge=report.provenance.judge if report else msgspec.UNSET,
         ),
         report=report,
         unusable=unusable,

@@ -192,7 +192,7 @@ def compose(
             run=Source(**_source(candidate.run)),
             baseline=BaselineSource(**_source(baseline.run), lineage=lineage) if baseline else None,
             depth=baseline.run.depth if baseline else None,
-            judge=candidate.run.judge,
+            judge=candidate.run.judge or UNSET,
             command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         ),
     )

@@ -373,7 +373,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     baseline: BaselineSource | None = None
     depth: int | None = None
     command: list[str] = []
-    judge: JudgeMark | None = None
+    judge: JudgeMark | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         """As for a `Source`."""
