@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +18,7 @@ from rankgate.judge.judging import judge_answers, settle
 from rankgate.judge.model import Answer, Judge, Known, Record, Slot
 from rankgate.judge.plan import Plan, plan_for, served_by, walk
 from rankgate.judge.runs import answer_of
-from rankgate.judge.store import Store, by_slot
+from rankgate.judge.store import Store, counts_after
 from rankgate.model.answers import Unjudged, UnjudgedKind, Want, fingerprints_count, same_served
 from rankgate.model.values import Gold
 from rankgate.readers.base import Run
@@ -167,7 +168,7 @@ def do_job(
     """
     budget, failed, stopped, at = job.block.budget, Counter[UnjudgedKind](), None, RUN
     judge, plans, own, done = planned.judge, planned.plans, Spending(budget.calls, budget.tokens), set[Answer]()
-    again = 0
+    again, known = 0, _Verdicts(store, job)
     spendings = [own]
     try:
         settled = judge if planned.tried else settle(job.block, endpoint, own)
@@ -179,18 +180,17 @@ def do_job(
         before = total - plans[RUN].every_call if plans else 0
         default = max(math.ceil(_SPARE * before), before + _SPARE_CALLS)
         spendings.append(Spending(default if budget.baseline_calls is None else budget.baseline_calls))
+        ask = partial(
+            judge_answers, judge=judge, wants=job.wants, endpoint=endpoint, repeats=job.block.repeats, workers=workers
+        )
         for at in plans:
             answers = [answer for answer in job.runs[at].answers if answer not in done]
             done.update(answers)  # and not asked once more, if it failed
-            progress = judge_answers(
+            spending = own if at == RUN else spendings[1]
+            progress = ask(
                 answers,
-                judge,
-                job.wants,
-                endpoint=endpoint,
-                store=_Verdicts(store, job),
-                spending=own if at == RUN else spendings[1],
-                repeats=job.block.repeats,
-                workers=workers,
+                store=known,
+                spending=spending,
                 again=job.again,
                 watch=lambda _: watch(_spent(spendings, total)),
             )
@@ -198,21 +198,15 @@ def do_job(
             stopped = progress.stopped
             if stopped:
                 break
-        known = _Verdicts(store, job)
         old = _Moved(known, moved_slots(job, judge, known))
         if old.slots and not stopped:
             again, at = len(old.slots), "baseline"
             few = max(math.ceil(_SPARE * again), again + _SPARE_CALLS)
             spendings.append(Spending(few if budget.baseline_calls is None else budget.baseline_calls))
-            progress = judge_answers(
+            progress = ask(
                 job.runs["baseline"].answers,
-                judge,
-                job.wants,
-                endpoint=endpoint,
                 store=old,
                 spending=spendings[-1],
-                repeats=job.block.repeats,
-                workers=workers,
                 watch=lambda _: watch(_spent(spendings, total + again)),
             )
             failed.update({kind: count for kind, count in progress.unjudged.items() if not kind.lasts})
@@ -220,7 +214,6 @@ def do_job(
     except KeyboardInterrupt:
         stopped = Unjudged(UnjudgedKind.INTERRUPTED)
     records: dict[Slot, Record] = {}
-    known = _Verdicts(store, job)
     unjudged = {name: _unjudged(job, run, judge, known, records) for name, run in job.runs.items()}
     store.put(*records.values())
     return Outcome(
@@ -302,8 +295,10 @@ class _Verdicts(msgspec.Struct, frozen=True):
 
     def get(self, slot: Slot, /) -> Record | None:
         """The record of a slot: its first verdict, or else its first failure."""
-        records = [record for each in (self.store, self.job.beside, self.job.kept) if (record := each.get(slot))]
-        record = by_slot(records).get(slot)
+        record: Record | None = None
+        for known in (self.store, self.job.beside, self.job.kept):
+            later = known.get(slot)
+            record = later if later and counts_after(later, record) else record
         return None if self.again and record and record.unjudged else record
 
     def put(self, *records: Record) -> None:

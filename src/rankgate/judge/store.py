@@ -81,7 +81,7 @@ class Store:
         With `replace` what slots have is given up.
         """
         with self._lock:
-            new = [each for each in records if replace or _counts(each, self._records.get(each.slot))]
+            new = [each for each in records if replace or counts_after(each, self._records.get(each.slot))]
             if self._file and new:
                 self._append(self._file, b"".join(line_of(changed(each, replaces=replace)) for each in new))
             self._records |= {each.slot: each for each in new}
@@ -157,7 +157,7 @@ def by_slot(records: Iterable[Record]) -> dict[Slot, Record]:
     for record in records:
         if record.replaces:
             known[record.slot] = changed(record, replaces=False)
-        elif _counts(record, known.get(record.slot)):
+        elif counts_after(record, known.get(record.slot)):
             known[record.slot] = record
     return known
 
@@ -193,7 +193,7 @@ def _plain(slot: Slot) -> tuple[str, str, str, int]:
     return (slot.judge, slot.task.value, slot.key, slot.repeat)
 
 
-def _counts(record: Record, earlier: Record | None) -> bool:
+def counts_after(record: Record, earlier: Record | None) -> bool:
     """Whether a record counts after the one that its slot has."""
     return earlier is None or (earlier.unjudged is not None and record.unjudged is None)
 
