@@ -1,115 +1,136 @@
-"""Charts: a Vega-Lite specification becomes an SVG element without a script, so that nothing in the data can run.
+"""Charts as values: axes with their pixels and ticks, lines and marks, which `chart.svg.j2` writes as SVG.
 
 Colours are the page's CSS variables, so that one picture serves light and dark.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Sequence
+from unicodedata import east_asian_width
 
 import msgspec
-from markupsafe import Markup, escape
 
-from rankgate.errors import bad_input
 from rankgate.model.values import Unit
+from rankgate.readers.dates import days_after
 
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
-BETTER, WORSE, SAME = "var(--better)", "var(--worse)", "var(--same)"
-INK, FAINT = "var(--ink)", "var(--faint)"
-# How an axis writes its ticks. Without decimals named there are as many as tell one tick from the next.
-AXES = {Unit.SHARE: "%", Unit.SCORE: "f", Unit.NUMBER: ",f", Unit.MILLISECONDS: ",f"}
+FAINT, SAME, WORSE = "var(--faint)", "var(--same)", "var(--worse)"
+DASHES = {NOW: "", BEFORE: "5 3"}
 
-_AXIS = {
-    **dict.fromkeys(("domainColor", "tickColor", "gridColor"), "var(--grid)"),
-    **dict.fromkeys(("labelColor", "titleColor"), FAINT),
-    "titleFontWeight": "normal",
-    "labelFontSize": 11,
-    "titleFontSize": 12,
-}
-CONFIG: dict[str, Any] = {
-    "background": None,
-    "font": "sans-serif",
-    "view": {"stroke": None},
-    "axis": _AXIS,
-    "legend": {"labelColor": INK, "titleColor": FAINT, "titleFontWeight": "normal", "orient": "top", "title": None},
-    "text": {"color": INK},
-}
-_TAG = re.compile(r'<[a-zA-Z](?:[^>"]|"[^"]*")*>')  # text between tags may look like anything
-_LABEL = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
-_ID = re.compile(r'(?P<before>\bid="|url\(#)(?P<id>[\w-]+)')
+Ticks = Sequence[tuple[float, str]]  # values, and what stands there
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture with the name over it, what it says in a sentence each, and how many questions it is about."""
+class Axis(msgspec.Struct, frozen=True):
+    """Values between two ends, and the pixels of the ends; its title stands under a plot, or over it."""
 
-    name: str
-    picture: Markup
-    said: tuple[str, ...] = ()
+    low: float
+    high: float
+    start: float
+    end: float
+    ticks: Ticks = ()
+    title: str = ""
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        """The pixel of a value; one beyond an end lies at the end."""
+        low, high, inside = self.low, self.high, min(max(value, self.low), self.high)
+        if self.log:
+            low, high, inside = math.log(low), math.log(high), math.log(inside)
+        return round(self.start + (inside - low) / (high - low) * (self.end - self.start), 1)
+
+    @property
+    def margin(self) -> float:
+        """How many pixels its texts take beside a plot."""
+        return 12 + max(width_of(text) for _, text in self.ticks)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """From point to point, by values; filled it is an area without a border."""
+
+    points: Sequence[tuple[float, float]]
+    color: str
+    width: float = 1.5
+    dash: str = ""
+    opacity: float = 1
+    filled: bool = False
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """One of the template's shapes at values, with a text beside it; a run's says under the mouse what is known."""
+
+    x: float
+    y: float
+    shape: str
+    color: str
+    size: float
+    ring: bool = False
+    text: str = ""
+    run: str = ""
+    hover: str = ""
+
+
+class Pane(msgspec.Struct, frozen=True):
+    """A plot: what lies between its axes by values, texts over it by pixels, and those of its rows at the right."""
+
+    x: Axis
+    y: Axis
+    lines: Sequence[Line] = ()
+    marks: Sequence[Mark] = ()
+    over: Ticks = ()
+    right: Ticks = ()
+
+
+class Chart(msgspec.Struct, frozen=True, kw_only=True):
+    """A picture with the name over it, what it says in a sentence each, and how many questions it is about.
+
+    Its id is of letters, digits and hyphens, and no other chart of the page has it.
+    """
+
+    id: str
+    title: str
+    description: str
+    width: float
+    height: float
+    panes: Sequence[Pane]
+    name: str = ""
+    said: Sequence[str] = ()
     queries: int = 0
 
 
-def chart(spec: Mapping[str, Any], *, name: str, title: str, description: str) -> Markup:
-    """An `<svg role="img">` of Vega-Lite without `$schema` and `config`; text in its data shows as text.
-
-    The name, of letters, digits and hyphens, tells it from the page's other charts.
-
-    Raises:
-        RankgateError: the extra that draws is not installed.
-    """
-    try:
-        import vl_convert  # noqa: PLC0415 -- an extra
-    except ImportError as error:
-        raise bad_input("pages need the html extra; run: pip install 'rankgate[html]'") from error
-    drawn = vl_convert.vegalite_to_svg({**spec, "config": CONFIG}, vl_version="5.20")
-    return Markup(_named(drawn, name, str(escape(title)), str(escape(description))))  # noqa: S704 -- SVG of the library
+def around(values: Sequence[float], unit: Unit) -> tuple[float, float]:
+    """The ends of an axis that has all values and some room beyond them; no share lies beyond none and all."""
+    low, high = min(values), max(values)
+    one = high - low <= max(abs(low), abs(high)) / 1e9
+    room = (abs(low) / 10 or 1.0) if one else (high - low) / 12
+    return (max(low - room, 0.0), min(high + room, 1.0)) if unit is Unit.SHARE else (low - room, high + room)
 
 
-def fitted(draw: Callable[[int], Mapping[str, Any]], wide: int, narrow: int, *, name: str, **labels: str) -> Markup:
-    """A chart in two widths, in pixels: the page shows the one that its window has room for."""
-    drawn = (
-        Markup('<div class="{}">{}</div>').format(kind, chart(draw(width), name=f"{name}-{kind}", **labels))
-        for kind, width in (("wide", wide), ("narrow", narrow))
-    )
-    return Markup().join(drawn)
+def ticks_of(low: float, high: float, unit: Unit, count: int) -> Ticks:
+    """Multiples of 1, 2 or 5 times a power of ten: about so many, two at least, and no two of them read alike."""
+    values: list[float] = []
+    while len(values) < 2:  # noqa: PLR2004 -- one would be no scale
+        rough = (high - low) / count
+        power = math.floor(math.log10(rough))
+        step = next(size for size in (1, 2, 5, 10, 20) if size * 10.0**power >= rough) * 10.0**power
+        numbers = range(math.floor(low / step), math.ceil(high / step) + 1)
+        values = [value for number in numbers if low <= (value := round(number * step, -power)) <= high]
+        count += 1
+    sizes = [100 * value for value in values] if unit is Unit.SHARE else values
+    decimals = next((d for d in range(12) if all(math.isclose(size, round(size, d)) for size in sizes)), 12)
+    texts = [f"{size:,.{decimals}f}".replace("-", "−") + "%" * (unit is Unit.SHARE) for size in sizes]
+    return list(zip(values, texts, strict=True))
 
 
-def layer(
-    mark: str, encoding: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] | None = None, **looks: Any
-) -> dict[str, Any]:
-    """Marks of one kind with their looks, for rows of their own or for those of the view around them."""
-    data = {} if rows is None else {"data": {"values": rows}}
-    return {**data, "mark": {"type": mark, **looks}, "encoding": encoding}
+def day_ticks(low: float, high: float, count: int) -> Ticks:
+    """About so many days or months, two at least, between places on the axis of time, which are days since 1970."""
+    dates = [(day, days_after("1970-01-01", day)) for day in range(math.ceil(low), math.floor(high) + 1)]
+    days = [(day, date[5:]) for day, date in dates]
+    months = [(day, date[:7]) for day, date in dates if date.endswith("-01")]
+    choices = [days[::step] for step in (1, 2, 7, 14)] + [months[::step] for step in (1, 2, 3, 6, 12, 24, 60, 120)]
+    return min((ticks for ticks in choices if len(ticks) > 1), key=lambda ticks: abs(len(ticks) - count))
 
 
-def by(field: str, looks: Mapping[str, object]) -> dict[str, Any]:
-    """An encoding that gives each of some words of ours its colour, shape or dashes; the page explains it in words."""
-    scale = {"domain": list(looks), "range": list(looks.values())}
-    return {"field": field, "type": "nominal", "scale": scale, "legend": None}
-
-
-# How what is of the run differs from what is of the baseline.
-OF_RUN = {
-    "color": by("of", {"now": NOW, "baseline": BEFORE}),
-    "strokeDash": by("of", {"now": [1, 0], "baseline": [5, 3]}),
-    "shape": by("of", {"now": "circle", "baseline": "diamond"}),
-}
-
-
-def _named(svg: str, name: str, title: str, description: str) -> str:
-    """One image to a screen reader, with ids of its own: the library counts on from one chart to the next."""
-    numbers: dict[str, int] = {}
-    head, end, body = _TAG.sub(lambda tag: _owned(tag[0], name, numbers), svg).partition(">")
-    head = re.sub(r' (?:height|class|version|xmlns(?::xlink)?)="[^"]*"', "", head)  # the height follows the width
-    labels = f'<title id="{name}-title">{title}</title><desc id="{name}-desc">{description}</desc>'
-    return f'{head} role="img" aria-labelledby="{name}-title {name}-desc"{end}{labels}{body}'
-
-
-def _owned(tag: str, name: str, numbers: dict[str, int]) -> str:
-    """A tag without roles and labels, which would make many images of one; its ids are numbered after the chart."""
-
-    def own(match: re.Match[str]) -> str:
-        return f"{match['before']}{name}-{numbers.setdefault(match['id'], len(numbers))}"
-
-    return _ID.sub(own, _LABEL.sub("", tag))
+def width_of(text: str) -> float:
+    """About how many pixels a text takes, in a font of wide letters."""
+    return sum(12 if char in "%@MWmw" or east_asian_width(char) in "WF" else 7 for char in text)

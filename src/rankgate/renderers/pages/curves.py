@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from rankgate.model.details import ReportDetails, Sweep
 from rankgate.model.values import Unit
 from rankgate.renderers.escape import one_line
-from rankgate.renderers.pages.charts import AXES, INK, OF_RUN, Figure, chart, layer
+from rankgate.renderers.pages import charts
 
 MAX_SEGMENTS = 12
 NAMES = {"recall": "recall", "ndcg": "nDCG"}
@@ -21,8 +20,8 @@ _UNITS = {"recall": Unit.SHARE, "ndcg": Unit.SCORE}
 class Curves(msgspec.Struct, frozen=True, kw_only=True):
     """All curves, and the segments that have none here because there are so many."""
 
-    whole: tuple[Figure, ...]
-    segments: tuple[Figure, ...]
+    whole: tuple[charts.Chart, ...]
+    segments: tuple[charts.Chart, ...]
     left_out: tuple[str, ...]
     compared: bool
 
@@ -39,8 +38,8 @@ def curves_of(details: ReportDetails) -> Curves | None:
     kept, others = list(tags.values())[:MAX_SEGMENTS], list(tags)[MAX_SEGMENTS:]  # in the order of the panel
     floor = _floor([sweep for each in kept for sweep in each])
     return Curves(
-        whole=tuple(_figure([sweep], f"curve-{sweep.measure}", 280, 190, _floor(whole)) for sweep in whole),
-        segments=tuple(_figure(each, f"curve-{place}", 114, 96, floor) for place, each in enumerate(kept)),
+        whole=tuple(_chart([sweep], f"curve-{sweep.measure}", 352, 258, _floor(whole)) for sweep in whole),
+        segments=tuple(_chart(each, f"curve-{place}", 164, 144, floor) for place, each in enumerate(kept)),
         left_out=tuple(one_line(tag, 60) for tag in others),
         compared=compared,
     )
@@ -59,17 +58,20 @@ def _floor(sweeps: Sequence[Sweep]) -> float:
     return min(math.floor(lowest * 10) / 10, 0.9)
 
 
-def _figure(sweeps: Sequence[Sweep], name: str, width: int, height: int, floor: float) -> Figure:
-    tag = "all questions" if sweeps[0].tag is None else one_line(sweeps[0].tag, 60)
-    said = tuple(map(knee_text, sweeps))
-    panes = [pane(sweep, width, height, floor, small=sweep.tag is not None) for sweep in sweeps]
-    picture = chart(
-        {"hconcat": panes, "spacing": 14} if len(panes) > 1 else panes[0],
-        name=name,
-        title=f"{' and '.join(NAMES[sweep.measure] for sweep in sweeps)} by cut-off, {tag}",
+def _chart(sweeps: Sequence[Sweep], id_: str, width: int, height: int, floor: float) -> charts.Chart:
+    tag, said = sweeps[0].tag, tuple(map(knee_text, sweeps))
+    name = "all questions" if tag is None else one_line(tag, 60)
+    return charts.Chart(
+        id=id_,
+        title=f"{' and '.join(NAMES[sweep.measure] for sweep in sweeps)} by cut-off, {name}",
         description=" ".join(f"{_ends(sweep)} {text}" for sweep, text in zip(sweeps, said, strict=True)),
+        width=len(sweeps) * width,
+        height=height,
+        panes=[pane(sweep, place * width, width, height, floor) for place, sweep in enumerate(sweeps)],
+        name=name,
+        said=said,
+        queries=max(sweep.queries for sweep in sweeps),
     )
-    return Figure(name=tag, queries=max(sweep.queries for sweep in sweeps), picture=picture, said=said)
 
 
 def _ends(sweep: Sweep) -> str:
@@ -79,32 +81,21 @@ def _ends(sweep: Sweep) -> str:
     return f"{NAMES[sweep.measure]} goes from {now}{before}."
 
 
-def pane(sweep: Sweep, width: int, height: int, floor: float, *, small: bool) -> dict[str, Any]:
-    """One measure as a Vega-Lite view: the lines, their knees, and the name over them."""
-    lines = (("now", sweep.candidate, sweep.knee), ("baseline", sweep.baseline, sweep.baseline_knee))
-    points = [  # dashes lie on the line where both are one
-        {"k": k, "value": value, "of": of, "knee": k == knee}
-        for of, values, knee in lines
-        for k, value in zip(sweep.cutoffs, values or (), strict=False)
-    ]
-    ticks = [k for k in (1, 2, 5, 10, 20, 50, 100) if k <= sweep.cutoffs[-1]]
-    x = {
-        "field": "k",
-        "type": "quantitative",
-        "scale": {"type": "log", "domain": [sweep.cutoffs[0], sweep.cutoffs[-1]], "nice": False},
-        "axis": {"values": ticks, "format": "d", "grid": False, "title": None if small else "first k results"},
-    }
-    scale = {"domain": [floor, 1.0], "nice": False, "clamp": True}
-    axis = {"tickCount": 3 if small else 5, "format": AXES[_UNITS[sweep.measure]], "title": None}
-    y = {"field": "value", "type": "quantitative", "scale": scale, "axis": axis}
-    encoding = {"x": x, "y": y, "color": OF_RUN["color"]}
-    knees = {"filter": {"field": "knee", "equal": True}}
-    line = layer("line", {**encoding, "strokeDash": OF_RUN["strokeDash"]}, strokeWidth=2)
-    knee = layer("point", {**encoding, "shape": OF_RUN["shape"]}, filled=True, size=40 if small else 90, opacity=1)
-    layers = [line, {"transform": [knees], **knee}]
-    if not small:
-        text = {"x": x, "y": y, "text": {"value": f"knee {sweep.knee}"}}
-        name = layer("text", text, align="left", dx=6, dy=14, fontSize=12)
-        layers.append({"transform": [knees, {"filter": {"field": "of", "equal": "now"}}], **name})
-    title = {"text": NAMES[sweep.measure], "anchor": "start", "fontSize": 12, "color": INK}
-    return {"width": width, "height": height, "title": title, "data": {"values": points}, "layer": layers}
+def pane(sweep: Sweep, left: float, width: int, height: int, floor: float) -> charts.Pane:
+    """One measure: the lines and their knees; those of all questions are larger, and say more."""
+    whole, k = sweep.tag is None, sweep.cutoffs
+    ticks = charts.ticks_of(floor, 1.0, _UNITS[sweep.measure], 7 if whole else 3)
+    y = charts.Axis(floor, 1.0, height - (44 if whole else 24), 24, ticks, NAMES[sweep.measure])
+    cutoffs = [each for each in (1, 2, 5, 10, 20, 50) if 1.5 * each < k[-1]][:: 1 if whole else 2]
+    numbers = [(each, f"{each}") for each in (*cutoffs, k[-1])]
+    x = charts.Axis(k[0], k[-1], left + y.margin, left + width - 16, numbers, "first k results" * whole, log=True)
+    runs = [(charts.NOW, "circle", sweep.candidate, sweep.knee, f"knee {sweep.knee}" * whole)]
+    if sweep.baseline:  # dashes lie on the line where both are one
+        runs.append((charts.BEFORE, "diamond", sweep.baseline, sweep.baseline_knee, ""))
+    size = 5.5 if whole else 3.5
+    lines: list[charts.Line] = []
+    marks: list[charts.Mark] = []
+    for color, shape, values, knee, text in runs:
+        lines.append(charts.Line(list(zip(k, values, strict=True)), color, 2, charts.DASHES[color]))
+        marks += [charts.Mark(*point, shape, color, size, text=text) for point in lines[-1].points if point[0] == knee]
+    return charts.Pane(x, y, lines, marks)

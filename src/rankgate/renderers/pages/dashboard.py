@@ -15,7 +15,7 @@ from rankgate.renderers import phrases
 from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Span, Step
 from rankgate.renderers.escape import command_line, one_line, visible
 from rankgate.renderers.pages.shell import page
-from rankgate.renderers.pages.trend_chart import UNCHECKED, trend_charts
+from rankgate.renderers.pages.trend_chart import UNCHECKED, looks_of, trend_charts
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SAYS = {
@@ -53,6 +53,7 @@ def site_of(dashboard: Dashboard) -> dict[str, str]:
             title=f"{one_line(each.name, 300)}: retrieval over time",
             set=each,
             charts=trend_charts(each),
+            looks_of=looks_of,
             scripts=("dashboard.js",),
             data={"questions": each.questions} if each.questions and each.questions.columns else {},
             options_of=partial(_options, each),

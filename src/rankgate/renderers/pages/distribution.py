@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from rankgate.model.details import ReportDetails
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text
-from rankgate.renderers.pages.charts import AXES, OF_RUN, Figure, chart, layer
+from rankgate.renderers.pages import charts
 
 USUAL = "recall@5"
 _BINS = 10
+_TICKS = ((-0.05, "none"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1.05, "all"))
+_WIDTH, _HEIGHT = 352, 258
 
 
 def share_text(count: int, of: int) -> str:
@@ -23,7 +24,7 @@ def share_text(count: int, of: int) -> str:
     return ">99%" if 99 < share < 100 else f"{share:.0f}%"  # noqa: PLR2004 -- per cent
 
 
-def spread_of(details: ReportDetails) -> Figure | None:
+def spread_of(details: ReportDetails) -> charts.Chart | None:
     """The distribution: the leading metric where that is a recall, else at 5; None where there is none."""
     leading = details.leading or ""
     metric = leading if leading.startswith("recall@") else USUAL
@@ -33,9 +34,17 @@ def spread_of(details: ReportDetails) -> Figure | None:
     if not now:
         return None
     said = (_sentence("Now", now), *([_sentence("In the baseline", before)] if before else []))
-    title = f"Distribution of {metric} over the questions"
-    picture = chart(_spec(now, before), name="spread", title=title, description=" ".join(said))
-    return Figure(name=metric, picture=picture, said=said)
+    pane = _pane([(charts.BEFORE, before), (charts.NOW, now)] if before else [(charts.NOW, now)])
+    return charts.Chart(
+        id="spread",
+        title=f"Distribution of {metric} over the questions",
+        description=" ".join(said),
+        width=_WIDTH,
+        height=_HEIGHT,
+        panes=[pane],
+        name=metric,
+        said=said,
+    )
 
 
 def bin_of(value: float) -> int:
@@ -56,26 +65,20 @@ def _sentence(who: str, values: Sequence[float]) -> str:
     )
 
 
-def _spec(now: Sequence[float], before: Sequence[float]) -> dict[str, Any]:
-    runs = [("now", now), *([("baseline", before)] if before else [])]
-    width = 0.88 / len(runs)
-    bars = []
-    for place, (of, values) in enumerate(reversed(runs)):
-        bins = [bin_of(value) for value in values]
-        for at in range(_BINS + 2):
-            begin, end = ((at - 1 + 0.06 + edge * width) / _BINS for edge in (place, place + 1))
-            bars.append({"from": begin, "to": end, "share": bins.count(at) / len(values), "zero": 0, "of": of})
-    means = [{"mean": math.fsum(values) / len(values), "of": of} for of, values in runs]
-    axis = {
-        "values": [-0.05, 0.25, 0.5, 0.75, 1.05],
-        "labelExpr": "datum.value < 0 ? 'none' : datum.value > 1 ? 'all' : format(datum.value, '.0%')",
-        "title": "share of the relevant documents found",
-        "grid": False,
-    }
-    x = {"type": "quantitative", "scale": {"domain": [-0.1, 1.1], "nice": False}, "axis": axis}
-    axis = {"format": AXES[Unit.SHARE], "title": "questions", "tickCount": 5}
-    y = {"field": "share", "type": "quantitative", "axis": axis}
-    bar = {"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": y, "y2": {"field": "zero"}}
-    mean = {"x": {"field": "mean", **x}, "color": OF_RUN["color"], "strokeDash": OF_RUN["strokeDash"]}
-    layers = [layer("rect", {**bar, "color": OF_RUN["color"]}, bars), layer("rule", mean, means, strokeWidth=2)]
-    return {"width": 290, "height": 190, "layer": layers}
+def _pane(runs: Sequence[tuple[str, Sequence[float]]]) -> charts.Pane:
+    """For each bin a bar of each run, side by side, and an upright line at each mean."""
+    bins = {color: [bin_of(value) for value in values] for color, values in runs}
+    highest = max(each.count(at) / len(each) for each in bins.values() for at in each)
+    y = charts.Axis(0, highest, _HEIGHT - 44, 24, charts.ticks_of(0, highest, Unit.SHARE, 6), "questions")
+    x = charts.Axis(-0.1, 1.1, y.margin, _WIDTH - 8, _TICKS, "share of the relevant documents found")
+    width = 0.88 / _BINS / len(runs)
+    bars: list[charts.Line] = []
+    means: list[charts.Line] = []
+    for place, (color, values) in enumerate(runs):
+        for at in sorted(set(bins[color])):
+            left, share = (at - 0.94) / _BINS + place * width, bins[color].count(at) / len(values)
+            corners = [(left, 0.0), (left, share), (left + width, share), (left + width, 0.0)]
+            bars.append(charts.Line(corners, color, filled=True))
+        mean = math.fsum(values) / len(values)
+        means.append(charts.Line([(mean, 0.0), (mean, highest)], color, 2, charts.DASHES[color]))
+    return charts.Pane(x, y, bars + means[::-1])

@@ -18,7 +18,7 @@ from rankgate.renderers.escape import command_line, one_line, quoted, visible
 from rankgate.renderers.pages.curves import curves_of
 from rankgate.renderers.pages.distribution import spread_of
 from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, questions_data
-from rankgate.renderers.pages.segments import changes_chart, scales_of
+from rankgate.renderers.pages.segments import changes_charts, scales_of
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import trend_of
 from rankgate.renderers.what_differs import differences_line, plain
@@ -35,9 +35,6 @@ def render_report(report: Report, *, judged: bool = True) -> str:
 
     A report that was read from `report.json` has no rankings; the panels that need them say how to get them. Where
     nothing was `judged`, the page compares two runs: the summary is its title, and there is no verdict.
-
-    Raises:
-        RankgateError: there are pictures to draw, and the extra that draws them is not installed.
     """
     details = None if report.details is msgspec.UNSET else report.details
     scales = scales_of(report, details)
@@ -82,7 +79,7 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         command=visible(command_line(report.provenance.command)),
         details=details,
         scales=scales,
-        segments=changes_chart(details, scales) if details else None,
+        segments=changes_charts(details, scales) if details else None,
         curves=curves_of(details) if details else None,
         spread=spread_of(details) if details else None,
         questions=questions,

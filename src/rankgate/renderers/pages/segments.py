@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
-
-from markupsafe import Markup
 
 from rankgate.model.details import Measure, PanelValue, ReportDetails
 from rankgate.model.report import Report
-from rankgate.model.values import Interval, Unit
+from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, delta_text
 from rankgate.renderers.escape import listed, middle
-from rankgate.renderers.pages.charts import BETTER, FAINT, SAME, WORSE, by, fitted, layer
+from rankgate.renderers.pages import charts
 from rankgate.renderers.phrases import shown_gates
 
 MAX_DRAWN = 16
 
 Scales = dict[str, tuple[float, float]]  # the ends of the axis of changes, by metric
 
-_WIDE, _NARROW, _STEP = 720, 336, 24
-_COLOURS = {"better": BETTER, "worse": WORSE, "same": SAME, "unclear": SAME}
-_SHAPES = {"better": "triangle-up", "worse": "triangle-down", "same": "circle", "unclear": "circle"}
+_WIDE, _NARROW, _ROW = 728, 340, 24  # pixels
+_NOTHING = 1e-9  # changes of less are those of rounding
+# How a change is drawn: shape and colour say the same.
+_LOOKS = {
+    "better": ("up", "var(--better)"),
+    "worse": ("down", charts.WORSE),
+    "same": ("circle", charts.SAME),
+    "unclear": ("circle", charts.SAME),
+}
 
 
 def leading_measure(details: ReportDetails) -> Measure | None:
@@ -39,30 +43,43 @@ def scales_of(report: Report, details: ReportDetails | None) -> Scales:
     for _, name, value in _changed(details)[:MAX_DRAWN] if details else ():
         known[name] += [value.delta, value.limit, *(value.delta_ci or ())]
     ends = {name: [each for each in values if each is not None] for name, values in known.items()}
-    return {name: (min(each), max(each)) if any(each) else (-0.01, 0.01) for name, each in ends.items()}
+    return {
+        name: (min(each), max(each)) if max(each) - min(each) > _NOTHING else (-0.01, 0.01)
+        for name, each in ends.items()
+    }
 
 
-def changes_chart(details: ReportDetails, scales: Scales) -> tuple[Markup, int] | None:
+def changes_charts(details: ReportDetails, scales: Scales) -> tuple[tuple[charts.Chart, charts.Chart], int] | None:
     """The leading metric's change in the panel's rows, and how many segments are left out, none worse than those drawn.
 
-    None without a baseline or where there is but one row.
+    A wide and a narrow chart; None without a baseline or where there is but one row.
     """
     measure, changed = leading_measure(details), _changed(details)
     drawn = changed[:MAX_DRAWN]
     if measure is None or len(drawn) < 2:  # noqa: PLR2004 -- one row is what the table of gates says already
         return None
     scale, spell = scales[measure.name], partial(delta_text, unit=measure.unit)
-    data = [_point(place, tag, value, measure, scale) for place, (tag, _, value) in enumerate(drawn)]
-    worse, better = (sum(each["way"] == way for each in data) for way in ("worse", "better"))
-    limits = [f"{spell(each['limit'])} for {middle(each['tag'], 60)}" for each in data if each["limit"] is not None]
+    rows = [("all questions" if tag is None else tag, value) for tag, _, value in drawn]
+    ways = [value.way(measure.direction, measure.unit) for _, value in rows]
+    limits = [f"{spell(value.limit)} for {middle(tag, 60)}" for tag, value in rows if value.limit is not None]
     description = (
-        f"Of {count_text(len(data), 'row')} {worse} lost and {better} gained beyond doubt; "
-        f"over all questions the change is {data[0]['said']}. {f'Limits: {listed(limits, 3)}. ' if limits else ''}"
+        f"Of {count_text(len(rows), 'row')} {ways.count('worse')} lost and {ways.count('better')} gained beyond doubt; "
+        f"over all questions the change is {spell(rows[0][1].delta or 0.0)}. "
+        f"{f'Limits: {listed(limits, 3)}. ' if limits else ''}"
         f"The scale goes from {spell(scale[0])} to {spell(scale[1])}."
     )
-    draw, title = partial(_spec, data, scale), f"Change of {measure.name} by segment{', with limits' if limits else ''}"
-    picture = fitted(draw, _WIDE, _NARROW, name="segments", title=title, description=description)
-    return picture, len(changed) - len(drawn) + details.left_out
+    wide, narrow = (
+        charts.Chart(
+            id=f"segments-{kind}",
+            title=f"Change of {measure.name} by segment{', with limits' if limits else ''}",
+            description=description,
+            width=width,
+            height=len(rows) * _ROW + 34,
+            panes=[_pane(rows, measure, scale, width)],
+        )
+        for kind, width in (("wide", _WIDE), ("narrow", _NARROW))
+    )
+    return (wide, narrow), len(changed) - len(drawn) + details.left_out
 
 
 def _changed(details: ReportDetails) -> list[tuple[str | None, str, PanelValue]]:
@@ -71,48 +88,37 @@ def _changed(details: ReportDetails) -> list[tuple[str | None, str, PanelValue]]
     return [(tag, name, value) for tag, value in values if value is not None and value.delta is not None]
 
 
-def _point(place: int, tag: str | None, value: PanelValue, measure: Measure, scale: Interval) -> dict[str, Any]:
-    """A bound that is not known lies at the edge; without an interval there is a point alone."""
-    delta = value.delta or 0.0
-    bounds = zip(value.delta_ci or (delta, delta), scale, strict=True)
-    low, high = (end if bound is None else bound for bound, end in bounds)
-    places = {"change": delta, "low": low, "high": high, "limit": value.limit}
-    way, said = value.way(measure.direction, measure.unit), delta_text(delta, measure.unit)
-    return {
-        "place": place,
-        "tag": "all questions" if tag is None else tag,
-        "way": way,
-        "said": said,
-        "share": measure.unit is Unit.SHARE,
-        **places,
-    }
+def _pane(
+    rows: Sequence[tuple[str, PanelValue]], measure: Measure, ends: tuple[float, float], width: int
+) -> charts.Pane:
+    """Rows by their place, so that two segments with one label stay two.
+
+    A bound that is not known lies at the edge; without an interval there is a point alone.
+    """
+    low, high = ends
+    places = [len(rows) - place - 0.5 for place in range(len(rows))]
+    names = [_fitting(tag, width / 3) for tag, _ in rows]
+    y = charts.Axis(0, len(rows), len(rows) * _ROW + 8, 8, list(zip(places, names, strict=True)))
+    points = 100 if measure.unit is Unit.SHARE else 1
+    ticks = charts.ticks_of(points * low, points * high, Unit.NUMBER, width // 90)
+    x = charts.Axis(low, high, y.margin, width - 70, [(value / points, text) for value, text in ticks])
+    lines = [charts.Line([(0, y.low), (0, y.high)], charts.FAINT, 1)]
+    marks: list[charts.Mark] = []
+    changes: list[tuple[float, str]] = []
+    for row, (_, value) in zip(places, rows, strict=True):
+        delta = value.delta or 0.0
+        bounds = zip(value.delta_ci or (delta, delta), ends, strict=True)
+        first, last = (end if bound is None else bound for bound, end in bounds)
+        shape, color = _LOOKS[value.way(measure.direction, measure.unit)]
+        if value.limit is not None:
+            lines.append(charts.Line([(value.limit, row - 0.5), (value.limit, row + 0.5)], charts.WORSE, 1.5, "3 2"))
+        lines.append(charts.Line([(first, row), (last, row)], color, 2))
+        marks.append(charts.Mark(delta, row, shape, color, 5))
+        changes.append((row, delta_text(delta, measure.unit)))
+    return charts.Pane(x, y, lines, marks, right=changes)
 
 
-def _spec(data: list[dict[str, Any]], ends: Interval, width: int) -> dict[str, Any]:
-    """Rows by their place, so that two segments with one label stay two."""
-    label = width // 3
-    rows = [{**each, "label": middle(each["tag"], label // 7)} for each in data]
-    limited = [each for each in rows if each["limit"] is not None]
-    scale = {"domain": ends, "range": [label + 8, width - 62], "nice": False}
-    points = "format(datum.value * 100, '~g')" if data[0]["share"] else "datum.label"
-    x = {"type": "quantitative", "scale": scale, "axis": {"tickCount": width // 84, "title": None, "labelExpr": points}}
-    colour, shape, y = by("way", _COLOURS), by("way", _SHAPES), {"field": "place", "type": "ordinal", "axis": None}
-    interval = {"x": {"field": "low", **x}, "x2": {"field": "high"}, "color": colour}
-    limit = {"x": {"field": "limit", **x}, "y": {**y, "bandPosition": 0}, "y2": {"field": "place", "bandPosition": 1}}
-    point = {"x": {"field": "change", **x}, "color": colour, "shape": shape}
-    name = {"x": {"value": 0}, "text": {"field": "label", "type": "nominal"}}
-    change = {"x": {"value": width}, "text": {"field": "said", "type": "nominal"}}
-    return {
-        "width": width,
-        "height": {"step": _STEP},
-        "data": {"values": rows},
-        "encoding": {"y": y},
-        "layer": [
-            layer("rule", {"x": {"datum": 0, **x}, "y": None}, color=FAINT),
-            layer("rule", limit, limited, color=WORSE, strokeDash=[3, 2], strokeWidth=1.5),
-            layer("rule", interval, strokeWidth=2),
-            layer("point", point, filled=True, size=80, opacity=1),
-            layer("text", name, align="left", baseline="middle", limit=label + 6, fontSize=12),
-            layer("text", change, align="right", baseline="middle", fontSize=11, color=FAINT),
-        ],
-    }
+def _fitting(tag: str, room: float) -> str:
+    """A tag without its middle where it is wider than so many pixels."""
+    cuts = (middle(tag, limit) for limit in range(int(room / 5), 2, -1))
+    return next((cut for cut in cuts if charts.width_of(cut) <= room), "…")

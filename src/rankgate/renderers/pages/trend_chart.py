@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
-
-from markupsafe import Markup, escape
+from itertools import groupby
 
 from rankgate.model.report import Report
-from rankgate.model.values import Unit, Verdict
+from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, interval_text, value_text
-from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point, Span
+from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point
 from rankgate.renderers.escape import one_line, visible
-from rankgate.renderers.pages.charts import AXES, BEFORE, FAINT, NOW, WORSE, Figure, by, chart, fitted, layer
+from rankgate.renderers.pages import charts
 from rankgate.renderers.phrases import value_or_dash
 
-DAY = 86_400_000  # milliseconds
 UNCHECKED = "not checked"
+_WARN, _FAIL = "var(--warn)", "var(--fail)"
 # How points look, by verdict: colour and shape say the same.
 MARKS = {
-    VERDICT_WORDS[Verdict.PASS]: ("var(--pass)", "circle"),
-    VERDICT_WORDS[Verdict.WARN]: ("var(--warn)", "triangle-up"),
-    VERDICT_WORDS[Verdict.FAIL]: ("var(--fail)", "square"),
-    VERDICT_WORDS[Verdict.NOT_JUDGED]: ("var(--not-judged)", "diamond"),
-    UNCHECKED: ("var(--same)", "cross"),
+    Verdict.PASS: ("circle", "var(--pass)"),
+    Verdict.WARN: ("up", _WARN),
+    Verdict.FAIL: ("square", _FAIL),
+    Verdict.NOT_JUDGED: ("diamond", "var(--not-judged)"),
+    None: ("cross", charts.SAME),
 }
-WIDE, NARROW = 860, 300  # pixels
+WIDE, NARROW = 900, 350  # pixels
 MAX_METRICS = 8  # of a report
-_LETTER, _LONGEST_TAG = 7, 16  # pixels that a letter of a release's name takes at most; letters
+_LONGEST_TAG = 16  # letters of a release's name
 _MANY = 100  # points; more are drawn smaller
 # How a point of a report looks, by where it comes from.
-_COLOURS = {"recorded": FAINT, "accepted": BEFORE, "this run": NOW}
-_SHAPES = {"recorded": "circle", "accepted": "diamond", "this run": "square"}
-_SIZES = {"recorded": 24, "accepted": 110, "this run": 80}
+_RECORDED = ("circle", charts.FAINT, 2.8)
+_ACCEPTED = ("diamond", charts.BEFORE, 6)
+_THIS_RUN = ("square", charts.NOW, 5)
 
 
-def trend_of(report: Report) -> tuple[list[Figure], int] | None:
+def trend_of(report: Report) -> tuple[list[charts.Chart], int] | None:
     """The last runs of the main branch, a line a metric, this run last, and how many metrics have no room.
 
     None where no history is known.
@@ -45,60 +40,69 @@ def trend_of(report: Report) -> tuple[list[Figure], int] | None:
     known = [name for name in report.metrics if any(point.scores.get(name) is not None for point in report.trend)]
     if not known:
         return None
-    figures = [_recent(report, name, place) for place, name in enumerate(known[:MAX_METRICS])]
-    return figures, len(known) - len(figures)
+    drawn = [_recent(report, name, place) for place, name in enumerate(known[:MAX_METRICS])]
+    return drawn, len(known) - len(drawn)
 
 
-def _recent(report: Report, name: str, place: int) -> Figure:
+def _recent(report: Report, name: str, place: int) -> charts.Chart:
     metric = report.metrics[name]
-    points: list[dict[str, Any]] = [
-        {"place": at, "value": value, "of": "accepted" if point.accepted else "recorded"}
+    points = [
+        (at, value, _ACCEPTED if point.accepted else _RECORDED)
         for at, point in enumerate(report.trend)
         if (value := point.scores.get(name)) is not None
     ]
-    values = (points[0]["value"], points[-1]["value"], metric.value)
-    first, last, now = (value_or_dash(value, metric.unit) for value in values)
+    first, last, now = (value_or_dash(value, metric.unit) for value in (points[0][1], points[-1][1], metric.value))
     floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment}
-    known = sorted(floor for floor in floors if floor is not None)
+    limits = sorted(floor for floor in floors if floor is not None)
     said = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
-    said += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in known]
+    said += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in limits]
     if metric.value is not None:
-        points.append({"place": len(report.trend), "value": metric.value, "of": "this run"})
-    title, spec = f"{name} over the last runs", _recent_spec(points, known, metric.unit)
-    return Figure(name=name, picture=chart(spec, name=f"trend-{place}", title=title, description=" ".join(said)))
+        points.append((len(report.trend), metric.value, _THIS_RUN))
+    ends = charts.around([*(value for _, value, _ in points), *limits], metric.unit)
+    y = charts.Axis(*ends, 142, 12, charts.ticks_of(*ends, metric.unit, 4))
+    x = charts.Axis(0, len(report.trend), y.margin + 8, 334)
+    lines = [charts.Line([(0, limit), (x.high, limit)], charts.WORSE, dash="4 3") for limit in limits]
+    lines.append(charts.Line([(at, value) for at, value, _ in points], charts.FAINT))
+    marks = [charts.Mark(at, value, *looks) for at, value, looks in points]
+    return charts.Chart(
+        id=f"trend-{place}",
+        title=f"{name} over the last runs",
+        description=" ".join(said),
+        width=344,
+        height=150,
+        panes=[charts.Pane(x, y, lines, marks)],
+        name=name,
+    )
 
 
-def _recent_spec(points: list[dict[str, Any]], floors: list[float], unit: Unit) -> dict[str, Any]:
-    x = {"field": "place", "type": "quantitative", "axis": None, "scale": {"nice": False, "padding": 10}}
-    axis = {"title": None, "tickCount": 4, "format": AXES[unit]}
-    y = {"type": "quantitative", "scale": {"zero": False}, "axis": axis}
-    place = {"x": x, "y": {"field": "value", **y}}
-    looks = {"color": by("of", _COLOURS), "shape": by("of", _SHAPES), "size": by("of", _SIZES)}
-    rows = [{"floor": floor} for floor in floors]
-    layers = [
-        layer("rule", {"y": {"field": "floor", **y}}, rows, strokeDash=[4, 3], color=WORSE),
-        layer("line", place, points, color=FAINT, strokeWidth=1.5),
-        layer("point", {**place, **looks}, points, filled=True, opacity=1),
+def trend_charts(shown: GateSet) -> list[tuple[charts.Chart, charts.Chart] | None]:
+    """For each curve its wide and its narrow chart; nothing for a curve without a point."""
+    return [
+        (chart_of(curve, shown, f"trend-{at}-wide", WIDE), chart_of(curve, shown, f"trend-{at}-narrow", NARROW))
+        if curve.points
+        else None
+        for at, curve in enumerate(shown.curves)
     ]
-    return {"width": 280, "height": 130, "layer": layers}
 
 
-def trend_charts(shown: GateSet) -> list[Markup]:
-    """For each curve its drawing; nothing for a curve without a point."""
-    return [_drawn(curve, shown, f"trend-{at}") if curve.points else Markup() for at, curve in enumerate(shown.curves)]
-
-
-def _drawn(curve: Curve, shown: GateSet, name: str) -> Markup:
-    """With a tooltip on each point, which `dashboard.js` shows too."""
-    title, points = f"{curve.metric} over time", {point.run.record.id: point for point in curve.points}
-    draw, description = partial(spec_of, curve, shown), described(curve)
-    drawn = fitted(draw, WIDE, NARROW, name=name, title=title, description=description)
-
-    def marked(link: re.Match[str]) -> str:
-        return f'<g data-run="{link[1]}"><title>{escape(_said(points[link[1]], curve))}</title>'
-
-    linked = re.sub(r'<a xlink:href="[^"]*#run-(\w+)">', marked, drawn).replace("</a>", "</g>")
-    return Markup(linked)  # noqa: S704 -- the drawing, and text that is escaped
+def chart_of(curve: Curve, shown: GateSet, id_: str, width: int) -> charts.Chart:
+    """A curve with its events by the day, and on each point a tooltip, which `dashboard.js` shows too."""
+    height = 310 if width == WIDE else 266
+    values = [*(point.value for point in curve.points), *(value for _, value in curve.steps), *curve.limits]
+    ends, (start, today) = charts.around(values, curve.unit), domain(shown)
+    y = charts.Axis(*ends, height - 26, 24, charts.ticks_of(*ends, curve.unit, 7))
+    x = charts.Axis(start, today, y.margin, width - 24, charts.day_ticks(start, today, width // 100))
+    releases = [charts.Line([(each.at, y.low), (each.at, y.high)], charts.SAME, 1) for each in shown.releases]
+    limits = [charts.Line([(start, limit), (today, limit)], _FAIL, dash="2 3") for limit in curve.limits]
+    lines = [*_waived(curve, shown, y), *releases, *limits, *_accepted(curve, start, today), *_by_judge(curve)]
+    return charts.Chart(
+        id=id_,
+        title=f"{curve.metric} over time",
+        description=described(curve),
+        width=width,
+        height=height,
+        panes=[charts.Pane(x, y, lines, _marks(curve), _names(shown, x))],
+    )
 
 
 def _said(point: Point, curve: Curve) -> str:
@@ -125,24 +129,10 @@ def described(curve: Curve) -> str:
     )
 
 
-def spec_of(curve: Curve, shown: GateSet, width: int) -> dict[str, Any]:
-    """The chart in Vega-Lite. Time is in milliseconds of UTC, so that no time zone moves a point."""
-    start, end = domain(shown)
-    x = {
-        "field": "t",
-        "type": "temporal",
-        "title": None,
-        "scale": {"type": "utc", "domain": [_ms(start), _ms(end)], "nice": False},
-        "axis": {"tickCount": width // 100, "labelOverlap": True, "grid": False},
-    }
-    axis = {"format": AXES[curve.unit], "tickCount": 5}
-    y = {"field": "v", "type": "quantitative", "title": None, "scale": {"zero": False, "padding": 8}, "axis": axis}
-    limits = layer("rule", {"y": y}, [{"v": limit} for limit in curve.limits], color="var(--fail)", strokeDash=[2, 3])
-    spans = [span for span in shown.spans if span.metric and span.metric.name == curve.metric]
-    place = {"x": x, "y": y}
-    layers = [*_bands(spans, x, start, end), *_releases(shown, x, width), limits, *_accepted(curve, place, end)]
-    layers = [each for each in layers if each["data"]["values"]] + _points(curve, place)
-    return {"width": width, "height": 260 if width == WIDE else 220, "layer": layers}
+def looks_of(curve: Curve) -> list[tuple[str, str, str]]:
+    """What its points say by shape and colour, in words."""
+    verdicts = {point.run.record.verdict for point in curve.points}
+    return [(VERDICT_WORDS[each] if each else UNCHECKED, *looks) for each, looks in MARKS.items() if each in verdicts]
 
 
 def domain(shown: GateSet) -> tuple[float, float]:
@@ -150,80 +140,58 @@ def domain(shown: GateSet) -> tuple[float, float]:
     return min((run.at for run in shown.runs[:1]), default=shown.today - NOON) - NOON, shown.today
 
 
-def _points(curve: Curve, place: dict[str, Any]) -> list[dict[str, Any]]:
-    verdicts = [point.run.record.verdict for point in curve.points]
-    words = [VERDICT_WORDS[verdict] if verdict else UNCHECKED for verdict in verdicts]
-    apart = {"detail": {"field": "judge"}} if any(point.span for point in curve.points) else {}
-    rows = [
-        {
-            "t": _ms(each.run.at),
-            "v": each.value,
-            "verdict": word,
-            "judge": each.span,
-            "run": f"#run-{each.run.record.id}",
-        }
-        for each, word in zip(curve.points, words, strict=True)
-    ]
-    there = [word for word in MARKS if word in words]
-    color, shape = (
-        {
-            "field": "verdict",
-            "type": "nominal",
-            "scale": {"domain": there, "range": [MARKS[word][part] for word in there]},
-        }
-        for part in (0, 1)
-    )
-    opacity, size = (0.6, 45) if len(rows) <= _MANY else (0.3, 16)
-    looks = {"color": color, "shape": shape, "href": {"field": "run"}}
-    return [
-        layer("line", {**place, **apart}, rows, color=NOW, strokeWidth=1.5, opacity=opacity),
-        layer("point", {**place, **looks}, rows, filled=True, opacity=1, size=size),
-    ]
+def _by_judge(curve: Curve) -> list[charts.Line]:
+    """A line for each judge, as values of two do not compare."""
+    opacity = 0.6 if len(curve.points) <= _MANY else 0.3
+    judges = [list(points) for _, points in groupby(curve.points, key=lambda point: point.span)]
+    lines = [[(point.run.at, point.value) for point in points] for points in judges]
+    return [charts.Line(points, charts.NOW, opacity=opacity) for points in lines]
 
 
-def _accepted(curve: Curve, place: dict[str, Any], end: float) -> list[dict[str, Any]]:
-    """The accepted value as steps, and a ring around each point that was accepted."""
-    steps = [{"t": _ms(at), "v": value} for at, value in curve.steps]
-    steps += [{"t": _ms(end), "v": curve.steps[-1][1]}] if curve.steps else []
-    rings = [{"t": _ms(point.run.at), "v": point.value} for point in curve.points if point.run.accepted]
-    looks = {"interpolate": "step-after", "color": BEFORE, "strokeDash": [6, 3], "clip": True}
-    size = 160 if len(rings) <= _MANY else 60
-    ring = {"shape": "circle", "filled": False, "color": BEFORE, "strokeWidth": 2, "size": size}
-    return [layer("line", place, steps, **looks), layer("point", place, rings, **ring)]
+def _marks(curve: Curve) -> list[charts.Mark]:
+    """A ring for each point that was accepted, and on top the points by their verdicts."""
+    size, ring = (3.8, 7) if len(curve.points) <= _MANY else (2.3, 4.5)
+    accepted = [point for point in curve.points if point.run.accepted]
+    rings = [charts.Mark(point.run.at, point.value, "circle", charts.BEFORE, ring, ring=True) for point in accepted]
+    for point in curve.points:
+        record, said, looks = point.run.record, _said(point, curve), MARKS[point.run.record.verdict]
+        rings.append(charts.Mark(point.run.at, point.value, *looks, size, run=record.id, hover=said))
+    return rings
 
 
-def _bands(spans: Sequence[Span], x: dict[str, Any], start: float, end: float) -> list[dict[str, Any]]:
-    """Where a waiver's begin is known a band, and for each a line at its end."""
-    bands = [
-        {"t": _ms(max(span.first, start)), "end": _ms(min(span.last, end))}
-        for span in spans
-        if span.first is not None and span.first < end and span.last > start
-    ]
-    ends = [{"t": _ms(span.last)} for span in spans if start <= span.last <= end]
-    return [
-        layer("rect", {"x": x, "x2": {"field": "end"}}, bands, color="var(--warn)", opacity=0.13),
-        layer("rule", {"x": x}, ends, color="var(--warn)", strokeDash=[1, 3]),
-    ]
+def _accepted(curve: Curve, start: float, today: float) -> list[charts.Line]:
+    """The accepted value as steps, each up to the next one and the last up to today."""
+    ends = [*(at for at, _ in curve.steps[1:]), today]
+    steps = [(at, end, value) for (at, value), end in zip(curve.steps, ends, strict=False) if end > start]
+    points = [(place, value) for at, end, value in steps for place in (at, end)]
+    return [charts.Line(points, charts.BEFORE, dash="6 3")] if points else []
 
 
-def _releases(shown: GateSet, x: dict[str, Any], width: int) -> list[dict[str, Any]]:
-    """A line each, and the names of as many as have room above the chart, the newest first."""
-    start, end = domain(shown)
-    left = float("inf")
-    named: list[dict[str, Any]] = []
+def _waived(curve: Curve, shown: GateSet, y: charts.Axis) -> list[charts.Line]:
+    """For each waiver of the metric a band where its begin is known, and a line at its end."""
+    start, today = domain(shown)
+    lines: list[charts.Line] = []
+    for span in shown.spans:
+        if not span.metric or span.metric.name != curve.metric:
+            continue
+        first, last = span.first, span.last
+        if first is not None and first < today and last > start:
+            corners = [(first, y.low), (first, y.high), (last, y.high), (last, y.low)]
+            lines.append(charts.Line(corners, _WARN, opacity=0.13, filled=True))
+        if start <= last <= today:
+            lines.append(charts.Line([(last, y.low), (last, y.high)], _WARN, 1, "1 3"))
+    return lines
+
+
+def _names(shown: GateSet, x: charts.Axis) -> charts.Ticks:
+    """The names of as many releases as have room over the chart, the newest first."""
+    edge = left = x.end + 24
+    names: list[tuple[float, str]] = []
     for release in sorted(shown.releases, key=lambda release: release.at, reverse=True):
-        tag = one_line(release.tag.name, _LONGEST_TAG)
-        middle, half = (release.at - start) / (end - start) * width, len(tag) * _LETTER / 2
-        if middle + half < left:
-            left = middle - half - _LETTER
-            named.append({"t": _ms(release.at), "tag": tag})
-    rows = [{"t": _ms(release.at)} for release in shown.releases]
-    label = {"x": x, "text": {"field": "tag"}, "y": {"value": -4}}
-    return [
-        layer("rule", {"x": x}, rows, color="var(--same)"),
-        layer("text", label, named, color="var(--faint)", fontSize=11, baseline="bottom"),
-    ]
-
-
-def _ms(at: float) -> int:
-    return round(at * DAY)
+        name = one_line(release.tag.name, _LONGEST_TAG)
+        half = charts.width_of(name) / 2
+        middle = max(half, min(x.at(release.at), edge - half))
+        if middle + half <= left:
+            left = middle - half - 7
+            names.append((middle, name))
+    return names
