@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = ("cloud", "html", "parquet")  # what a check can need; `extras` of action.yml offers them
+EXTRAS = ("cloud", "parquet")  # what a check can need; `extras` of action.yml offers them
 HEAD = "# Written by scripts/lock.py: for pip install --require-hashes --only-binary :all: -r base.lock\n"
 
 

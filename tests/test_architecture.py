@@ -248,7 +248,6 @@ HOMES = [
         {"renderers.environment", "renderers.pages.shell", "judge.tasks.base"},
         id="jinja2: Markdown, pages and prompts have templates",
     ),
-    pytest.param("vl_convert", {"renderers.pages.charts"}, id="vl_convert: an extra, draws the charts of pages"),
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
     pytest.param("xml", {"renderers.junit"}, id="xml: written, never read"),
     pytest.param(
@@ -330,7 +329,6 @@ def test_every_library_is_declared_and_every_declared_library_is_used() -> None:
     loaded = {"s3fs"}  # by fsspec, for s3://
     called = {
         "yaml": "pyyaml",
-        "vl_convert": "vl-convert-python",
         "pydantic_core": "pydantic",
         "pyspark": "pyspark-client",
     }

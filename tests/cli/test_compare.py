@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -307,15 +306,6 @@ def test_the_page_is_written_over_no_input(capsys: Capture, project: Path) -> No
     assert main(["compare", *words]) == 2
     assert "a.html" in capsys.readouterr().err
     assert (project / "a.html").read_text(encoding="utf-8") == BEFORE
-
-
-def test_without_the_extra_the_error_says_what_to_install(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    assert main(["compare", "before.jsonl", "after.jsonl", *GOLD_FLAG, "-o", "diff.html"]) == 2
-    assert "run: pip install 'rankgate[html]'" in capsys.readouterr().err
-    assert not (project / "diff.html").exists()
 
 
 def test_several_candidates_stand_in_one_table(capsys: Capture) -> None:

@@ -1,8 +1,7 @@
-"""Trends as words and as the specification of a chart: what is better, and what lies where on the axis of time."""
+"""Trends as words and as a chart: what is better, and what lies where on the axis of time."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,9 +15,9 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.values import Verdict
 from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Step, Tag, place_of
-from rankgate.renderers.pages.charts import chart
+from rankgate.renderers.pages.charts import BEFORE, SAME, Line, Pane, width_of
 from rankgate.renderers.pages.dashboard import change, events_of, notable, outlook, site_of
-from rankgate.renderers.pages.trend_chart import DAY, NARROW, WIDE, described, domain, spec_of
+from rankgate.renderers.pages.trend_chart import NARROW, WIDE, chart_of, described, domain, looks_of
 
 TODAY = "2026-03-01"
 
@@ -151,34 +150,42 @@ def test_what_is_noted_of_a_run_is_in_words() -> None:
 # The chart
 
 
-def marks(spec: dict[str, Any]) -> list[str]:
-    return [layer["mark"]["type"] for layer in spec["layer"]]
+def plot_of(found: GateSet, curve: int = 0, width: int = WIDE) -> Pane:
+    return chart_of(found.curves[curve], found, "a", width).panes[0]
 
 
-def times(layer: dict[str, Any], key: str = "t") -> list[float]:
-    return [row[key] / DAY for row in layer["data"]["values"]]
+def lines(plot: Pane, color: str, *, filled: bool = False) -> list[Line]:
+    return [line for line in plot.lines if line.color == color and line.filled is filled]
 
 
 def test_a_plain_history_is_a_line_with_a_point_a_run_and_the_threshold() -> None:
     found = shown(run("2026-02-01", 0.8), run("2026-02-02", 0.6, verdict=Verdict.FAIL))
-    spec = spec_of(found.curves[0], found, WIDE)
-    assert marks(spec) == ["rule", "line", "point"]
-    points = spec["layer"][2]
-    assert times(points) == [place_of("2026-02-01") + 0.5, place_of("2026-02-02") + 0.5]
-    assert [(row["v"], row["verdict"]) for row in points["data"]["values"]] == [(0.8, "PASS"), (0.6, "FAIL")]
-    assert points["encoding"]["color"]["scale"] == {"domain": ["PASS", "FAIL"], "range": ["var(--pass)", "var(--fail)"]}
-    assert points["encoding"]["shape"]["scale"] == {"domain": ["PASS", "FAIL"], "range": ["circle", "square"]}
-    assert spec["layer"][0]["data"]["values"] == [{"v": 0.7}]
-    assert marks(spec_of(found.curves[1], found, WIDE)) == ["line", "point"], "a gate without a threshold"
+    plot = plot_of(found)
+    first, second = place_of("2026-02-01") + 0.5, place_of("2026-02-02") + 0.5
+    assert [(mark.x, mark.y, mark.shape, mark.color) for mark in plot.marks] == [
+        (first, 0.8, "circle", "var(--pass)"),
+        (second, 0.6, "square", "var(--fail)"),
+    ]
+    limit, line = plot.lines
+    assert line.points == [(first, 0.8), (second, 0.6)]
+    assert limit.points == [(plot.x.low, 0.7), (plot.x.high, 0.7)]
+    assert len(plot_of(found, 1).lines) == 1, "a gate without a threshold"
+    assert looks_of(found.curves[0]) == [("PASS", "circle", "var(--pass)"), ("FAIL", "square", "var(--fail)")]
 
 
 def test_what_was_accepted_is_a_ring_and_a_line_up_to_the_end() -> None:
     one, two = run("2026-02-01", 0.8), run("2026-02-03", 0.6)
-    found = shown(one, two, accepted=[one])
-    _, steps, rings, *_ = spec_of(found.curves[0], found, WIDE)["layer"]
-    assert [row["v"] for row in steps["data"]["values"]] == [0.8, 0.8]
-    assert times(steps) == [place_of("2026-02-01") + 0.5, place_of("2026-03-02")]
-    assert [row["v"] for row in rings["data"]["values"]] == [0.8]
+    plot = plot_of(shown(one, two, accepted=[one]))
+    [steps] = lines(plot, BEFORE)
+    assert steps.points == [(place_of("2026-02-01") + 0.5, 0.8), (place_of("2026-03-02"), 0.8)]
+    assert [(mark.y, mark.run) for mark in plot.marks if mark.ring] == [(0.8, "")]
+
+
+def test_of_what_was_accepted_before_the_first_run_shown_the_last_counts() -> None:
+    found = shown(run("2026-02-01", 0.8))
+    old = replace(found.curves[0], steps=((1.0, 0.9), (2.0, 0.7), (found.runs[0].at + 5, 0.75)))
+    [steps] = lines(plot_of(replace(found, curves=(old,))), BEFORE)
+    assert [value for _, value in steps.points] == [0.7, 0.7, 0.75, 0.75]
 
 
 @pytest.mark.parametrize(
@@ -188,20 +195,17 @@ def test_what_was_accepted_is_a_ring_and_a_line_up_to_the_end() -> None:
         pytest.param(
             ("2025-01-01", "2026-02-10"), ("2026-02-01", "2026-02-11"), "2026-02-11", id="from before the first run"
         ),
-        pytest.param(("2026-02-05", "2027-01-01"), ("2026-02-05", None), None, id="beyond the end of the axis"),
+        pytest.param(("2026-02-05", "2027-01-01"), ("2026-02-05", "2026-03-02"), None, id="beyond the end of the axis"),
     ],
 )
 def test_a_waiver_is_a_band_as_far_as_the_axis_goes_and_a_line_at_its_end(
-    waived: tuple[str, str], band: tuple[str, str | None], end: str | None
+    waived: tuple[str, str], band: tuple[str, str], end: str | None
 ) -> None:
-    found = shown(run("2026-02-01", 0.8), run("2026-02-25", 0.8), waived=waived)
-    layers = spec_of(found.curves[0], found, WIDE)["layer"]
-    first, last = domain(found)
-    assert layers[0]["mark"]["type"] == "rect"
-    assert times(layers[0]) == [max(place_of(band[0]), first)]
-    assert times(layers[0], "end") == [place_of(band[1]) if band[1] else pytest.approx(last)]
-    ends = [layer for layer in layers if layer["mark"].get("strokeDash") == [1, 3]]
-    assert [times(layer) for layer in ends] == ([[place_of(end)]] if end else [])
+    plot = plot_of(shown(run("2026-02-01", 0.8), run("2026-02-25", 0.8), waived=waived))
+    [area] = lines(plot, "var(--warn)", filled=True)
+    assert sorted({plot.x.at(x) for x, _ in area.points}) == [plot.x.at(place_of(day)) for day in band]
+    ends = lines(plot, "var(--warn)")
+    assert [line.points[0][0] for line in ends] == ([place_of(end)] if end else [])
 
 
 @pytest.mark.parametrize("last", ["2026-03-03", "2030-01-01", "2026-02-10"])
@@ -213,31 +217,33 @@ def test_the_axis_ends_today_however_long_a_waiver_counts(last: str) -> None:
 
 def test_a_waiver_shades_the_metric_that_it_is_about() -> None:
     found = shown(run("2026-02-01", 0.8), run("2026-02-25", 0.8), waived=("2026-02-05", "2026-02-10"))
-    shaded = ["rect" in marks(spec_of(curve, found, WIDE)) for curve in found.curves]
-    assert dict(zip((curve.metric for curve in found.curves), shaded, strict=True)) == {
-        "recall@1": True,
-        "mrr": False,
-        "latency": False,
+    shaded = {
+        curve.metric: bool(lines(plot_of(found, at), "var(--warn)", filled=True))
+        for at, curve in enumerate(found.curves)
     }
+    assert shaded == {"recall@1": True, "mrr": False, "latency": False}
 
 
 @pytest.mark.parametrize(
-    ("size", "names"),
+    ("width", "names"),
     [
-        pytest.param(0, ["v22", "v21", "v15", "v8", "v1"], id="wide: 30 pixels a day, 21 a name"),
-        pytest.param(1, ["v22", "v15", "v8", "v1"], id="narrow: 10 pixels a day"),
+        pytest.param(WIDE, ["v22", "v21", "v15", "v8", "v1"], id="wide: 28 pixels a day, 21 a name"),
+        pytest.param(NARROW, ["v22", "v15", "v8", "v1"], id="narrow: 10 pixels a day"),
     ],
 )
-def test_releases_are_lines_and_the_newest_that_have_room_are_named(size: int, names: list[str]) -> None:
+def test_releases_are_lines_and_the_newest_that_have_room_are_named(width: int, names: list[str]) -> None:
     tags = [Tag(f"v{day}", sha(str(day)), f"2026-02-{day:02}") for day in (1, 8, 15, 21, 22)]
-    found = shown(run("2026-02-01", 0.8), tags=tuple(tags))
-    lines, texts = [
-        layer
-        for layer in spec_of(found.curves[0], found, (WIDE, NARROW)[size])["layer"]
-        if "v" not in layer["data"]["values"][0]
-    ]
-    assert len(lines["data"]["values"]) == 5
-    assert [row["tag"] for row in texts["data"]["values"]] == names
+    plot = plot_of(shown(run("2026-02-01", 0.8), tags=tuple(tags)), width=width)
+    assert len(lines(plot, SAME)) == 5
+    assert [name for _, name in plot.over] == names
+
+
+@pytest.mark.parametrize("day", ["2026-02-01", "2026-03-01"])
+def test_a_long_name_of_a_release_stays_within_the_chart(day: str) -> None:
+    tags = (Tag("W" * 30, sha("1"), day),)
+    found = shown(run("2026-02-01", 0.8), tags=tags)
+    [(middle, name)] = plot_of(found, width=NARROW).over
+    assert width_of(name) / 2 <= middle <= NARROW - width_of(name) / 2
 
 
 def test_who_cannot_see_the_chart_hears_its_numbers() -> None:
@@ -266,11 +272,3 @@ def test_a_small_ceiling_of_a_waiver_is_no_ceiling_of_nothing() -> None:
     spans = spans_of([Version(day="2026-02-01", waivers=(waiver,))], {"r": parse_metric("recall@1")})
     pages = site_of(Dashboard(date=TODAY, repository=None, sets=(replace(shown(run("2026-02-20", 0.8)), spans=spans),)))
     assert "0.04 pp" in pages["c.html"]
-
-
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_no_two_ticks_of_a_curve_read_alike_where_its_range_is_narrow(width: int) -> None:
-    found = shown(run("2026-02-19", 0.941), run("2026-02-20", 0.944))
-    drawn = chart(spec_of(replace(found.curves[0], limits=()), found, width), name="a", title="t", description="d")
-    ticks = re.findall(r">([0-9.]+%)</text>", drawn)
-    assert len(set(ticks)) == len(ticks) > 2

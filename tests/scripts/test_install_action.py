@@ -62,7 +62,7 @@ class Runner:
         )
         self.index = Index(directory / "simple")
         self.lock("base", "rgt-core", self.index.put(wheel("rgt_core")))
-        self.lock("html", "rgt-html", self.index.put(wheel("rgt_html")))
+        self.lock("parquet", "rgt-parquet", self.index.put(wheel("rgt_parquet")))
 
     def lock(self, part: str, name: str, *hashes: str) -> None:
         """Let a part be one package."""
@@ -124,20 +124,20 @@ def test_the_action_is_installed_from_its_lock_and_built_with_what_is_in_it(runn
     done = runner.install()
     assert done.returncode == 0, done.stdout + done.stderr
     assert runner.has("rgt_action, rgt_core; assert rgt_core.version == '1.0'")
-    assert not runner.has("rgt_html")
+    assert not runner.has("rgt_parquet")
     assert not runner.ran.exists()
 
 
 def test_an_extra_is_an_environment_of_its_own_and_a_second_gate_finds_the_firsts(runner: Runner) -> None:
-    assert runner.install(extras=" html,html ").returncode == 0
+    assert runner.install(extras=" parquet,parquet ").returncode == 0
     first = Path(runner.python())
-    assert runner.has("rgt_action, rgt_core, rgt_html")
+    assert runner.has("rgt_action, rgt_core, rgt_parquet")
     note = first.parent / "note"
     note.touch()
     assert runner.install().returncode == 0
     assert runner.python() != str(first)
-    assert not runner.has("rgt_html")
-    assert runner.install(extras="html").returncode == 0
+    assert not runner.has("rgt_parquet")
+    assert runner.install(extras="parquet").returncode == 0
     assert runner.python() == str(first)
     assert note.exists()
 
@@ -146,15 +146,15 @@ def test_an_extra_is_an_environment_of_its_own_and_a_second_gate_finds_the_first
     ("extras", "wrong"),
     [
         ("pdf", "pdf"),
-        ("html pdf", "pdf"),
+        ("parquet pdf", "pdf"),
         ("base", "base"),
-        ("../locks/html", "../locks/html"),
-        ("html.lock", "html.lock"),
+        ("../locks/parquet", "../locks/parquet"),
+        ("parquet.lock", "parquet.lock"),
     ],
 )
 def test_an_extra_that_there_is_not_is_named(runner: Runner, extras: str, wrong: str) -> None:
     done = runner.install(extras=extras)
-    assert (done.returncode, done.stdout) == (2, f"::error title=rankgate::extras: {wrong!r} is none of html\n")
+    assert (done.returncode, done.stdout) == (2, f"::error title=rankgate::extras: {wrong!r} is none of parquet\n")
 
 
 # Code that the checkout, or whoever serves packages, would like to have run. An install takes seconds, so that doors

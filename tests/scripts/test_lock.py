@@ -31,8 +31,7 @@ dependencies = ["rgt-core>=1"]
 
 [project.optional-dependencies]
 cloud = ["rgt-cloud>=1"]
-html = ["rgt-html>=1"]
-parquet = ["rgt-core>=1"]
+parquet = ["rgt-parquet>=1"]
 """
 
 
@@ -46,7 +45,7 @@ class Repository:
         self.pyproject.write_text(PYPROJECT, encoding="utf-8")
         (directory / "scripts").mkdir()
         shutil.copy(ROOT / "scripts" / "lock.py", directory / "scripts")
-        for name in ("rgt_builder", "rgt_html", "rgt_windows"):
+        for name in ("rgt_builder", "rgt_parquet", "rgt_windows"):
             self.put(wheel(name))
         self.put(wheel("rgt_core", requires=["rgt-windows>=1; sys_platform == 'win32'"]))
         self.put(wheel("rgt_cloud", requires=["rgt-core>=1", "rgt-windows>=1; python_version < '3.12'"]))
@@ -97,18 +96,17 @@ def test_every_part_has_its_packages_once_with_markers_for_systems_and_pythons(w
     assert {part: pins(lock) for part, lock in written.locked().items()} == {
         "base": {"rgt-builder": "1.0", "rgt-core": "1.0", "rgt-windows": marker},
         "cloud": {"rgt-cloud": "1.0"},
-        "html": {"rgt-html": "1.0"},
-        "parquet": {},
+        "parquet": {"rgt-parquet": "1.0"},
     }
 
 
 @pytest.mark.full
 def test_a_lock_has_the_hash_of_every_file_and_no_address(repository: Repository) -> None:
     tags = ["cp311-cp311-macosx_11_0_arm64", "cp314-cp314-win_amd64", "cp312-cp312-manylinux_2_17_x86_64"]
-    hashes = [repository.put(wheel("rgt_html", tag=tag)) for tag in tags]
-    hashes += [repository.put(wheel("rgt_html")), repository.put(sdist("rgt_html", files={"setup.py": ""}))]
+    hashes = [repository.put(wheel("rgt_parquet", tag=tag)) for tag in tags]
+    hashes += [repository.put(wheel("rgt_parquet")), repository.put(sdist("rgt_parquet", files={"setup.py": ""}))]
     assert repository.lock().returncode == 0
-    text = repository.locked()["html"]
+    text = repository.locked()["parquet"]
     assert sorted(re.findall(r"--hash=(\S+)", text)) == sorted(hashes)
     assert "//" not in text
 
@@ -120,7 +118,7 @@ def adds_a_dependency(repository: Repository) -> None:
 
 def adds_to_an_extra(repository: Repository) -> None:
     repository.put(wheel("rgt_more"))
-    repository.pyproject.write_text(PYPROJECT.replace('"rgt-html>=1"', '"rgt-html>=1", "rgt-more"'), "utf-8")
+    repository.pyproject.write_text(PYPROJECT.replace('"rgt-parquet>=1"', '"rgt-parquet>=1", "rgt-more"'), "utf-8")
 
 
 def raises_a_lower_bound(repository: Repository) -> None:
@@ -129,25 +127,25 @@ def raises_a_lower_bound(repository: Repository) -> None:
 
 
 def has_another_file(repository: Repository) -> None:
-    repository.put(wheel("rgt_html", tag="cp311-cp311-win_arm64"))
+    repository.put(wheel("rgt_parquet", tag="cp311-cp311-win_arm64"))
 
 
 def has_other_bytes(repository: Repository) -> None:
-    repository.put(wheel("rgt_html", files={"more.py": ""}))
+    repository.put(wheel("rgt_parquet", files={"more.py": ""}))
 
 
 def has_withdrawn_it(repository: Repository) -> None:
-    repository.put(wheel("rgt_html"), yanked=True)
-    repository.put(wheel("rgt_html", "1.1"))
+    repository.put(wheel("rgt_parquet"), yanked=True)
+    repository.put(wheel("rgt_parquet", "1.1"))
 
 
 def was_edited(repository: Repository) -> None:
-    lock = repository.directory / "locks" / "html.lock"
+    lock = repository.directory / "locks" / "parquet.lock"
     lock.write_text(lock.read_text("utf-8").replace("sha256:", "sha256:0"), "utf-8")
 
 
 def was_deleted(repository: Repository) -> None:
-    (repository.directory / "locks" / "html.lock").unlink()
+    (repository.directory / "locks" / "parquet.lock").unlink()
 
 
 def has_a_part_too_many(repository: Repository) -> None:
@@ -158,13 +156,13 @@ def has_a_part_too_many(repository: Repository) -> None:
     ("change", "stale"),
     [
         pytest.param(adds_a_dependency, ["base"], id="the project needs more"),
-        pytest.param(adds_to_an_extra, ["html"], id="an extra needs more"),
+        pytest.param(adds_to_an_extra, ["parquet"], id="an extra needs more"),
         pytest.param(raises_a_lower_bound, ["base"], id="the build back end has to be newer"),
-        pytest.param(has_another_file, ["html"], id="the index has another file of a pinned version"),
-        pytest.param(has_other_bytes, ["html"], id="the index has other bytes under a file's name"),
-        pytest.param(has_withdrawn_it, ["html"], id="a pinned version was withdrawn"),
-        pytest.param(was_edited, ["html"], id="somebody edited a hash"),
-        pytest.param(was_deleted, ["html"], id="a lock is gone"),
+        pytest.param(has_another_file, ["parquet"], id="the index has another file of a pinned version"),
+        pytest.param(has_other_bytes, ["parquet"], id="the index has other bytes under a file's name"),
+        pytest.param(has_withdrawn_it, ["parquet"], id="a pinned version was withdrawn"),
+        pytest.param(was_edited, ["parquet"], id="somebody edited a hash"),
+        pytest.param(was_deleted, ["parquet"], id="a lock is gone"),
         pytest.param(has_a_part_too_many, ["old"], id="a lock of no extra"),
     ],
 )
@@ -186,12 +184,12 @@ def test_what_is_out_of_date_is_named_and_written_again(
 
 @pytest.mark.full
 def test_a_newer_version_alone_does_not_make_a_lock_out_of_date(written: Repository) -> None:
-    written.put(wheel("rgt_html", "2.0"))
+    written.put(wheel("rgt_parquet", "2.0"))
     assert written.lock("--check").returncode == 0
     assert written.lock().stdout == ""
     shutil.rmtree(written.directory / "locks")
     assert written.lock().returncode == 0
-    assert pins(written.locked()["html"]) == {"rgt-html": "2.0"}
+    assert pins(written.locked()["parquet"]) == {"rgt-parquet": "2.0"}
 
 
 @pytest.mark.parametrize(
@@ -212,7 +210,7 @@ def test_what_cannot_be_locked_is_refused_and_nothing_is_written(
     setup = f"open({str(written.directory / 'built')!r}, 'w')\n"
     written.put(sdist("rgt_source", files={"setup.py": setup}))
     needed = requirement.format(url=written.index.url)
-    written.pyproject.write_text(PYPROJECT.replace('"rgt-html>=1"', f'"{needed}"'), "utf-8")
+    written.pyproject.write_text(PYPROJECT.replace('"rgt-parquet>=1"', f'"{needed}"'), "utf-8")
     before = written.locked()
     done = written.lock(*words)
     assert (done.returncode, done.stdout, written.locked()) == (2, "", before)

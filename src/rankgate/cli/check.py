@@ -83,8 +83,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--from", metavar="REPORT", dest="report", help=report)
     output = (
         "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
-        "rankings (pip install 'rankgate[html]'), .xml JUnit, .badge.json an endpoint for a "
-        "badge of shields.io; repeats"
+        "rankings, .xml JUnit, .badge.json an endpoint for a badge of shields.io; repeats"
     )
     corpus = "the indexed passages, JSONL or Parquet (id and text a line), for -o FILE.html where runs state no texts"
     options.add_argument("--corpus", metavar="FILE", help=corpus)

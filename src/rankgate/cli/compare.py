@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     add_gold(options)
     add_criteria(options)
     add_metrics(options)
-    page = "write a page with curves, segments and every question (pip install 'rankgate[html]')"
+    page = "write a page with curves, segments and every question"
     options.add_argument("-o", "--output", metavar="FILE.html", help=page)
     options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
     return options

@@ -22,7 +22,7 @@ from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
 from rankgate.renderers.dashboards.values import GateSet, Known, Step, Tag, Way, place_of, places_of
 from rankgate.renderers.pages.dashboard import events_of
-from rankgate.renderers.pages.trend_chart import WIDE, spec_of
+from rankgate.renderers.pages.trend_chart import WIDE, chart_of
 
 TODAY = "2026-03-01"
 DAYS = st.dates().map(lambda day: day.isoformat())
@@ -244,8 +244,8 @@ def test_numbers_of_two_judges_are_two_curves_of_a_judged_metric_and_nothing_els
     assert [(point.span, before(point.step)) for point in judged.points] == [(0, None), (0, 0.9), (1, None), (1, 0.9)]
     assert (judged.accepted, before(ranked.accepted)) == (None, 0.8)
     assert [before(point.step) for point in ranked.points] == [None, 0.8, 0.8, 0.8]
-    lines = [each for each in spec_of(judged, found, WIDE)["layer"] if each["mark"]["type"] == "line"]
-    assert "detail" in lines[-1]["encoding"]
+    lines = chart_of(judged, found, "a", WIDE).panes[0].lines[-2:]
+    assert [len(line.points) for line in lines] == [2, 2], "one a judge"
     assert events_of(found.runs[2]) == ["new judge"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from markupsafe import Markup
 from msgspec.structs import replace
 from tests.renderers.pages.exhibits import LATENCY, RECALL, details_of, value_of
 from tests.renderers.reports import REPORT
@@ -13,8 +12,9 @@ from tests.renderers.reports import REPORT
 from rankgate.model.details import Measure, PanelRow, ReportDetails
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Exact, Unit
+from rankgate.renderers.pages.charts import Chart, width_of
 from rankgate.renderers.pages.report import render_report
-from rankgate.renderers.pages.segments import MAX_DRAWN, changes_chart, scales_of
+from rankgate.renderers.pages.segments import MAX_DRAWN, changes_charts, scales_of
 
 
 @pytest.mark.parametrize(
@@ -101,23 +101,18 @@ def rows(count: int) -> tuple[PanelRow, ...]:
     return (whole, *tagged)
 
 
-def drawn(details: ReportDetails, report: Report = REPORT) -> tuple[Markup, int] | None:
-    return changes_chart(details, scales_of(report, details))
-
-
-def shown_texts(picture: Markup) -> list[str]:
-    """What the wide picture says in its marks, in order."""
-    wide = str(picture).partition('<div class="narrow">')[0]
-    return [part.partition("</text>")[0].rpartition(">")[2] for part in wide.split("<text")[1:]]
+def drawn(details: ReportDetails, report: Report = REPORT) -> tuple[Chart, int] | None:
+    """The wide chart."""
+    found = changes_charts(details, scales_of(report, details))
+    return found and (found[0][0], found[1])
 
 
 def test_segments_with_one_label_stay_rows_of_their_own_in_the_order_of_the_panel() -> None:
     found = drawn(details_of(panel=rows(3)))
     assert found is not None
-    picture, left_out = found
-    texts = shown_texts(picture)
-    assert texts.count("same") == 3
-    assert [text for text in texts if "pp" in text] == ["−1.0 pp", "−4.0 pp", "−2.0 pp", "±0.0 pp"]
+    plot, left_out = found[0].panes[0], found[1]
+    assert list(plot.y.ticks) == [(3.5, "all questions"), (2.5, "same"), (1.5, "same"), (0.5, "same")]
+    assert list(plot.right) == [(3.5, "−1.0 pp"), (2.5, "−4.0 pp"), (1.5, "−2.0 pp"), (0.5, "±0.0 pp")]
     assert left_out == 0
 
 
@@ -138,12 +133,12 @@ def test_each_limit_is_drawn_on_the_row_that_it_is_for_and_said(limits: tuple[fl
     )
     found = drawn(details_of(panel=panel))
     assert found is not None
-    wide = str(found[0]).partition('<div class="narrow">')[0]
     known = [limit for limit in limits if limit is not None]
-    assert wide.count('stroke="var(--worse)" stroke-width="1.5" stroke-dasharray="3,2"') == len(known)
-    assert (", with limits</title>" in wide) is bool(known)
+    drawn_limits = [line.points for line in found[0].panes[0].lines if line.dash]
+    assert drawn_limits == [[(limit, 2 - row), (limit, 1 - row)][::-1] for row, limit in enumerate(known)]
+    assert found[0].title == f"Change of recall@5 by segment{', with limits' if known else ''}"
     said = ["−3.0 pp for all questions", "−10.0 pp for lang:es"][: len(known)]
-    assert (f"Limits: {', '.join(said)}." in wide) is bool(known)
+    assert (f"Limits: {', '.join(said)}." in found[0].description) is bool(known)
     page = render_report(replace(REPORT, details=details_of(panel=panel)))
     assert ("the most that a gate lets it change for the worse" in page) is bool(known)
 
@@ -156,11 +151,10 @@ def test_a_bound_that_is_not_known_reaches_the_edge_of_the_scale() -> None:
     )
     found = drawn(details_of(panel=panel), replace(REPORT, gates=[]))
     assert found is not None
-    wide = str(found[0]).partition('<div class="narrow">')[0]
-    bars = re.findall(r'<line transform="translate\(([-0-9.]+),[-0-9.]+\)" x2="([-0-9.]+)"[^>]*stroke-width="2"', wide)
-    ends = [(float(start), float(start) + float(length)) for start, length in bars]
-    assert min(min(end) for end in ends) == pytest.approx(min(ends[1]))
-    assert ends[2][0] == ends[2][1]
+    plot = found[0].panes[0]
+    intervals = [[x for x, _ in line.points] for line in plot.lines if line.width == 2]
+    assert (plot.x.low, plot.x.high) == (-0.5, 0.2)
+    assert intervals == [[-0.5, -0.1], [-0.5, 0.2], [-0.1, -0.1]]
 
 
 def test_names_break_after_separators_and_lack_their_middle_where_they_are_long() -> None:
@@ -176,3 +170,13 @@ def test_there_is_no_picture_of_one_row_nor_without_a_baseline() -> None:
     assert drawn(details_of(panel=rows(0))) is None
     bare = tuple(PanelRow(tag=tag, queries=1, values={"recall@5": value_of(None)}) for tag in (None, "a", "b"))
     assert drawn(details_of(panel=bare)) is None
+
+
+@pytest.mark.parametrize("tag", ["W" * 300, "漢" * 300, "team/search:a_long-segment.name_07", "x"])
+def test_a_name_is_cut_to_the_room_that_it_has(tag: str) -> None:
+    panel = tuple(PanelRow(tag=each, queries=1, values={"recall@5": value_of(-0.1)}) for each in (None, tag))
+    for chart in changes_charts(details_of(panel=panel), {"recall@5": (-0.1, 0.0)})[0]:  # type: ignore[index]
+        [(_, _), (_, name)] = chart.panes[0].y.ticks
+        assert width_of(name) <= chart.width / 3
+        assert (name[0], name[-1]) == (tag[0], tag[-1])
+        assert ("…" in name) is (width_of(tag) > chart.width / 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -101,16 +100,6 @@ def test_what_took_the_place_of_a_lost_document_and_what_experts_ask_are_said() 
     assert "What the gold set can see 40 questions see a drop of 9 points." in read.words
 
 
-def test_pictures_need_the_extra_and_without_it_the_verdict_is_said_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    assert not make_page("fail", tmp_path).exists()
-    said = capsys.readouterr()
-    assert said.out.startswith("FAIL  Do not merge")
-    assert said.err == "error: pages need the html extra; run: pip install 'rankgate[html]'\n"
-
-
 def test_what_is_not_there_makes_no_section() -> None:
     bare = Report(verdict=Verdict.NOT_JUDGED, summary="No.", provenance=Provenance(rankgate="0", date="2026-01-31"))
     assert [" ".join(heading.split()) for heading in Read(render_report(bare)).headings] == [
@@ -141,7 +130,10 @@ def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
     found = trend_of(replace(REPORT, trend=points))
     assert found is not None
     assert ([figure.name for figure in found[0]], found[1]) == (["recall@5"], 0)
-    assert "2 recorded runs, from 90.0% to 85.0%; this run 80.0%." in found[0][0].picture
+    chart = found[0][0]
+    assert chart.description == "2 recorded runs, from 90.0% to 85.0%; this run 80.0%. The limit is 85.0%."
+    marks = [(mark.x, mark.y, mark.shape) for mark in chart.panes[0].marks]
+    assert marks == [(0, 0.9, "diamond"), (2, 0.85, "circle"), (3, 0.8, "square")]
     page = render_report(replace(REPORT, trend=points))
     assert re.findall('<tr>(<th scope="row">2026.*)</tr>', page) == [
         f'<th scope="row">{day}</th><td><code>{commit}</code></td><td>{verdict}</td><td>{noted}</td>'
@@ -153,15 +145,6 @@ def test_trend_has_a_line_a_gated_metric_and_marks_what_was_accepted() -> None:
         )
     ]
     assert "accepted as baseline" in Read(page).words
-
-
-def test_no_two_ticks_of_a_trend_read_alike_where_its_range_is_narrow() -> None:
-    metric = replace(REPORT.metrics["recall@5"], value=0.944)
-    point = TrendPoint(date="2026-01-30", commit=None, verdict=None, scores={"recall@5": 0.941}, accepted=False)
-    found = trend_of(replace(REPORT, metrics={"recall@5": metric}, gates=[], trend=[point]))
-    assert found is not None
-    ticks = re.findall(r">([0-9.]+%)</text>", found[0][0].picture)
-    assert len(set(ticks)) == len(ticks) > 2
 
 
 def test_without_a_history_there_is_no_trend() -> None:

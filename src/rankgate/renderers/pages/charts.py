@@ -117,13 +117,14 @@ def ticks_of(low: float, high: float, unit: Unit, count: int) -> Ticks:
         values = [value for number in numbers if low <= (value := round(number * step, -power)) <= high]
         count += 1
     sizes = [100 * value for value in values] if unit is Unit.SHARE else values
-    decimals = next((d for d in range(12) if all(math.isclose(size, round(size, d)) for size in sizes)), 12)
+    least = (sizes[1] - sizes[0]) / 1000  # of a decimal that counts
+    decimals = next((d for d in range(12) if all(abs(size - round(size, d)) < least for size in sizes)), 12)
     texts = [f"{size:,.{decimals}f}".replace("-", "−") + "%" * (unit is Unit.SHARE) for size in sizes]
     return list(zip(values, texts, strict=True))
 
 
 def day_ticks(low: float, high: float, count: int) -> Ticks:
-    """About so many days or months, two at least, between places on the axis of time, which are days since 1970."""
+    """About so many days or months on the axis of time, which counts days since 1970 and is a whole one at least."""
     dates = [(day, days_after("1970-01-01", day)) for day in range(math.ceil(low), math.floor(high) + 1)]
     days = [(day, date[5:]) for day, date in dates]
     months = [(day, date[:7]) for day, date in dates if date.endswith("-01")]

@@ -41,7 +41,7 @@ def page(
     allowed = [f"style-src {_digest(style)}", *([f"script-src {' '.join(map(_digest, sources))}"] if sources else [])]
     policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
     return (
-        _environment()
+        templates()
         .get_template(template)
         .render(
             title=title,
@@ -71,7 +71,8 @@ def breakable(text: object, limit: int = 60) -> Markup:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def templates() -> jinja2.Environment:
+    """Those of this folder; what they show is escaped."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
