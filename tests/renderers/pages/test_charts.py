@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from rankgate.model.details import Sweep
 from rankgate.model.values import Unit
 from rankgate.renderers.escape import one_line
-from rankgate.renderers.pages.charts import Axis, Chart, Line, Mark, Pane, around, day_ticks, ticks_of, width_of
+from rankgate.renderers.pages.charts import Axis, Chart, Line, Mark, Pane, around, ticks_of, width_of
 from rankgate.renderers.pages.curves import pane
 from rankgate.renderers.pages.shell import templates
+from rankgate.renderers.pages.trend_chart import day_ticks
 
 
 def drawn(chart: Chart) -> str:
@@ -112,15 +113,17 @@ def test_a_scale_maps_ends_to_ends_and_nothing_beyond(low: float, length: float,
     assert axis.at(middle) == pytest.approx(160, abs=0.1)
 
 
-@given(st.lists(st.floats(0, 1), min_size=1), st.sampled_from(Unit))
+@given(st.lists(st.floats(-2, 2), min_size=1), st.sampled_from(Unit))
 @example([1.0], Unit.SHARE)
+@example([1.5], Unit.SHARE)
 @example([0.0], Unit.MILLISECONDS)
 @example([0.8, 0.8000000000000002], Unit.SCORE)
 def test_an_axis_has_room_for_every_value(values: list[float], unit: Unit) -> None:
     low, high = around(values, unit)
     assert low <= min(values) <= max(values) <= high
     assert low < high
-    assert unit is not Unit.SHARE or 0 <= low < high <= 1
+    within = unit is Unit.SHARE and 0 <= min(values) <= max(values) <= 1
+    assert not within or 0 <= low < high <= 1
     assert len(ticks_of(low, high, unit, 5)) > 1
 
 

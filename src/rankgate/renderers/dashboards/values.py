@@ -13,7 +13,7 @@ from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
 from rankgate.model.values import Direction, Interval, Unit
 from rankgate.model.wording import vanishes
-from rankgate.readers.dates import days_between
+from rankgate.readers.dates import days_after, days_between
 
 INDEX = "index.html"  # the page that links to all others
 MONTH = 30  # days
@@ -24,6 +24,11 @@ NOON = 0.5
 def place_of(day: str) -> float:
     """The begin of an ISO day, in days since 1970."""
     return float(days_between("1970-01-01", day))
+
+
+def day_of(place: int) -> str:
+    """The ISO day that begins there."""
+    return days_after("1970-01-01", place)
 
 
 def places_of(days: Sequence[str]) -> list[float]:

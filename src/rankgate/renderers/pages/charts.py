@@ -12,7 +12,6 @@ from unicodedata import east_asian_width
 import msgspec
 
 from rankgate.model.values import Unit
-from rankgate.readers.dates import days_after
 
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
 FAINT, SAME, WORSE = "var(--faint)", "var(--same)", "var(--worse)"
@@ -103,7 +102,9 @@ def around(values: Sequence[float], unit: Unit) -> tuple[float, float]:
     low, high = min(values), max(values)
     one = high - low <= max(abs(low), abs(high)) / 1e9
     room = (abs(low) / 10 or 1.0) if one else (high - low) / 12
-    return (max(low - room, 0.0), min(high + room, 1.0)) if unit is Unit.SHARE else (low - room, high + room)
+    if unit is Unit.SHARE:
+        return max(low - room, min(low, 0.0)), min(high + room, max(high, 1.0))
+    return low - room, high + room
 
 
 def ticks_of(low: float, high: float, unit: Unit, count: int) -> Ticks:
@@ -121,15 +122,6 @@ def ticks_of(low: float, high: float, unit: Unit, count: int) -> Ticks:
     decimals = next((d for d in range(12) if all(abs(size - round(size, d)) < least for size in sizes)), 12)
     texts = [f"{size:,.{decimals}f}".replace("-", "−") + "%" * (unit is Unit.SHARE) for size in sizes]
     return list(zip(values, texts, strict=True))
-
-
-def day_ticks(low: float, high: float, count: int) -> Ticks:
-    """About so many days or months on the axis of time, which counts days since 1970 and is a whole one at least."""
-    dates = [(day, days_after("1970-01-01", day)) for day in range(math.ceil(low), math.floor(high) + 1)]
-    days = [(day, date[5:]) for day, date in dates]
-    months = [(day, date[:7]) for day, date in dates if date.endswith("-01")]
-    choices = [days[::step] for step in (1, 2, 7, 14)] + [months[::step] for step in (1, 2, 3, 6, 12, 24, 60, 120)]
-    return min((ticks for ticks in choices if len(ticks) > 1), key=lambda ticks: abs(len(ticks) - count))
 
 
 def width_of(text: str) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from itertools import groupby
 
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, interval_text, value_text
-from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point
+from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point, day_of
 from rankgate.renderers.escape import one_line, visible
 from rankgate.renderers.pages import charts
 from rankgate.renderers.phrases import value_or_dash
@@ -91,7 +92,7 @@ def chart_of(curve: Curve, shown: GateSet, id_: str, width: int) -> charts.Chart
     values = [*(point.value for point in curve.points), *(value for _, value in curve.steps), *curve.limits]
     ends, (start, today) = charts.around(values, curve.unit), domain(shown)
     y = charts.Axis(*ends, height - 26, 24, charts.ticks_of(*ends, curve.unit, 7))
-    x = charts.Axis(start, today, y.margin, width - 24, charts.day_ticks(start, today, width // 100))
+    x = charts.Axis(start, today, y.margin, width - 24, day_ticks(start, today, width // 100))
     releases = [charts.Line([(each.at, y.low), (each.at, y.high)], charts.SAME, 1) for each in shown.releases]
     limits = [charts.Line([(start, limit), (today, limit)], _FAIL, dash="2 3") for limit in curve.limits]
     lines = [*_waived(curve, shown, y), *releases, *limits, *_accepted(curve, start, today), *_by_judge(curve)]
@@ -138,6 +139,15 @@ def looks_of(curve: Curve) -> list[tuple[str, str, str]]:
 def domain(shown: GateSet) -> tuple[float, float]:
     """The days that the axis covers: those of the runs, up to the end of today."""
     return min((run.at for run in shown.runs[:1]), default=shown.today - NOON) - NOON, shown.today
+
+
+def day_ticks(low: float, high: float, count: int) -> charts.Ticks:
+    """About so many days or months on the axis of time, which counts days since 1970 and is a whole one at least."""
+    dates = [(day, day_of(day)) for day in range(math.ceil(low), math.floor(high) + 1)]
+    days = [(day, date[5:]) for day, date in dates]
+    months = [(day, date[:7]) for day, date in dates if date.endswith("-01")]
+    choices = [days[::step] for step in (1, 2, 7, 14)] + [months[::step] for step in (1, 2, 3, 6, 12, 24, 60, 120)]
+    return min((ticks for ticks in choices if len(ticks) > 1), key=lambda ticks: abs(len(ticks) - count))
 
 
 def _by_judge(curve: Curve) -> list[charts.Line]:
