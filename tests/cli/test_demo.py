@@ -41,7 +41,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 STORY = ["WARN", "PASS", "FAIL", "WARN", "PASS", "FAIL", "WARN"]
-MEASURED = re.compile(r"search/(baseline/|run\.jsonl|__pycache__/)")  # holds how long each call took
+MEASURED = re.compile(r"search/(baseline/|run\.jsonl|report\.html|__pycache__/)")  # holds how long each call took
 
 
 def files_in(directory: str) -> dict[str, bytes]:
@@ -88,6 +88,8 @@ def test_without_answers_it_is_a_screen_or_two_and_ends_in_an_acceptance(capsys:
     out = capsys.readouterr().out
     assert verdicts_in(out) == STORY[:3]
     assert len(out.splitlines()) <= 60
+    [page] = re.findall(r"^The page of the change that failed: (.+)$", out, re.MULTILINE)
+    assert "q-es-042" in Path(page).read_text(encoding="utf-8")
     assert "allowed: reason given: a smaller index, agreed in #12\n" in out
     assert "judge" not in re.sub("judged", "", out)
 

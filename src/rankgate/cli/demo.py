@@ -50,9 +50,10 @@ FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl", SEARCH, "search/sh
 ACCEPT = ("accept", "--run", "runs/accepted.jsonl", "--commit", "none")
 
 # Of the search in its folder: what each change does to its code, and the options of the check after it.
+PAGE = ("-o", "report.html")
 CHANGES = (
     ("2. A harmless change: the title of an article weighs more.", "TITLE = 2", "TITLE = 3", ("-q",)),
-    ("3. A harmful one: a limit spares memory, and the last articles are not found.", "MOST = 100", "MOST = 80", ()),
+    ("3. A harmful one: a limit spares memory, and the last articles are not found.", "MOST = 100", "MOST = 80", PAGE),
 )
 # Of runs with answers.
 STEPS = (
@@ -102,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(_AFTERWARDS.format(there=shown, folder=shlex.quote(shown)))
     say(_AFTER_ANSWERS if arguments.answers else "\nWith answers, judged claim by claim: rankgate demo --answers\n")
     say("Next, with your own: rankgate init --gold gold.yaml --retriever my_app.search:retrieve\n")
+    say(f"The page of the change that failed: {shown}/search/report.html\n")
     return 0
 
 

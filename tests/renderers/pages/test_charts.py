@@ -10,7 +10,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from rankgate.model.details import Sweep
 from rankgate.model.values import Unit
@@ -25,13 +24,13 @@ def drawn(chart: Chart) -> str:
     return str(templates().get_template("chart.svg.j2").make_module().draw(chart))  # type: ignore[attr-defined]
 
 
-def labelled(text: str, name: str = "one") -> Chart:
+def labelled(text: str) -> Chart:
     """A chart with a text wherever one can stand."""
     x = Axis(0, 1, 50, 90, [(0, text), (1, text)], text)
     y = Axis(0, 1, 90, 10, [(0, text), (1, text)], text)
     mark = Mark(0.5, 0.5, "circle", "var(--now)", 4, text=text, run="r", hover=text)
     parts = Pane(x, y, [Line([(0, 0), (1, 1)], "var(--now)")], [mark], over=[(50, text)], right=[(0.5, text)])
-    return Chart(id=name, title=text, description=text, width=100, height=120, panes=[parts])
+    return Chart(id="one", title=text, description=text, width=100, height=120, panes=[parts])
 
 
 LIVE = ['<script>alert("1")</script>', "]]>--><b>", '" id="x" role="img" url(#y)', "{{ 7 * 7 }}", "&amp;", "\x00\ud800"]
@@ -49,17 +48,10 @@ def test_any_text_stays_text_and_a_chart_one_image_with_a_name(text: str) -> Non
     assert (svg.attrib["role"], svg.attrib["aria-labelledby"]) == ("img", "one-title one-desc")
 
 
-def test_charts_of_one_page_share_no_id() -> None:
-    ids = [re.findall(r'\bid="([^"]+)"', drawn(labelled("a", name))) for name in ("one", "two")]
-    assert not set(ids[0]) & set(ids[1])
-
-
 ENDS = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-5, 1e6)).map(lambda ends: (ends[0], ends[0] + ends[1]))
 
 
 @given(ENDS, st.sampled_from(Unit), st.integers(2, 8))
-@example((0.0, 1.0), Unit.SHARE, 5)
-@example((0.991, 0.993), Unit.SCORE, 5)
 @example((0.99991, 0.99993), Unit.SHARE, 5)
 @example((0.3 - 1e-12, 0.3 + 1e-5), Unit.NUMBER, 4)
 def test_ticks_lie_on_the_axis_in_order_and_no_two_read_alike(
@@ -151,10 +143,3 @@ def test_the_pixels_of_a_curve_are_those_computed_by_hand() -> None:
     ]
     assert "translate(190.5 119.0)" in svg
     assert '<text x="182.5" y="137.0" text-anchor="end">knee 10</text>' in svg
-
-
-def test_a_segments_curve_says_less_and_has_its_place_beside_another() -> None:
-    small = pane(replace(SWEEP, tag="a", measure="ndcg"), 164, 164, 144, 0.5)
-    assert [text for _, text in small.x.ticks] == ["1", "5", "20", "100"]
-    assert (small.x.start, small.x.end, small.x.title) == (164 + 12 + 3 * 7, 312, "")
-    assert [mark.text for mark in small.marks] == [""]
