@@ -110,6 +110,7 @@ def test_a_scale_maps_ends_to_ends_and_nothing_beyond(low: float, length: float,
 @example([1.5], Unit.SHARE)
 @example([0.0], Unit.MILLISECONDS)
 @example([0.8, 0.8000000000000002], Unit.SCORE)
+@example([0.0, 5e-324], Unit.SCORE)
 def test_an_axis_has_room_for_every_value(values: list[float], unit: Unit) -> None:
     low, high = around(values, unit)
     assert low <= min(values) <= max(values) <= high
@@ -117,6 +118,13 @@ def test_an_axis_has_room_for_every_value(values: list[float], unit: Unit) -> No
     within = unit is Unit.SHARE and 0 <= min(values) <= max(values) <= 1
     assert not within or 0 <= low < high <= 1
     assert len(ticks_of(low, high, unit, 5)) > 1
+
+
+@pytest.mark.parametrize("values", [[1.7e308, -1.7e308], [1e300], [-1e300, 0.5]])
+def test_the_hugest_values_have_an_axis(values: list[float]) -> None:
+    low, high = around(values, Unit.SCORE)
+    assert -2e15 < low < high < 2e15
+    assert len(ticks_of(low, high, Unit.SCORE, 5)) > 1
 
 
 SWEEP = Sweep(

@@ -15,6 +15,7 @@ from rankgate.model.values import Unit
 
 NOW, BEFORE = "var(--now)", "var(--before)"  # the run and the baseline
 FAINT, SAME, WORSE = "var(--faint)", "var(--same)", "var(--worse)"
+_HUGE = 1e15  # what is more lies at the end of its axis
 DASHES = {NOW: "", BEFORE: "5 3"}
 
 Ticks = Sequence[tuple[float, str]]  # values, and what stands there
@@ -99,8 +100,8 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
 def around(values: Sequence[float], unit: Unit) -> tuple[float, float]:
     """The ends of an axis that has all values and some room beyond them; no share lies beyond none and all."""
-    low, high = min(values), max(values)
-    one = high - low <= max(abs(low), abs(high)) / 1e9
+    low, high = (min(max(value, -_HUGE), _HUGE) for value in (min(values), max(values)))
+    one = high - low <= max(abs(low), abs(high), 0.001) / 1e9
     room = (abs(low) / 10 or 1.0) if one else (high - low) / 12
     if unit is Unit.SHARE:
         return max(low - room, min(low, 0.0)), min(high + room, max(high, 1.0))

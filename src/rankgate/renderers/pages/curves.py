@@ -86,8 +86,8 @@ def pane(sweep: Sweep, left: float, width: int, height: int, floor: float) -> ch
     whole, k = sweep.tag is None, sweep.cutoffs
     ticks = charts.ticks_of(floor, 1.0, _UNITS[sweep.measure], 7 if whole else 3)
     y = charts.Axis(floor, 1.0, height - (44 if whole else 24), 24, ticks, NAMES[sweep.measure])
-    cutoffs = [each for each in (1, 2, 5, 10, 20, 50) if 1.5 * each < k[-1]][:: 1 if whole else 2]
-    numbers = [(each, f"{each}") for each in (*cutoffs, k[-1])]
+    between = [each for each in ((2, 5, 10, 20, 50) if whole else (5, 20)) if 1.5 * k[0] < each < k[-1] / 1.5]
+    numbers = [(each, f"{each}") for each in (k[0], *between, k[-1])]
     x = charts.Axis(k[0], k[-1], left + y.margin, left + width - 16, numbers, "first k results" * whole, log=True)
     runs = [(charts.NOW, "circle", sweep.candidate, sweep.knee, f"knee {sweep.knee}" * whole)]
     if sweep.baseline:  # dashes lie on the line where both are one

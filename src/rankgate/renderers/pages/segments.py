@@ -101,10 +101,13 @@ def _pane(
     y = charts.Axis(0, len(rows), len(rows) * _ROW + 8, 8, list(zip(places, names, strict=True)))
     points = 100 if measure.unit is Unit.SHARE else 1
     ticks = charts.ticks_of(points * low, points * high, Unit.NUMBER, width // 90)
-    x = charts.Axis(low, high, y.margin, width - 70, [(value / points, text) for value, text in ticks])
+    changes = [
+        (row, delta_text(value.delta or 0.0, measure.unit)) for row, (_, value) in zip(places, rows, strict=True)
+    ]
+    right = width - 12 - max(charts.width_of(text) for _, text in changes)
+    x = charts.Axis(low, high, y.margin, right, [(value / points, text) for value, text in ticks])
     lines = [charts.Line([(0, y.low), (0, y.high)], charts.FAINT, 1)]
     marks: list[charts.Mark] = []
-    changes: list[tuple[float, str]] = []
     for row, (_, value) in zip(places, rows, strict=True):
         delta = value.delta or 0.0
         bounds = zip(value.delta_ci or (delta, delta), ends, strict=True)
@@ -114,7 +117,6 @@ def _pane(
             lines.append(charts.Line([(value.limit, row - 0.5), (value.limit, row + 0.5)], charts.WORSE, 1.5, "3 2"))
         lines.append(charts.Line([(first, row), (last, row)], color, 2))
         marks.append(charts.Mark(delta, row, shape, color, 5))
-        changes.append((row, delta_text(delta, measure.unit)))
     return charts.Pane(x, y, lines, marks, right=changes)
 
 
