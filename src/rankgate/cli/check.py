@@ -62,14 +62,11 @@ def parser() -> argparse.ArgumentParser:
     add_criteria(options)
     add_gold(options)
     add_run(options)
-    baseline = (
-        f"what to compare with: {KINDS}, in which "
-        "`rankgate baseline` keeps what was accepted, or any run file (default: inputs.baseline)"
-    )
+    baseline = f"what to compare with: {KINDS}, or any run file (default: inputs.baseline)"
     options.add_argument("--baseline", metavar="SPEC", action=NamedFile, help=baseline)
     base = (
-        "the commit that a pull request is to be merged into: its files judge the run too, its baseline is "
-        "compared with, and the worse verdict counts"
+        "the commit that a pull request is to be merged into: its files judge too, by its baseline, and the worse "
+        "verdict counts"
     )
     options.add_argument("--base", metavar="REF", help=base)
     untrusted = "the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so"

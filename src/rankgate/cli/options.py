@@ -140,13 +140,17 @@ def make_parser(command: str, description: str, *examples: str) -> argparse.Argu
 
 def add_gold(parser: argparse.ArgumentParser) -> None:
     """`--gold`."""
-    text = "the gold set; qrels:FILE where its content does not tell the format; - for stdin"
+    from rankgate.readers.formats import GOLD_FORMATS
+
+    text = f"the gold set ({', '.join(GOLD_FORMATS)}; FORMAT:FILE names one; - for stdin)"
     parser.add_argument("--gold", metavar="FILE", action=NamedFile, help=text)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """`--run`."""
-    text = "the run; trec:FILE where its content does not tell the format; - for stdin"
+    from rankgate.readers.formats import RUN_FORMATS
+
+    text = f"the run ({', '.join(RUN_FORMATS)}; FORMAT:FILE names one; - for stdin)"
     parser.add_argument("--run", metavar="FILE", action=NamedFile, help=text)
 
 

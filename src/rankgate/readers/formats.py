@@ -27,36 +27,35 @@ from rankgate.readers.source import FileMark, Source, open_source, open_table, r
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A row: what people call the format, and where its module has it, imported when it is looked at."""
+    """A row: where a format's module has it, imported when it is looked at."""
 
-    label: str
     place: str
 
 
 # In the order in which they are shown and tried: the first that is sure of a file reads it.
 GOLD_FORMATS: dict[str, Format] = {
-    "yaml": Format("YAML", "rankgate.readers.gold_text:YAML"),
-    "json": Format("JSON", "rankgate.readers.gold_text:JSON"),
-    "jsonl": Format("JSONL", "rankgate.readers.gold_text:JSONL"),
-    "qrels": Format("TREC qrels", "rankgate.readers.qrels:QRELS"),
-    "beir": Format("BEIR qrels", "rankgate.readers.qrels:BEIR"),
-    "ltr": Format("learning to rank", "rankgate.readers.ltr:GOLD"),
-    "ragas": Format("Ragas", "rankgate.readers.ragas:GOLD"),
-    "llama_index": Format("LlamaIndex", "rankgate.readers.llama_index:GOLD"),
-    "dict": Format("ranx, pytrec_eval", "rankgate.readers.score_dicts:GOLD"),
-    "judgments": Format("CSV, TSV, Parquet, OpenSearch, Elasticsearch, Quepid", "rankgate.readers.judgments:GOLD"),
+    "yaml": Format("rankgate.readers.gold_text:YAML"),
+    "json": Format("rankgate.readers.gold_text:JSON"),
+    "jsonl": Format("rankgate.readers.gold_text:JSONL"),
+    "qrels": Format("rankgate.readers.qrels:QRELS"),
+    "beir": Format("rankgate.readers.qrels:BEIR"),
+    "ltr": Format("rankgate.readers.ltr:GOLD"),
+    "ragas": Format("rankgate.readers.ragas:GOLD"),
+    "llama_index": Format("rankgate.readers.llama_index:GOLD"),
+    "dict": Format("rankgate.readers.score_dicts:GOLD"),
+    "judgments": Format("rankgate.readers.judgments:GOLD"),
 }
 RUN_FORMATS: dict[str, Format] = {
-    "jsonl": Format("JSONL", "rankgate.readers.run_lines:JSONL"),
-    "json": Format("JSON", "rankgate.readers.run_lines:JSON"),
-    "rows": Format("rows of JSON", "rankgate.readers.tables:ROWS"),
-    "trec": Format("TREC", "rankgate.readers.trec:RUN"),
-    "mteb": Format("MTEB", "rankgate.readers.score_dicts:MTEB"),
-    "ragas": Format("Ragas", "rankgate.readers.ragas:RUN"),
-    "dict": Format("ranx, pytrec_eval, BEIR", "rankgate.readers.score_dicts:RUN"),
-    "msmarco": Format("MS MARCO", "rankgate.readers.msmarco:RUN"),
-    "csv": Format("CSV, TSV", "rankgate.readers.tables:CSV"),
-    "parquet": Format("Parquet", "rankgate.readers.parquet:RUN"),
+    "jsonl": Format("rankgate.readers.run_lines:JSONL"),
+    "json": Format("rankgate.readers.run_lines:JSON"),
+    "rows": Format("rankgate.readers.tables:ROWS"),
+    "trec": Format("rankgate.readers.trec:RUN"),
+    "mteb": Format("rankgate.readers.score_dicts:MTEB"),
+    "ragas": Format("rankgate.readers.ragas:RUN"),
+    "dict": Format("rankgate.readers.score_dicts:RUN"),
+    "msmarco": Format("rankgate.readers.msmarco:RUN"),
+    "csv": Format("rankgate.readers.tables:CSV"),
+    "parquet": Format("rankgate.readers.parquet:RUN"),
 }
 # What a map can describe, and how its files begin.
 MAPPED_FORMATS: dict[str, tuple[bytes, str]] = {
@@ -89,11 +88,6 @@ def run_format(name: str) -> RunFormat:
     """A format of runs by its key in the table."""
     row: RunFormat = _at(RUN_FORMATS[name].place)
     return row
-
-
-def listed(table: Mapping[str, Format]) -> str:
-    """What a table can read, for a help text."""
-    return ", ".join(row.label for row in table.values())
 
 
 def split_format(text: str) -> tuple[str | None, str]:
