@@ -14,7 +14,7 @@ from rankgate.base_ref.changes import gate_changes, key_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.maps import GoldMap, RunMap
-from rankgate.criteria.model import Age, GoldFile, MatchRule
+from rankgate.criteria.model import Age, GoldFile, MatchRule, Publish
 from rankgate.criteria.parts import Part, keys_of
 from rankgate.criteria.retriever_block import Retriever
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, WaiverChange
@@ -85,6 +85,8 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
             ("workers", "5"),
         )
     },
+    (Criteria, "publish"): (ONE, f"publish: {{texts: ids}}\n{ONE}"),
+    (Publish, "texts"): (f"publish: {{texts: full}}\n{ONE}", f"publish: {{texts: ids}}\n{ONE}"),
     (Criteria, "judge"): (ONE, f"judge: {{{JUDGE}}}\n{ONE}"),
     (JudgeBlock, "endpoint"): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE.replace('host', 'other')}}}\n{ONE}"),
     (JudgeBlock, "model"): (f"judge: {{{JUDGE}}}\n{ONE}", f"judge: {{{JUDGE}-2}}\n{ONE}"),
@@ -96,6 +98,8 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
             ("repeats", 2),
             ("budget", "{calls: 1}"),
             ("prompts", "folder"),
+            ("rubrics", "{polite: It is polite.}"),
+            ("auth_header", "api-key"),
             ("depth", 3),
             ("context_tokens", 100),
             ("allow_unjudged", "warn"),

@@ -142,7 +142,8 @@ def test_a_language_that_no_gate_names_warns_above_a_whole_that_holds(
     assert main([*words, "-o", "report.json", "--fail-on", "warn"]) == 1
     lost = "lost 36.0 points: 9 of 25 questions got worse."
     printed = capsys.readouterr().out
-    assert printed.startswith(f"WARN  recall@5 holds overall (−3.0, allowed), but {tag} {lost}\n")
+    named = f"'{tag}'" if "`" in tag else tag  # what could be read as marks stands in quotes
+    assert printed.startswith(f"WARN  recall@5 holds overall (−3.0, allowed), but {named} {lost}\n")
     assert printed.endswith("Next: rankgate explain q26 --run now.jsonl --gold gold.jsonl --baseline before.jsonl\n")
     report = json.loads(Path("report.json").read_text(encoding="utf-8"))
     assert report["summary"] == f"recall@5 holds overall (−3.0, allowed), but {shown} {lost}"

@@ -60,7 +60,7 @@ def check(metric: str = "ndcg@5", **more: Any) -> tuple[int, dict[str, Any]]:
         "inputs": {"gold": "gold.jsonl", "run": "new.jsonl", "baseline": "old.jsonl"},
     }
     Path("ship-criteria.yaml").write_text(json.dumps(criteria), encoding="utf-8")
-    code = main(["check", "-o", "report.json", "-o", "comment.md", *DATE])
+    code = main(["check", "--all", "-o", "report.json", "-o", "comment.md", *DATE])
     report: dict[str, Any] = json.loads(Path("report.json").read_text(encoding="utf-8"))
     return code, report
 

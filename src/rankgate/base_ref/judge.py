@@ -86,7 +86,7 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
         both = judged_by_both(inputs, commits, trees, judge, accepted=accepted)
         about = replace(both.about, accepted_by=label.by if label and accepted else None)
         report = worst_of(both.by_base, both.by_head, about)
-        report = replace(report, notes=[*report.notes, *label_notes(inputs.labels, ACCEPT_CHANGE)])
+        report = replace(report, notes=[*label_notes(inputs.labels, ACCEPT_CHANGE), *report.notes])
         return _published(_with_names(report, inputs, commits, trees), commits)
 
 
