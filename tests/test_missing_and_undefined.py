@@ -57,7 +57,7 @@ def check(metric: str = "score(f)", *, baseline: str | None = "old.jsonl", **gat
     inputs = {"gold": "gold.jsonl", "run": "new.jsonl"} | ({"baseline": baseline} if baseline else {})
     criteria = {"gates": [{"name": "g", "metric": metric, **limits}], "inputs": inputs}
     Path("ship-criteria.yaml").write_text(json.dumps(criteria), encoding="utf-8")
-    code = main(["check", "-o", "report.json", "-o", "comment.md", *DATE])
+    code = main(["check", "--all", "-o", "report.json", "-o", "comment.md", *DATE])
     report: dict[str, Any] = json.loads(Path("report.json").read_text(encoding="utf-8"))
     return code, report
 
@@ -304,7 +304,7 @@ def test_beside_a_ranking_metric_both_counts_are_said(capsys: pytest.CaptureFixt
     criteria["gates"].append({"name": "recall@5", "threshold": 0.1})
     Path("ship-criteria.yaml").write_text(json.dumps(criteria), encoding="utf-8")
     capsys.readouterr()
-    main(["check", *DATE])
+    main(["check", "--all", *DATE])
     said = "120 of 120 questions scored; 119 of 120 questions have a value of score(f) (1 missing, 0 undefined)."
     assert said in capsys.readouterr().out
 

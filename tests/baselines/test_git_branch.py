@@ -716,7 +716,7 @@ def test_accepted_in_one_clone_and_checked_in_another(clone: Path, remote: Path,
     git("clone", "--quiet", "--depth=1", f"file://{remote}", str(other))
     write_run(other, "x")
     for options in (["--baseline", SPEC], []):
-        checked = rankgate("check", "--date", "2025-07-03", *options, at=other)
+        checked = rankgate("check", "--all", "--date", "2025-07-03", *options, at=other)
         assert (checked.returncode, checked.stderr) == (1, "")
         assert "lost 50.0 points: 100.0% → 50.0%" in checked.stdout
         assert "0 commits and 2 days behind" in checked.stdout
