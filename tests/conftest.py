@@ -31,7 +31,7 @@ VERSIONS = (
     "tests/explaining/",
     "tests/forges/test_client",
     "tests/readers/",
-    "tests/renderers/",
+    "tests/renderers/test_",
     "tests/model/test_report",
     "tests/test_scenarios.py",
 )

@@ -44,7 +44,7 @@ CALLS = [
 def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("once") / "demo"
     with contextlib.redirect_stdout(io.StringIO()):
-        assert main(["demo", str(folder)]) == 0
+        assert main(["demo", str(folder), "--answers"]) == 0
     return folder
 
 
