@@ -524,3 +524,19 @@ def test_what_does_not_block_is_the_limit_that_labels_say_nothing_of(
             Report(verdict=Verdict.WARN, summary="", gates=[replace(gate, value_raw=0.7)], provenance=PROVENANCE), str
         )
     )
+
+
+@pytest.mark.parametrize("limit", ["must_pass: [q0]", "max_lost_queries: 0"], ids=["must pass", "none may be lost"])
+@pytest.mark.parametrize(("answer", "code"), [("", 1), (REFUSAL, 0)], ids=["empty", "refused in words"])
+def test_single_questions_without_an_answer_block_before_people_checked_the_judge(
+    limit: str, answer: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = CASES["abstention_fails"]._replace(gates=(f"{{name: answered_rate, {limit}, severity: error}}",))
+    write_inputs(case)
+    write_run("run.jsonl", case.questions, lambda n: answer if n == 0 else right(n), passages)
+    ask(case)
+    Path("calibration.json").unlink()
+    assert check() == code
+    [gate] = json.loads(Path("report.json").read_text())["gates"]
+    assert (gate["verdict"], gate["judge"]["counts"]) == ("fail" if code else "warn", False)

@@ -147,7 +147,9 @@ def _file(given: Any, name: str) -> InputFile | None:
         return InputFile(name, held=gold if name == "gold" else lambda needs, asked: run(needs=needs, how=asked.match))
     if not os.fspath(given):
         raise bad_input(f"{name}= is empty; name a file")
-    form, path = split_format(os.fspath(given)) if isinstance(given, str) else (None, os.fspath(given))
+    if not isinstance(given, str):  # a path is a file, whatever its name begins with
+        return InputFile(os.fspath(given))
+    form, path = split_format(given)
     return InputFile(path, form)
 
 

@@ -46,8 +46,7 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "check",
-        "Judge a run by ship-criteria.yaml against the gold set and the accepted baseline.\n\n"
-        "exit codes: 0 pass or warn; 1 fail (with --fail-on warn also warn); 2 could not be judged",
+        "Judge a run by ship-criteria.yaml against the gold set and the accepted baseline.",
         "rankgate check --gold gold.yaml --run run.jsonl --baseline baseline/",
         "rankgate check --record                          # what `retriever:` names is asked first",
         "rankgate check -o report.json -o comment.md      # inputs named in ship-criteria.yaml",
@@ -58,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate check --base origin/main                # in a pull request: judged as main asks as well",
         "rankgate check --template our-comment.md.j2 -o comment.md",
         "rankgate check --from report.json -o junit.xml   # what was judged, in another form; nothing is scored",
+        exits="0 pass or warn; 1 fail (with --fail-on warn also warn); 2 could not be judged",
     )
     add_criteria(options)
     add_gold(options)
@@ -162,8 +162,10 @@ def _recording(arguments: argparse.Namespace) -> list[str]:
         value = getattr(arguments, name)
         if value == STDIN:
             raise bad_input(f"--record and the check read the same inputs; name a file with {option}")
+        if value is None:
+            continue
         form = getattr(arguments, "gold_format", None) if name == "gold" else None
-        command += [f"{option}={form}:{value}" if form else f"{option}={value}"] if value is not None else []
+        command.append(f"{option}={form}:{value}" if form else f"{option}={value}")
     return command
 
 

@@ -34,13 +34,15 @@ def parser() -> argparse.ArgumentParser:
         "Publish a report: one comment on the pull request, updated in place, and the check rankgate/verdict. What\n"
         "it belongs to comes from the environment of a job of GitHub Actions, or from the options; the token from\n"
         "GITHUB_TOKEN.\n\n"
-        "What cannot be published is said on standard error and in the step summary.\n\n"
-        'exit codes: 0 done, also where GitHub refuses; 2 the report is missing or is none ("not judged" is\n'
-        "published then, so that no old verdict is left standing)",
+        "What cannot be published is said on standard error and in the step summary.",
         "rankgate comment report.json",
         "rankgate comment report.json --dry-run              # prints the requests, sends none",
         "rankgate comment --begin                            # puts the check in progress, before the work",
         "rankgate comment report.json --repository acme/rag --pull 12 --bot-login my-bot[bot]",
+        exits=(
+            '0 done, also where GitHub refuses; 2 the report is missing or is none ("not judged" is\n'
+            "published then, so that no old verdict is left standing)"
+        ),
     )
     options.add_argument("report", metavar="REPORT", nargs="?", help="what `rankgate check -o report.json` wrote")
     options.add_argument("--begin", action="store_true", help="only put the check in progress; needs no report")

@@ -39,13 +39,13 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "explain",
         "Explain a question, or without one what is missed, worst first, with the inputs of `rankgate check`. It\n"
-        "explains and does not gate.\n\n"
-        "exit codes: 0 explained, whatever the verdict; 2 could not be judged, or no question of that id",
+        "explains and does not gate.",
         "rankgate explain q-17                            # both rankings side by side, the gold marked",
         "rankgate explain                                 # the questions that miss a relevant document, worst first",
         "rankgate explain --tag lang:pt-BR                # those with a tag",
         "rankgate explain --metric recall@10              # by any metric of ranked documents, gated or not",
         "rankgate explain q-17 --bm25 corpus.jsonl        # beside what the words alone would find",
+        exits="0 explained, whatever the verdict; 2 could not be judged, or no question of that id",
     )
     options.add_argument("query", metavar="QUESTION", nargs="?", help="the id of a question (default: list the misses)")
     metric = "list misses by this metric and within its cut-off (default: the gated one whose changes are listed)"

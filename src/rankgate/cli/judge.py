@@ -73,9 +73,7 @@ def parser() -> argparse.ArgumentParser:
         "Let a model judge the answers of a run, and those of the baseline where they lack its verdicts, for the\n"
         "metrics of the gates. The model is that of `judge:` in the criteria; its key is read from the environment,\n"
         f"{KEY_VARIABLE}. What it takes is printed before anything is asked; what is judged already costs nothing.\n"
-        "`rankgate check` reads the verdicts, without a model.\n\n"
-        "exit codes: 0 judged, but for what the model itself fails at; 2 something was in the way; 130 interrupted;\n"
-        "after both the same command goes on where it ended",
+        "`rankgate check` reads the verdicts, without a model.",
         "rankgate judge --dry-run                     # what it would cost: no key, no request",
         "rankgate judge --gold gold.yaml --run run.jsonl --baseline baseline/",
         "rankgate judge --metric faithfulness --metric answered_rate --format json",
@@ -84,6 +82,10 @@ def parser() -> argparse.ArgumentParser:
         "rankgate judge sample                        # let people check the judge; see `judge sample --help`",
         "rankgate judge label sample.jsonl --by ana",
         "rankgate judge calibrate sample.jsonl        # then gates may count on it",
+        exits=(
+            "0 judged, but for what the model itself fails at; 2 something was in the way; 130 interrupted;\n"
+            "after both the same command goes on where it ended"
+        ),
     )
     add_criteria(options)
     add_gold(options)

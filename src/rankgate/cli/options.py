@@ -71,6 +71,7 @@ class NamedFile(argparse.Action):
 
 class _Parser(argparse.ArgumentParser):
     whole_help = False  # whether --all is there
+    exits = ""  # what each exit code means, where a command has codes of its own
 
     def __init__(self, **settings: Any) -> None:
         settings |= {"add_help": False, "allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
@@ -87,14 +88,14 @@ class _Parser(argparse.ArgumentParser):
         ]
         texts = [each.help for each in rare]
         usage, description, epilog = self.usage, self.description or "", self.epilog or ""
-        paragraphs = description.split("\n\n")
-        short = [each for each in paragraphs if each is paragraphs[0] or each.startswith("exit codes:")]
-        *examples, _ = [*epilog.splitlines(keepends=True)[: _FEW + 1], ""]
+        first = description.partition("\n\n")[0]
+        examples = epilog.splitlines(keepends=True)[: _FEW + 1]
         words = [str(each.metavar or each.dest) for each in self._get_positional_actions()]
         try:
             for each in rare:
                 each.help = argparse.SUPPRESS
-            self.usage, self.description = " ".join(["%(prog)s", *words, "[options]"]), "\n\n".join(short)
+            self.usage = " ".join(["%(prog)s", *words, "[options]"])
+            self.description = "\n\n".join(filter(None, [first, self.exits]))
             self.epilog = "".join(examples)
             return f"{super().format_help()}\n{self.prog} --help --all: {len(rare)} more options, and more examples\n"
         finally:
@@ -129,13 +130,16 @@ class _Parser(argparse.ArgumentParser):
         return did_you_mean(choice[1], re.split(r"'?, '?", choice[2].strip("'"))) if choice else ""
 
 
-def make_parser(command: str, description: str, *examples: str) -> argparse.ArgumentParser:
-    """A parser whose help ends in examples to copy."""
-    return _Parser(
+def make_parser(command: str, description: str, *examples: str, exits: str = "") -> argparse.ArgumentParser:
+    """A parser whose help says what its exit codes mean, and ends in examples to copy."""
+    codes = f"exit codes: {exits}" if exits else ""
+    parser = _Parser(
         prog=f"rankgate {command}",
-        description=description,
+        description="\n\n".join(filter(None, [description, codes])),
         epilog="examples:\n" + "\n".join(f"  {example}" for example in examples),
     )
+    parser.exits = codes
+    return parser
 
 
 def add_gold(parser: argparse.ArgumentParser) -> None:

@@ -55,9 +55,7 @@ def parser() -> argparse.ArgumentParser:
         "mapping with topk and, where it answers too, answer, citations, context and abstained.\n"
         "A function may be async. Each call is timed into latency_ms. Answers are kept in FILE.partial until all\n"
         "questions are answered: after an interruption or failures the same command asks only what is missing. When\n"
-        "ten calls have failed and none has succeeded, nothing more is asked.\n\n"
-        "exit codes: 0 recorded; 2 nothing could be recorded, or more questions failed than --allow-errors\n"
-        "(an older run stays as it was, and no check judges it before it is recorded again); 130 interrupted",
+        "ten calls have failed and none has succeeded, nothing more is asked.",
         "rankgate record                                   # what ship-criteria.yaml names, written to inputs.run",
         "rankgate record --only q-001                      # asks one question, prints its list, writes nothing",
         "rankgate record --retriever my_app.search:retrieve --gold gold.yaml -o run.jsonl",
@@ -67,6 +65,10 @@ def parser() -> argparse.ArgumentParser:
         "rankgate record --url 'https://host/search?q={{question}}' -o run.jsonl",
         "rankgate record --command 'node search.js' -o run.jsonl   # JSON on stdin, JSON on stdout",
         "rankgate check --record                           # records, and judges",
+        exits=(
+            "0 recorded; 2 nothing could be recorded, or more questions failed than --allow-errors\n"
+            "(an older run stays as it was, and no check judges it before it is recorded again); 130 interrupted"
+        ),
     )
     add_retriever(options, "in its place")
     add_criteria(options)

@@ -63,10 +63,15 @@ def decide(evaluation: Evaluation) -> GateResult:
     if evaluation.not_comparable:
         pairs, state = None, EvidenceState.NOT_COMPARABLE
     beyond = [found.beyond for found, _ in ruled if found.ruling is Ruling.VIOLATED]
-    blocked = Verdict.FAIL if gate.blocks else Verdict.WARN
     noise = inconclusive if inconclusive and _within_noise(evaluation, ruled) else []
     doubtful = bool(warnings or len(inconclusive) > len(noise))
-    verdict = Verdict.NOT_JUDGED if unjudged else blocked if broken else Verdict.WARN if doubtful else Verdict.PASS
+    verdict = Verdict.PASS
+    if unjudged:
+        verdict = Verdict.NOT_JUDGED
+    elif broken:
+        verdict = Verdict.FAIL if gate.blocks else Verdict.WARN
+    elif doubtful:
+        verdict = Verdict.WARN
     return GateResult(
         name=gate.name,
         metric=metric.name,

@@ -56,7 +56,11 @@ def people_of(
     marks = marks or [judge] if judge else marks
     mark = next((each for each in marks if calibration and calibration.judge == each.id), marks[0])
     age = days_between(calibration.date, today) if calibration else 0
-    aged = Advisory.AHEAD if age < -1 else Advisory.AGE if named and age > named.max_days else None  # a day: time zones
+    aged = None
+    if age < -1:  # a day: time zones
+        aged = Advisory.AHEAD
+    elif named and age > named.max_days:
+        aged = Advisory.AGE
     metrics = {metric.name: metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)}
     if calibration is None:
         lacks = {name: Advisory.FILE if name in LABELLED else Advisory.METRIC for name in metrics}

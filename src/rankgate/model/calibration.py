@@ -73,7 +73,11 @@ class Trust(msgspec.Struct, frozen=True):
 
     def judge(self, *, floors: bool = True, drops: bool = True) -> GateJudge:
         """What a gate with limits of these kinds may do."""
-        reasons = [*([self.drop] if drops else []), *([self.floor] if floors else [])]
+        reasons: list[Advisory | None] = []
+        if drops:
+            reasons.append(self.drop)
+        if floors:
+            reasons.append(self.floor)
         reason = next(filter(None, reasons), None)
         return GateJudge(counts=None in reasons, reason=reason, labels=self.labels, j=self.j)
 
