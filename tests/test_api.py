@@ -586,3 +586,14 @@ def test_what_cannot_be_compared_is_raised(arguments: Any, message: str) -> None
     with pytest.raises(RankgateError) as error:
         rankgate.compare(*arguments)
     assert message in str(error.value)
+
+
+def test_a_text_may_name_the_format_and_a_path_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gold.jsonl").write_text('{"id": "q", "expected_output": ["a"]}\n')
+    for name in ("old.run", "trec:old.run"):
+        Path(name).write_text("q Q0 a 1 0.5 x\n")
+    assert rankgate.score("gold.jsonl", "trec:old.run", metrics="mrr")["mrr"] == 1.0
+    assert rankgate.score("gold.jsonl", Path("trec:old.run"), metrics="mrr")["mrr"] == 1.0
+    with pytest.raises(RankgateError, match=r"old\.run:1: expected 3 columns"):
+        rankgate.score("gold.jsonl", "msmarco:old.run", metrics="mrr")

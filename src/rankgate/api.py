@@ -28,7 +28,7 @@ from rankgate.model.report_text import encode_report, with_texts
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.readers.base import Run
 from rankgate.readers.dates import iso_day
-from rankgate.readers.formats import split_format
+from rankgate.readers.formats import named_file
 from rankgate.readers.results import listed
 from rankgate.renderers.phrases import queries_line
 from rankgate.renderers.view.rows import HEADINGS, all_rows, cells_of
@@ -147,9 +147,7 @@ def _file(given: Any, name: str) -> InputFile | None:
         return InputFile(name, held=gold if name == "gold" else lambda needs, asked: run(needs=needs, how=asked.match))
     if not os.fspath(given):
         raise bad_input(f"{name}= is empty; name a file")
-    if not isinstance(given, str):  # a path is a file, whatever its name begins with
-        return InputFile(os.fspath(given))
-    form, path = split_format(given)
+    form, path = named_file(given)
     return InputFile(path, form)
 
 

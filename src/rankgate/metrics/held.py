@@ -10,7 +10,7 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.model.values import Gold, Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, Run, once
-from rankgate.readers.formats import read_gold, read_run
+from rankgate.readers.formats import named_file, read_gold, read_run
 from rankgate.readers.json_text import spoken
 from rankgate.readers.judgments import read_judgments, usual_fields
 from rankgate.readers.mapped import read_records
@@ -45,7 +45,8 @@ def held_gold(given: GoldLike) -> Gold:
     if isinstance(given, Gold):
         return given
     if isinstance(given, str | os.PathLike):
-        return read_gold(os.fspath(given))
+        form, path = named_file(given)
+        return read_gold(path, form)
     rows = _rows(given, _JUDGED)
     samples = {} if rows is None else _samples(rows)
     for query_id, relevant in _by_query(given, "gold") if rows is None else ():
@@ -64,7 +65,8 @@ def held_gold(given: GoldLike) -> Gold:
 def held_run(given: Any, needs: frozenset[Need], how: Matching = BY_CHUNK, name: str = "run") -> Run:
     """The run of a file or of values, as `score` takes them; messages call the values `name`."""
     if isinstance(given, str | os.PathLike):
-        return read_run(os.fspath(given), needs=needs)
+        form, path = named_file(given)
+        return read_run(path, form, needs=needs)
     rows = _rows(given, _RETRIEVED)
     if rows is None:
         rankings = [_ranking(query_id, entry, needs, how, name) for query_id, entry in _by_query(given, name)]

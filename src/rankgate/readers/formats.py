@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -103,6 +104,11 @@ def split_format(text: str) -> tuple[str | None, str]:
         known = ", ".join(sorted(NAMES))
         raise bad_input(f"no format {word!r}{did_you_mean(word, NAMES)} (known: {known})", file=text)
     return None, text
+
+
+def named_file(given: str | os.PathLike[str]) -> tuple[str | None, str]:
+    """The same of what Python is given: a path is a file, whatever its name begins with."""
+    return split_format(given) if isinstance(given, str) else (None, os.fspath(given))
 
 
 def read_gold(
