@@ -7,22 +7,9 @@ from typing import Annotated
 import msgspec
 
 from rankgate.errors import bad_input
-from rankgate.forges.archive import ArchiveError, content_of, entries_of
+from rankgate.forges.archive import ArchiveError, Limits, member_of
 from rankgate.forges.client import Client
 from rankgate.readers.json_text import spoken
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """What an artifact may be at most: bytes packed and unpacked, entries, and how many times larger one unpacks.
-
-    A run of rankings unpacks to about ten times its size.
-    """
-
-    packed: int = 100_000_000
-    entries: int = 100
-    unpacked: int = 256_000_000
-    ratio: int = 200
-
 
 LIMITS = Limits()
 MEMBER = "run.jsonl"  # what the action calls a run in its artifact
@@ -59,20 +46,12 @@ def read_member(data: bytes, name: str, *, limits: Limits = LIMITS, optional: bo
     Nothing that stands in it is repeated.
     """
     try:
-        if len(data) > limits.packed:
-            raise ArchiveError(f"it has more than {limits.packed:,} bytes")
-        entries = {entry.name: entry for entry in entries_of(data, limits.entries)}
-        if sum(entry.unpacked for entry in entries.values()) > limits.unpacked:
-            raise ArchiveError(f"it claims to unpack to more than {limits.unpacked:,} bytes")
-        if any(entry.unpacked > limits.ratio * entry.packed for entry in entries.values()):
-            raise ArchiveError(f"an entry of it claims to unpack to more than {limits.ratio} times its size")
-        if f"{name}/" in entries:
-            raise ArchiveError("it has a folder of that name")
-        if name not in entries and not optional:
+        content = member_of(data, name, limits)
+        if content is None and not optional:
             raise ArchiveError("it has no file of that name")
-        return content_of(data, entries[name], limits.unpacked) if name in entries else b""
     except ArchiveError as error:
         raise bad_input(f"the artifact is not read: {error}", key=name) from error
+    return content or b""
 
 
 def _artifact(item: object) -> _Artifact:
