@@ -182,7 +182,7 @@ PURE_MODULES = {
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
     *(f"rankgate.judge.{name}" for name in ("model", "quotes", "plan", "sample")),
     *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),
-    *(module for module in MODULES if module.startswith("rankgate.forges.workflows.")),
+    "rankgate.forges.workflows.advice",
 }  # of packages that otherwise see the world
 NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.compose", "rankgate.diagnosis.lexical"}
 PURE = sorted({module for module in MODULES if unit(module) in PURE_UNITS} - NOT_PURE | PURE_MODULES)
@@ -245,8 +245,8 @@ HOMES = [
     pytest.param("argparse", {"cli"}, id="argparse: only the command line has arguments"),
     pytest.param(
         "jinja2",
-        {"renderers.environment", "renderers.pages.shell", "judge.tasks.base"},
-        id="jinja2: Markdown, pages and prompts have templates",
+        {"renderers.environment", "renderers.pages.shell", "judge.tasks.base", "forges.workflows.written"},
+        id="jinja2: Markdown, pages, prompts and workflows have templates",
     ),
     pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
     pytest.param("xml", {"renderers.junit"}, id="xml: written, never read"),

@@ -22,8 +22,7 @@ from tests.conftest import lacking
 from tests.forges.test_workflows import JOB
 
 import rankgate
-from rankgate.forges.workflows.gate import INSTALL, gate_text
-from rankgate.forges.workflows.job import action_of
+from rankgate.forges.workflows.written import action_of, gate_text
 
 ROOT = Path(__file__).parents[1]
 RECIPES = ROOT / "docs" / "recipes"
@@ -175,7 +174,10 @@ def workflow(name: str) -> str:
             "# Written by `rankgate init --github`: records",
             f"# Recipe {name}, else as `rankgate init` writes it: records",
         ),
-        (INSTALL, "python -m pip install -r requirements.txt"),
+        (
+            "# ADD HERE what installs your project, such as: python -m pip install -r requirements.txt",
+            "python -m pip install -r requirements.txt",
+        ),
         ("    steps:\n", SERVICES.get(name, "") + "    steps:\n"),
         ("get no secrets\n", "get no secrets\n" + ENVIRONMENT.get(name, "")),
         (

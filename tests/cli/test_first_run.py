@@ -19,7 +19,6 @@ from tests.forges.composite import run as run_action
 from tests.repositories import commit, git
 
 from rankgate.cli import main
-from rankgate.forges.workflows.gate import INSTALL
 
 pytestmark = pytest.mark.full
 
@@ -118,7 +117,8 @@ def test_the_first_run_comes_to_a_verdict(tmp_path: Path, wheels: Path, monkeypa
     assert main(["init", "--gold", "gold.yaml", "--retriever", "shop.search:retrieve"]) == 0
     assert main(["init", "--github"]) == 0
     workflow = project / ".github/workflows/rankgate.yml"
-    before, place, after = workflow.read_text(encoding="utf-8").partition(INSTALL)
+    mark = "# ADD HERE what installs your project, such as: python -m pip install -r requirements.txt"
+    before, place, after = workflow.read_text(encoding="utf-8").partition(mark)
     assert place
     workflow.write_text(f"{before}python -m pip install -r requirements.txt{after}", encoding="utf-8")
     clone, ran = first_run(project, tmp_path, wheels)

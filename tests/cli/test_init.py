@@ -20,7 +20,7 @@ import rankgate
 from rankgate.cli import main
 from rankgate.criteria import InputFile, load_criteria
 from rankgate.forges.workflows.advice import to_do_on_github
-from rankgate.forges.workflows.job import Job
+from rankgate.forges.workflows.written import Job
 from rankgate.metrics.matching import By
 from rankgate.model.values import Evidence
 

@@ -17,11 +17,8 @@ from tests.forges.expressions import Value, condition, filled_in
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import MAX_JUDGING, MAX_SECONDS
 from rankgate.forges.client import Client
-from rankgate.forges.workflows import job as pins
 from rankgate.forges.workflows.advice import to_do_on_github
-from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import Job, action_of, is_word, value
-from rankgate.forges.workflows.report import report_text
+from rankgate.forges.workflows.written import Job, action_of, gate_text, is_word, report_text, scalar
 from rankgate.readers.yaml_text import quoted
 
 ROOT = Path(__file__).parents[2]
@@ -477,7 +474,7 @@ def test_any_text_survives_as_a_scalar_on_one_line(text: str) -> None:
 
 @given(st.text(st.sampled_from("${} '\"a\\")))
 def test_no_text_becomes_an_expression_of_its_own(text: str) -> None:
-    read = yaml.safe_load(value(text))
+    read = yaml.safe_load(scalar(text))
     assert set(re.findall(r"\$\{\{(.*?)\}\}", read)) <= {" '${{' "}
     assert read.replace("${{ '${{' }}", "${{") == text
 
@@ -600,16 +597,13 @@ def test_what_is_done_already_is_not_asked_for_again() -> None:
     assert re.findall(r"^  (\d)\. ", text, re.MULTILINE) == ["1", "2", "3"]
 
 
-PINS = {name: pin for name, pin in vars(pins).items() if name.isupper() and "@" in pin}
+WRITTEN = gate_text(replace(JOB, records=True)) + report_text(JOB)
+PINS = {use for use in re.findall(r"uses: (.+)", WRITTEN) if use != JOB.action}
 
 
-@pytest.mark.parametrize("pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items()])
-def test_actions_are_pinned_by_a_whole_hash_with_the_version_beside_it(pin: str) -> None:
-    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)
-
-
-@pytest.mark.parametrize("pin", [pytest.param(pin, id=name.lower()) for name, pin in PINS.items()])
-def test_written_workflows_pin_what_our_own_workflows_pin(pin: str) -> None:
+@pytest.mark.parametrize("pin", sorted(PINS))
+def test_written_workflows_pin_by_a_whole_hash_what_our_own_workflows_pin(pin: str) -> None:
+    assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)
     name = re.escape(pin.partition("@")[0])
     texts = [file.read_text(encoding="utf-8") for file in OURS.glob("*.yml")]
     if not texts:
@@ -617,14 +611,9 @@ def test_written_workflows_pin_what_our_own_workflows_pin(pin: str) -> None:
     assert {use for text in texts for use in re.findall(rf"uses: ({name}@\S+ # \S+)", text)} == {pin}
 
 
-def test_only_pinned_actions_and_our_own_are_written() -> None:
-    for text in (gate_text(replace(JOB, records=True)), report_text(JOB)):
-        assert set(re.findall(r"uses: (.+)", text)) <= {*PINS.values(), JOB.action}
-
-
 def test_the_hardened_workflows_pin_what_the_written_ones_and_the_action_pin() -> None:
     action = (ROOT / "action.yml").read_text(encoding="utf-8")
-    known = {*PINS.values(), *re.findall(r"uses: (actions/upload-artifact@.+)", action)}
+    known = {*PINS, *re.findall(r"uses: (actions/upload-artifact@.+)", action)}
     used = {use for file in HARDENED.iterdir() for use in re.findall(r"uses: (.+)", file.read_text(encoding="utf-8"))}
     others = {use for use in used if not use.startswith("rankgate/rankgate@")} - known
     assert len(others) == 1

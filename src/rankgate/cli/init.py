@@ -32,11 +32,7 @@ from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
-from rankgate.forges.workflows.gate import PATH as GATE
-from rankgate.forges.workflows.gate import gate_text
-from rankgate.forges.workflows.job import Job, action_of, is_word
-from rankgate.forges.workflows.report import PATH as REPORT
-from rankgate.forges.workflows.report import report_text
+from rankgate.forges.workflows.written import GATE, REPORT, Job, action_of, gate_text, is_word, report_text
 from rankgate.gates.power import sight_text
 from rankgate.gates.warnings import counting, planned, small_parts
 from rankgate.metrics.estimates import best_possible, estimate

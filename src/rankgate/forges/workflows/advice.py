@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from rankgate.forges.workflows.job import CHECK, HOME, JUDGE_KEY, Job, pinned
+from rankgate.forges.workflows.written import CHECK, HOME, JUDGE_KEY, Job, pinned
 from rankgate.model.waiver_use import ACCEPT_RANKINGS
 
 PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"

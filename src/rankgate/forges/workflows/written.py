@@ -1,26 +1,22 @@
-"""What both workflows share: what they need to know, the names, the actions pinned by hash, and the steps as text.
-
-The pins are those of this repository's own .github, where the update bot keeps them; a test holds the two together.
-"""
+"""The two workflows that `rankgate init --github` writes: what they need to know; their texts are templates."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
+import jinja2
 import msgspec
 
 from rankgate.errors import bad_input
 from rankgate.readers.yaml_text import quoted
 
+GATE = ".github/workflows/rankgate.yml"
+REPORT = ".github/workflows/rankgate-report.yml"
 HOME = "rankgate/rankgate"
 CHECK = "rankgate/verdict"
-ARTIFACT = "rankgate"
 JUDGE_KEY = "RANKGATE_JUDGE_KEY"
-
-CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
-SETUP_PYTHON = "actions/setup-python@a309ff8b426b58ec0e2a45f0f869d46889d02405 # v6.2.0"
-DOWNLOAD = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1"
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +42,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return 60 if self.judged else 30
 
 
+def gate_text(job: Job) -> str:
+    """The workflow that records a run, judges it and posts the verdict."""
+    return _rendered(GATE, job)
+
+
+def report_text(job: Job) -> str:
+    """The workflow that judges what forks and Dependabot recorded; it fetches the default branch alone."""
+    return _rendered(REPORT, job)
+
+
 def action_of(reference: str | None, version: str) -> str:
     """What stands behind `uses:` for our own action: OWNER/NAME@REF, with the version as a comment behind a hash.
 
@@ -63,43 +69,7 @@ def pinned(action: str) -> bool:
     return re.search(r"@[0-9a-f]{40}(?: #|$)", action) is not None
 
 
-def checkout(with_lines: Sequence[str]) -> str:
-    """The step that fetches the repository, without leaving a token where later steps find it."""
-    lines = [*with_lines, "persist-credentials: false"]
-    return _step(f"- uses: {CHECKOUT}", "  with:", *(f"    {line}" for line in lines))
-
-
-def setup_python() -> str:
-    """The step that brings the Python in which the action installs itself."""
-    return _step(f"- uses: {SETUP_PYTHON}", "  with:", '    python-version: "3.12"')
-
-
-def publish(
-    job: Job, title: str, inputs: Mapping[str, str], *, condition: str | None = None, judges: bool = False
-) -> str:
-    """The step of our own action with these inputs.
-
-    Where it `judges`, a model is asked about answers, if the criteria say so.
-    Without a condition it does not run where a step before it failed.
-    """
-    given = [f"{name}: {value(text)}" for name, text in inputs.items()]
-    if judges and job.judged:
-        why = "zizmor: ignore[secrets-outside-env] a branch's pull request is judged too"
-        given += ['judge: "true"', f"judge-key: ${{{{ secrets.{JUDGE_KEY} }}}} # {why}"]
-    given += ['html: "true" # the page that the comment leads to'] if judges else []
-    return _step(
-        f"- name: {title}",
-        *([f"  if: ${{{{ {condition} }}}}"] if condition else []),
-        f"  uses: {job.action}",
-        *(["  with:", *(f"    {line}" for line in given)] if given else []),
-    )
-
-
-def _step(*lines: str) -> str:
-    return "".join(f"      {line}\n" for line in lines)
-
-
-def value(text: str) -> str:
+def scalar(text: str) -> str:
     """A text as a YAML scalar in which GitHub finds no expression of the text's own to evaluate.
 
     `${{` becomes an expression that evaluates to itself.
@@ -110,3 +80,21 @@ def value(text: str) -> str:
 def is_word(text: str) -> bool:
     """Whether a text means nothing but itself to the shell, to YAML and to a filter of branches."""
     return re.fullmatch(r"[A-Za-z_][\w./-]*", text, re.ASCII) is not None
+
+
+def _rendered(path: str, job: Job) -> str:
+    """A template whose marks are `[[ ]]` and `[% %]`, since GitHub's expressions have braces."""
+    environment = jinja2.Environment(
+        block_start_string="[%",
+        block_end_string="%]",
+        variable_start_string="[[",
+        variable_end_string="]]",
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 -- YAML, and `scalar` quotes what is not ours
+    )
+    environment.filters["scalar"] = scalar
+    template = Path(__file__).with_name(f"{Path(path).name}.j2")
+    return environment.from_string(template.read_text(encoding="utf-8")).render(job=job)
