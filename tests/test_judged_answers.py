@@ -157,9 +157,7 @@ def test_without_verdicts_retrieval_is_judged_all_the_same(
     project.gates(severity, ("regression_max: 0.05", f"regression_max: 0.05, severity: {severity}"))
     found, gates, out = project.check()
     assert (found, gates["recall@2"]["verdict"], gates["faithfulness"]["verdict"]) == (code, "pass", verdict), out
-    assert (
-        "no judge's verdicts for 100 of 100 questions in the run, which faithfulness needs; run `rankgate judge`" in out
-    )
+    assert "no judge's verdicts for 100 of 100 questions in the run, which faithfulness needs: the judge was not" in out
 
 
 def test_answers_that_nobody_asked_about_only_warn_where_the_criteria_say_so(project: Project) -> None:
@@ -198,14 +196,6 @@ def test_what_could_not_be_judged_counts_as_wrong(lost: int, threshold: str, ver
     assert gates["faithfulness"]["n"] == COUNT - lost
     if verdict == "fail":
         assert "with 1 missing value at its worst it is 99.0%" in out
-
-
-def test_the_verdicts_of_another_judge_say_nothing(project: Project) -> None:
-    project.run("run.jsonl", right)
-    project.judge("run.jsonl", "base.jsonl")
-    project.gates(replaced=("2026-01-01", "2026-02-02"))
-    code, gates, _ = project.check()
-    assert (code, gates["faithfulness"]["verdict"]) == (2, "not_judged")
 
 
 def test_verdicts_that_came_with_an_untrusted_run_are_ignored(project: Project) -> None:

@@ -51,7 +51,7 @@ def by_people(made: Gate, now: Scores, before: Scores | None, units: PeopleUnits
     samples = {each: Sample(query_id=each, gains={}) for each in now.query_ids}
     gold = Gold(samples=samples, name="g", format="jsonl")
     result = with_hard_checks(decide(made, now, before, units), made, gold, now, before)
-    (filtered_result,) = filtered(made, Judge(None, units), [result], [], now)
+    (filtered_result,) = filtered(made, Judge(None, units), [result], [], now, before)
     return filtered_result
 
 

@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
-from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import Advisory, GateJudge, UnjudgedKind
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
@@ -152,6 +151,7 @@ def test_a_limit(case: tuple[Any, ...]) -> None:
     assert sentences(gate) == [technical]
 
 
+LACKING = "no judge's verdicts for 3 of 1,200 questions in the run, which recall@5 needs: "
 OTHERS = {
     ReasonKind.NO_BASELINE: "no baseline: whether recall@5 got worse could not be checked",
     ReasonKind.NOT_STATED: "the baseline states no `latency_ms`, which recall@5 reads; accept its run again",
@@ -160,8 +160,7 @@ OTHERS = {
     ReasonKind.NOT_IN_BASELINE: "the baseline has recall@5 for none of the queries that are scored now",
     ReasonKind.OTHER_JUDGE: "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the two runs do "
     "not name the same judge",
-    ReasonKind.NO_VERDICT: "no judge's verdicts for 3 of 1,200 questions in the run, which recall@5 needs; run "
-    "`rankgate judge` before the check",
+    ReasonKind.NO_VERDICT: f"{LACKING}the judge was not asked; run `rankgate judge`",
     ReasonKind.MISSING: "recall@5 is missing (no value, null or NaN) for 3 of 1,200 questions in the run; state it, "
     "or allow more: `max_unjudged`",
     ReasonKind.UNDEFINED: "recall@5 is defined for none of the 3 queries",
@@ -196,27 +195,42 @@ def test_another_served_model_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kinds", "expected"),
+    ("kinds", "names", "expected"),
     [
         pytest.param(
             {UnjudgedKind.NO_JSON: 2, UnjudgedKind.LENGTH: 1},
+            (),
             "the judge failed at 3 of 1,200 questions in the run (2 without JSON, 1 cut off by length), which recall@5 "
             "needs; run `rankgate judge --again`",
             id="failed at all",
         ),
         pytest.param(
             {UnjudgedKind.NO_VERDICT: 2, UnjudgedKind.EMPTY: 1},
-            "no judge's verdicts for 3 of 1,200 questions in the run, which recall@5 needs; run `rankgate judge` "
-            "before the check; at 1 of them it failed (1 empty), which takes `--again`",
+            (),
+            f"{LACKING}it failed at 1 (1 empty); run `rankgate judge --again`",
             id="failed at some",
         ),
-        pytest.param({UnjudgedKind.NO_VERDICT: 3}, OTHERS[ReasonKind.NO_VERDICT], id="not asked"),
+        pytest.param({UnjudgedKind.NO_VERDICT: 3}, (), OTHERS[ReasonKind.NO_VERDICT], id="not asked"),
+        pytest.param(
+            {UnjudgedKind.NO_VERDICT: 3},
+            ("b", "c"),
+            f"{LACKING}those at hand are by another judge (b and c), of another model, settings or prompts; run "
+            "`rankgate judge`",
+            id="other judges",
+        ),
+        pytest.param(
+            {UnjudgedKind.NO_VERDICT: 3},
+            ("a", "b"),
+            f"{LACKING}those at hand are on other answers or passages; run `rankgate judge`",
+            id="other texts",
+        ),
     ],
 )
-def test_a_judge_that_failed_is_asked_again(kinds: dict[UnjudgedKind, int], expected: str) -> None:
-    lack = NoVerdicts(count=3, among=1200, kinds=kinds, at_worst=0.0)
-    reason = Reason(ReasonKind.NO_VERDICT, count=3, among=1_200, source="run")
-    assert sentences(replace(SHARE, reasons=[reason], no_verdicts=lack)) == [expected]
+def test_what_lacks_verdicts_says_why_and_what_to_run(
+    kinds: dict[UnjudgedKind, int], names: tuple[str, ...], expected: str
+) -> None:
+    reason = Reason(ReasonKind.NO_VERDICT, count=3, among=1_200, source="run", kinds=kinds, names=names)
+    assert sentences(replace(SHARE, reasons=[reason], judge=GateJudge(id="a"))) == [expected]
 
 
 ENDS = {"judged": 0.4, "judged_before": 0.98, "relevant": 0.01, "condensed": -0.02}

@@ -377,7 +377,13 @@ def _call(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Ru
         if named and not (named.held or named.is_table or (known and known.path == named.path)):
             options[option] = f"{named.format}:{_typed(name)}" if named.format else _typed(name)
     store = inputs.baseline is not None or criteria.inputs.baseline is not None
-    return Call(options=options, retriever=criteria.retriever is not None, store=store)
+    judging = ["--base", inputs.base] if inputs.base else []
+    if inputs.untrusted_run:
+        judging.append("--untrusted-run")
+    if inputs.verdicts or inputs.untrusted_run:
+        judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
+    retriever = criteria.retriever is not None
+    return Call(options=options, judging=tuple(judging), retriever=retriever, store=store)
 
 
 def _typed(name: str) -> str:

@@ -7,7 +7,7 @@ the limit; a floor before a drop, then in the order of the criteria.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -302,7 +302,7 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
     failing = {each.segment for each in rows if each.segment not in (None, gate.segment)}
     others = {each.name for each in rows} - {gate.name}
     own = report.losers_of(gate.place)
-    shared = {name for name in others if all(_one_cause(report, own, each) for each in rows if each.name == name)}
+    shared = {name for name in others if all(_one_cause(report, gate, each) for each in rows if each.name == name)}
     return {
         "questions": gate.n,
         "pairs": gate.n_pairs,
@@ -315,9 +315,11 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
     }
 
 
-def _one_cause(report: Report, own: Iterable[str], gate: GateResult) -> bool:
-    """Whether nearly all questions that got worse by this row did so by the one that is named."""
-    worse = report.losers_of(gate.place)
+def _one_cause(report: Report, first: GateResult, gate: GateResult) -> bool:
+    """Whether nearly all questions that got worse by this row did so by the named one, or both lack verdicts."""
+    if first.lacks_verdicts and gate.lacks_verdicts:
+        return True
+    own, worse = report.losers_of(first.place), report.losers_of(gate.place)
     return bool(worse) and len(set(worse) & set(own)) >= ONE_CAUSE * len(worse)
 
 
@@ -345,10 +347,9 @@ def _next(report: Report, found: Conclusion) -> list[str]:
     words: list[str] = []
     if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
         words = ["check", "--record", *elsewhere]
-    elif found.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first and call.retriever:
-        words = ["record", "--only", first, *elsewhere, *_given(call, "gold")]
     elif found.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first:
-        words = _explained(report, call, first)
+        again = ["record", "--only", first, *elsewhere, *_given(call, "gold")]
+        words = again if call.retriever else _explained(report, call, first)
     elif found.kind is ConclusionKind.OTHER_CODE:
         words = ["check", "--record", *elsewhere, *_given(call, "gold", "run", "baseline")]
     elif found.kind is ConclusionKind.NO_BASELINE:
@@ -356,12 +357,25 @@ def _next(report: Report, found: Conclusion) -> list[str]:
         words = ["baseline", "accept", *place, *elsewhere, *_given(call, "gold", "run")]
     elif found.kind is ConclusionKind.GIVEN_UP:
         words = ["compare", report.given_up[0].anchor, *([run] if run else []), *_store(report)]
+    elif found.rule == "other" and _lacks_verdicts(report, found):
+        words = _judged(report, call)
     elif question is not None and found.kind is not ConclusionKind.NOT_JUDGED:
         words = _explained(report, call, question)
     else:
         criteria = _option("--criteria", report.provenance.criteria)
         words = ["validate", *criteria, *_given(call, "gold", "run", "baseline")]
     return ["rankgate", *words]
+
+
+def _lacks_verdicts(report: Report, found: Conclusion) -> bool:
+    return any(gate.lacks_verdicts for gate in report.gates if gate.place == found.place)
+
+
+def _judged(report: Report, call: Call) -> list[str]:
+    """The command that asks for what is missing; what the judge failed at it is not asked once more by itself."""
+    kinds = {kind for gate in report.gates for reason in gate.reasons for kind in reason.kinds}
+    again = ["--again"] if any(kind.lasts for kind in kinds) else []
+    return ["judge", *again, *_elsewhere(report), *_given(call, "gold", "run", "baseline"), *call.judging]
 
 
 def _explained(report: Report, call: Call, question: str) -> list[str]:

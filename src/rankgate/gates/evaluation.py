@@ -11,7 +11,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, Gaps, Pairs, baseline_column, gaps, paired_scores, too_many
 from rankgate.metrics.estimates import Estimate, attainable, estimate
 from rankgate.model.answers import served_text
-from rankgate.model.values import Reason, ReasonKind, Scores
+from rankgate.model.values import Need, Reason, ReasonKind, Scores
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -114,6 +114,9 @@ def uncompared(evaluation: Evaluation) -> list[Reason]:
         return [Reason(ReasonKind.NO_BASELINE)]
     if metric.name in baseline.foreign:
         return [Reason(ReasonKind.FOREIGN_BASELINE)]
+    if pairs is None and Need.VERDICTS in metric.needs and gap.missing_before:
+        lacking = len(gap.missing_before)
+        return [Reason(ReasonKind.NO_VERDICT, count=lacking, among=lacking, source="baseline")]
     if pairs is None:
         need = next((need for need in baseline.unstated if need in metric.needs), None)
         return [Reason(ReasonKind.NOT_STATED, need=need) if need else Reason(ReasonKind.NOT_IN_BASELINE)]

@@ -21,7 +21,8 @@ from rankgate.judge.sample import answers_key
 from rankgate.metrics.answers import AnsweredRate, JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.lines import GivenRate
-from rankgate.model.answers import LABELLED, Advisory, GateJudge, JudgeMark, served_text
+from rankgate.model.answer_losses import NoVerdicts
+from rankgate.model.answers import LABELLED, Advisory, GateJudge, JudgeMark, UnjudgedKind, served_text
 from rankgate.model.calibration import Trust, without_labels
 from rankgate.model.report import GateResult
 from rankgate.model.values import Reason, ReasonKind, Ruling, Scores, Verdict
@@ -33,16 +34,26 @@ _OF_QUESTIONS = (ReasonKind.MUST_PASS, ReasonKind.LOST)
 
 
 class Judge(NamedTuple):
-    """The judge of a metric, None where it gave no verdict, and the units in which people have checked it."""
+    """The judge of a metric, None where it gave no verdict, and the units in which people have checked it.
+
+    `judges` are the ids of all whose verdicts are there.
+    """
 
     mark: JudgeMark | None
     units: PeopleUnits
+    judges: tuple[str, ...] = ()
 
 
 def people_of(
-    criteria: Criteria, judge: JudgeMark | None, today: str, candidate: Scores | None = None
+    criteria: Criteria,
+    judge: JudgeMark | None,
+    today: str,
+    candidate: Scores | None = None,
+    judges: tuple[str, ...] = (),
 ) -> dict[str, Judge]:
     """What people found of the judge, by judged metric; where none gave a verdict, of any that the criteria may mean.
+
+    `judges` are the ids of all whose verdicts are there.
 
     Raises:
         RankgateError: the calibration is damaged.
@@ -64,9 +75,9 @@ def people_of(
     metrics = {metric.name: metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)}
     if calibration is None:
         lacks = {name: Advisory.FILE if name in LABELLED else Advisory.METRIC for name in metrics}
-        return {name: Judge(judge, PeopleUnits(without_labels(lack))) for name, lack in lacks.items()}
+        return {name: Judge(judge, PeopleUnits(without_labels(lack)), judges) for name, lack in lacks.items()}
     itself = answers_key(_keys(candidate) if candidate else {}) == calibration.answers
-    judges: dict[str, Judge] = {}
+    people: dict[str, Judge] = {}
     for name, metric in metrics.items():
         trust = calibration.trust(mark, name, aged)
         known = calibration.metrics.get(name) if trust.labels else None
@@ -74,8 +85,8 @@ def people_of(
             trust = replace(trust, floor=Advisory.QUERIES)
         elif itself and trust.floor is Advisory.CANNOT_TELL:
             trust = replace(trust, floor=None)
-        judges[name] = Judge(judge, PeopleUnits(trust, known, itself))
-    return judges
+        people[name] = Judge(judge, PeopleUnits(trust, known, itself), judges)
+    return people
 
 
 def _keys(run: Scores) -> dict[str, str]:
@@ -101,7 +112,12 @@ def without_judge(gate: Gate, judge: Judge, candidate: Scores, baseline: Scores 
 
 
 def filtered(
-    gate: Gate, judge: Judge, rows: Sequence[GateResult], given: Sequence[GateResult], candidate: Scores
+    gate: Gate,
+    judge: Judge,
+    rows: Sequence[GateResult],
+    given: Sequence[GateResult],
+    candidate: Scores,
+    baseline: Scores | None,
 ) -> list[GateResult]:
     """The results of a gate on judged answers, over all and by segment, as far as its judge counts.
 
@@ -109,6 +125,7 @@ def filtered(
     """
     by_whole = gate_judge(gate, judge.units.trust)
     results = [_filtered(gate, judge, by_whole, row, candidate) for row in rows]
+    results[:1] = [_with_causes(gate, judge, row, candidate, baseline) for row in results[:1]]
     for place, (row, other) in enumerate(zip(results, given, strict=False)):
         lowered = row.judge is not None and row.judge.reason is not None and row.verdict is not Verdict.FAIL
         if lowered and other.verdict is Verdict.FAIL:
@@ -125,9 +142,25 @@ def _filtered(gate: Gate, judge: Judge, by_whole: GateJudge, row: GateResult, ca
         names = {line for names in candidate.givers.get(row.metric, {}).values() for line in (names or "").split("\n")}
         served = tuple(served_text(name) for name in sorted(names - {""}))
         found = replace(found, id=judge.mark.id, served=served)
-    failed = judge.mark and row.is_main and isinstance(gate.metric, JudgedMetric)
-    lacking = failed_verdicts(gate.metric, candidate) if failed and isinstance(gate.metric, JudgedMetric) else None
+    lacking = _failed(gate, candidate) if judge.mark and row.is_main else None
     return _lowered(replace(row, judge=found, no_verdicts=lacking), trust)
+
+
+def _failed(gate: Gate, scores: Scores | None) -> NoVerdicts | None:
+    return failed_verdicts(gate.metric, scores) if scores and isinstance(gate.metric, JudgedMetric) else None
+
+
+def _with_causes(gate: Gate, judge: Judge, row: GateResult, candidate: Scores, baseline: Scores | None) -> GateResult:
+    """The result with why verdicts are missing: what the judge failed at, or whose verdicts, of others, are there."""
+
+    def caused(reason: Reason) -> Reason:
+        lacking = _failed(gate, baseline if reason.source == "baseline" else candidate)
+        kinds = lacking.kinds if lacking else {}
+        none = reason.count == reason.among and kinds.keys() <= {UnjudgedKind.NO_VERDICT}
+        return replace(reason, kinds=kinds, names=judge.judges if none else ())
+
+    reasons = [caused(each) if each.kind is ReasonKind.NO_VERDICT else each for each in row.reasons]
+    return replace(row, reasons=reasons)
 
 
 def _lowered(row: GateResult, trust: Trust) -> GateResult:

@@ -63,7 +63,7 @@ def judge_runs(
     if Need.VERDICTS in plan.needs:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
-        judges = people_of(criteria, sides[0].run.judge, today, sides[0].scores)
+        judges = people_of(criteria, sides[0].run.judge, today, sides[0].scores, sides[0].run.judges)
     results = judge_all(criteria, gold, sides[0].scores, before, awaits, judges)
     changed = [each for each in results if each.delta]
     fell = {each.metric for each in changed if beyond_drop(each.delta or 0.0, 0.0, each.direction) > 0}
@@ -213,7 +213,7 @@ def judge_all(
 
             other = None if waits else without_judge(gate, judge, candidate, baseline)
             given = _rows(other, gold, candidate, baseline, METRIC_UNITS) if other else []
-            rows = filtered(gate, judge, rows, given, candidate)
+            rows = filtered(gate, judge, rows, given, candidate, baseline)
         results += rows
     return results
 

@@ -169,7 +169,7 @@ def with_hard_checks(
     values, own = candidate.values[metric.name], candidate.own(metric.name)
     before = baseline_column(metric, baseline) if baseline else [None] * len(values)
     unjudged = set(gaps(metric, candidate, None).missing) if Need.VERDICTS in metric.needs else set[int]()
-    if all(reason.kind is not ReasonKind.NO_VERDICT for reason in result.reasons):
+    if all(reason.kind is not ReasonKind.NO_VERDICT or reason.source == "baseline" for reason in result.reasons):
         # what a judge left open counts as the worst
         values, own = (filled(metric, each, unjudged, 0.0) for each in (values, own))
 

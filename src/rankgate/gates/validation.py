@@ -19,7 +19,6 @@ from rankgate.gates.judging import judge_all, refuse_lacking, refuse_misfits, wh
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
-from rankgate.model.answers import JudgeMark
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Need, Ranking
@@ -58,7 +57,7 @@ def validate(inputs: Inputs) -> Findings:
     waivers = _attempt(problems, waivers_of, criteria) if criteria else None
     plan = criteria.plan() if criteria else Plan(metrics=[])
 
-    rankings = mark = None
+    rankings = opened_run = None
     scored = frozenset[str]()
     gold = None
     if gold_file:
@@ -75,7 +74,7 @@ def validate(inputs: Inputs) -> Findings:
     if run_file:
         opened_run = _attempt(problems, openers[0], needs=plan.needs, most_problems=MAX_PROBLEMS)
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
-        mark, scored = (opened_run.judge, opened_run.scored) if opened_run else (None, scored)
+        scored = opened_run.scored if opened_run else scored
     opened = _attempt(problems, openers[1], needs=plan.needs)
     accepted = _attempt(problems, list[Ranking], opened.rankings) if opened else None
 
@@ -92,7 +91,7 @@ def validate(inputs: Inputs) -> Findings:
         noted += facts.rubric_facts(criteria) if criteria else []
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
-        plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (mark, inputs.date)
+        plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (opened_run, inputs.date)
         results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan, by) or []
         problems += problems_of(whole(results), criteria.name) if criteria else []
         problems += _alone(criteria, results) if criteria else []
@@ -154,7 +153,7 @@ def _judged(
     rankings: list[Ranking],
     accepted: list[Ranking] | None,
     plan: Plan,
-    by: tuple[JudgeMark | None, str],
+    by: tuple[Run | None, str],
 ) -> list[GateResult]:
     """What `check` would judge, and what it would not."""
     baseline = None if accepted is None else score(gold, accepted, plan)
@@ -174,7 +173,9 @@ def _judged(
     if Need.VERDICTS in plan.needs:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
-        judges = people_of(criteria, by[0], by[1], candidate)
+        run, today = by
+        mark, others = (run.judge, run.judges) if run else (None, ())
+        judges = people_of(criteria, mark, today, candidate, others)
     return judge_all(criteria, gold, candidate, baseline, judges=judges)
 
 

@@ -176,7 +176,9 @@ def judged_runs(
         return candidate, accepted
     named, known = known_verdicts(inputs, criteria, accepted)
     judge, wants = judge_with_verdicts(block, named, known), wants_of(plan.metrics) | SHOWN
-    mark = JudgeMark(judge.short, judge.model) if any(slot.judge == judge.id for slot in known) else None
+    ids = {slot.judge for slot in known}
+    mark = JudgeMark(judge.short, judge.model) if judge.id in ids else None
+    judges = tuple(sorted(each[:8] for each in ids))
 
     def opening(opened: Opener) -> Opener:
         def again(needs: frozenset[Need] = plan.needs, **how: object) -> Run | None:
@@ -185,7 +187,7 @@ def judged_runs(
                 return found
             rankings = with_verdicts(found.rankings, gold, judge, known, wants, block)
             provenance = {**found.provenance, "judge": f"{judge.short} ({judge.model})"}
-            return replace(found, rankings=rankings, quick=None, provenance=provenance, judge=mark)
+            return replace(found, rankings=rankings, quick=None, provenance=provenance, judge=mark, judges=judges)
 
         return again
 

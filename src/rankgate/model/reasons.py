@@ -236,20 +236,29 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
 
 
 def _no_verdict(reason: Reason, gate: GateResult, of: str) -> str:
-    """What lacks a judge's word: because nobody asked, or because it failed, which is kept until asked again."""
-    lack = gate.no_verdicts if reason.source == "run" else None
-    failed = {kind: count for kind, count in lack.kinds.items() if kind.lasts} if lack else {}
-    why = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in failed.items())
-    if failed and sum(failed.values()) >= reason.count:
-        return f"the judge failed at {of} in the run ({why}), which {gate.metric} needs; run `rankgate judge --again`"
-    missing = f"no judge's verdicts for {of} in the {reason.source}, which {gate.metric} needs"
-    advice = f"; at {sum(failed.values()):,} of them it failed ({why}), which takes `--again`" if failed else ""
-    return f"{missing}; run `rankgate judge` before the check{advice}"
+    """What lacks a judge's word, why, and what to do: what it failed at is kept until it is asked again."""
+    failed = {kind: count for kind, count in reason.kinds.items() if kind.lasts}
+    why, count = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in failed.items()), sum(failed.values())
+    of = f"{of} in the {reason.source}"
+    if count >= reason.count:
+        return f"the judge failed at {of} ({why}), which {gate.metric} needs; run `rankgate judge --again`"
+    missing = f"no judge's verdicts for {of}, which {gate.metric} needs"
+    if count:
+        return f"{missing}: it failed at {count:,} ({why}); run `rankgate judge --again`"
+    cause = "the judge was not asked"
+    if gate.judge and gate.judge.id in reason.names:
+        cause = "those at hand are on other answers or passages"
+    elif reason.names:
+        cause = (
+            f"those at hand are by another judge ({' and '.join(reason.names)}), of another model, settings or prompts"
+        )
+    return f"{missing}: {cause}; run `rankgate judge`"
 
 
 def _other_judge(reason: Reason, gate: GateResult, begin: str) -> str:
     """Which judges two runs rest on, and for verdicts of our own what makes them comparable."""
-    if not gate.by_judge or not reason.names or not all(reason.names):
+    by_ours = gate.by_judge and reason.kind is ReasonKind.OTHER_JUDGE
+    if not by_ours or not reason.names or not all(reason.names):
         return f"{begin}the two runs do not name the same judge"
     run, baseline = (shown(name) for name in reason.names)
     return f"{begin}the judge was {run} now and {baseline} then; `rankgate judge` judges the baseline's answers again"

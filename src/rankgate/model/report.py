@@ -25,6 +25,7 @@ from rankgate.model.values import (
     Exact,
     Interval,
     Reason,
+    ReasonKind,
     Unit,
     Verdict,
 )
@@ -159,6 +160,12 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def by_judge(self) -> bool:
         """Whether a judge's verdicts are what it measures."""
         return self.judge is not None and self.judge.id is not None
+
+    @property
+    def lacks_verdicts(self) -> bool:
+        """Whether it waits for what `rankgate judge` gives."""
+        moved = ReasonKind.OTHER_JUDGE if self.by_judge else None
+        return any(reason.kind in (ReasonKind.NO_VERDICT, moved) for reason in self.reasons)
 
     @property
     def corrects(self) -> bool:
@@ -444,10 +451,12 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """What the check was called with, for the next command: by option the files that the criteria do not name.
 
-    `retriever` says that they name one, `store` that the place of the baseline is known.
+    `judging` is what a judge takes beside these. `retriever` says that the criteria name one, `store` that the place of
+    the baseline is known.
     """
 
     options: Mapping[str, str] = {}
+    judging: tuple[str, ...] = ()
     retriever: bool = False
     store: bool = False
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rankgate.model.answers import AnswerVerdicts, GoldClaim
+from rankgate.model.answers import AnswerVerdicts, GoldClaim, UnjudgedKind
 
 # Differences smaller than this come from rounding in binary fractions and mean nothing.
 TOLERANCE = 1e-9
@@ -173,7 +173,8 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     missing, or that only the baseline has, or that a judge has no word on (`need`), that ruling is in doubt. `count` of
     `among` queries are concerned, and `limit` is what is allowed or needed of them. `source` lacks the values, `need`
     is what the baseline does not state. `corrected_for` is how many segments share the correction. `text` is written
-    into report.json for its readers, and read of `TEXT` alone. `names` are the judges of run and baseline.
+    into report.json for its readers, and read of `TEXT` alone. `names` are the judges of run and baseline, or those of
+    verdicts of which none is on these answers; `kinds` counts why verdicts are missing.
     """
 
     kind: ReasonKind
@@ -186,6 +187,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     source: Literal["run", "baseline"] | None = None
     need: Need | None = None
     names: tuple[str, ...] = ()
+    kinds: Mapping[UnjudgedKind, int] = {}
     at_worst: float | None = None
     corrected_for: int = 0
     text: str = ""

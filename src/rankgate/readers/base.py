@@ -49,9 +49,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     `depth` is the rank at which the lists were cut when they were stored as a baseline, `cut` how many were longer;
     None and 0 when they are whole. `gold` is the gold set of that time, where it is known, and `lineage` says which
-    accepted run it is. `judge` is who judged its answers. `quick` is there where it can be read quickly; `share_read`
-    says how much of its `rankings` have been read, from 0 to 1, where that is known. `scored` are the queries of the
-    file whose scores were joined to it. Where `values` are there, they are all that is known: there are no rankings.
+    accepted run it is. `judge` is who judged its answers, `judges` the ids of all whose verdicts were at hand. `quick`
+    is there where it can be read quickly; `share_read` says how much of its `rankings` have been read, from 0 to 1,
+    where that is known. `scored` are the queries of the file whose scores were joined to it. Where `values` are there,
+    they are all that is known: there are no rankings.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     gold: GoldMark | None = None
     lineage: Lineage | None = None
     judge: JudgeMark | None = None
+    judges: tuple[str, ...] = ()
     quick: Quick | None = None
     share_read: Callable[[], float] | None = None
     scored: frozenset[str] = frozenset()
