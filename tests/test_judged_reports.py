@@ -200,6 +200,7 @@ def ask(case: Case, name: str = "run.verdicts.jsonl") -> None:
     assert criteria.judge is not None
     judge, wants, store = judge_of(criteria.judge, "json_schema"), wants_of(criteria.metrics()) | case.also, Store()
     with judging() as server:
+        server.refusals.update(REFUSALS)
         for run in ("run.jsonl", "base.jsonl"):
             answers = answers_of(gold, read_run(run, needs=NEEDS).rankings, criteria.judge.depth)
             judge_answers(answers, judge, wants, endpoint=Endpoint(server.address), store=store, spending=Spending())
@@ -422,36 +423,95 @@ def test_a_waiver_lets_a_judged_drop_pass_and_hides_nothing_of_it(
     assert after["summary"].startswith("May be merged, with a warning: waived until 2026-02-20: faithfulness lost 25.0")
 
 
-@pytest.mark.parametrize("checked", [True, False], ids=["checked", "unchecked"])
-@pytest.mark.parametrize(
-    ("change", "needs_people"),
-    [
-        pytest.param({"answer": ""}, False, id="empty"),
-        pytest.param({"answer": " \n"}, False, id="blank"),
-        pytest.param({"answer": None, "abstained": True}, False, id="declared"),
-        pytest.param({"answer": REFUSAL}, True, id="refused in words"),
-    ],
-)
-def test_answers_that_are_gone_block_whether_or_not_people_checked_the_judge(
-    change: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, needs_people: bool, checked: bool
+class Wrong(NamedTuple):
+    """How answers go wrong, whether that blocks once people checked the judge, and before; the metric that sees it.
+
+    Where it does not block `validate` says so, by `unseen`.
+    """
+
+    change: Callable[[int], dict[str, object] | None]
+    checked: str | None
+    unchecked: str | None
+    unseen: str
+    gates: Sequence[str] = (FAITHFUL, ANSWERED)
+
+
+REFUSALS = [
+    *(
+        "I do not know.",
+        "I'm sorry, I can't help with that.",
+        "The documents do not say.",
+        "As an AI I have no access.",
+    ),
+    *("Please contact our support team.", "No information is available."),
+    *("Das weiß ich leider nicht.", "Dazu kann ich nichts sagen.", "Die Dokumente enthalten das nicht."),
+    *("Bitte wenden Sie sich an den Support.", "Es liegen keine Angaben vor.", "Ich habe keinen Zugriff."),
+    *("ไม่ทราบครับ", "ขออภัย ไม่สามารถตอบได้", "เอกสารไม่ได้ระบุไว้", "โปรดติดต่อฝ่ายสนับสนุน", "ไม่มีข้อมูล", "ผมเข้าถึงไม่ได้"),
+    *("わかりません。", "申し訳ありませんが、お答えできません。", "文書には記載がありません。"),
+    *("サポートにお問い合わせください。", "情報がありません。", "アクセスできません。"),
+]
+OF_TOKENS = "{name: token_f1, regression_max: 0.05, severity: error}"
+IN_GERMAN = "Artikel {n} kann zurückgegeben werden."
+WRONG: Mapping[str, Wrong] = {
+    "refusals": Wrong(lambda n: {"answer": REFUSALS[n % 24]}, "answered_rate", None, "refusals in words"),
+    "empty": Wrong(lambda _: {"answer": ""}, "answered_rate", "given_rate", "empty or missing"),
+    "blank": Wrong(lambda _: {"answer": " \n"}, "answered_rate", "given_rate", "empty or missing"),
+    "declared": Wrong(lambda _: {"answer": None, "abstained": True}, "answered_rate", "given_rate", "empty or missing"),
+    "missing": Wrong(lambda _: None, "answered_rate", "given_rate", "empty or missing"),
+    "cut off": Wrong(lambda n: {"answer": f"Article {n} can be ret"}, None, None, "cut off"),
+    "cut off beside token_f1": Wrong(
+        lambda n: {"answer": f"Article {n} can be ret"},
+        "token_f1",
+        "token_f1",
+        "cut off",
+        (FAITHFUL, ANSWERED, OF_TOKENS),
+    ),
+    "another language": Wrong(lambda n: {"answer": IN_GERMAN.format(n=n)}, None, None, "in another language"),
+    "another language beside token_f1": Wrong(
+        lambda n: {"answer": IN_GERMAN.format(n=n)},
+        "token_f1",
+        "token_f1",
+        "in another language",
+        (FAITHFUL, ANSWERED, OF_TOKENS),
+    ),
+    "the question": Wrong(lambda n: {"answer": f"What of {n}?"}, "answered_rate", None, "copies of the question"),
+    "constant": Wrong(lambda _: {"answer": right(0)}, "faithfulness", None, "the same for all questions"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_answers_that_go_wrong_block_or_validate_says_that_nothing_would(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    case = CASES["abstention_fails"]
+    wrong, count = WRONG[name], 48 if name == "refusals" else 12
+    case = Case(gates=wrong.gates, questions=count)
     write_inputs(case)
+    criteria = Path("ship-criteria.yaml")  # `validate` takes no date
+    criteria.write_text(criteria.read_text().replace("calibration.json}", "calibration.json, max_days: 99999}"))
+    golds = [json.loads(line) for line in Path("gold.jsonl").read_text().splitlines()]
+    golds = [{**line, "metadata": {"answer": right(n)}} for n, line in enumerate(golds)]
+    Path("gold.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in golds))
     lines = [json.loads(line) for line in Path("base.jsonl").read_text().splitlines()]
-    now = [{**line, **change} if number >= 6 else line for number, line in enumerate(lines)]
+    for n, line in enumerate(lines):
+        line["topk"][2]["text"] = IN_GERMAN.format(n=n)  # so that the same claim is supported in both languages
+    Path("base.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    changed = [(line, wrong.change(n) if n >= count // 2 else {}) for n, line in enumerate(lines)]
+    now = [{**line, **change} for line, change in changed if change is not None]
     Path("run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in now))
     ask(case)
-    if not checked:
-        Path("calibration.json").unlink()
-    blocks = checked or not needs_people
-    assert check() == int(blocks)
-    gate = json.loads(Path("report.json").read_text())["gates"][1]
-    assert (gate["name"], gate["verdict"]) == ("answered_rate", "fail" if blocks else "warn")
-    assert gate["metric"] == ("answered_rate" if checked or needs_people else "given_rate")
-    comment = Path("comment.md").read_text()
-    assert ("which needs no judge: no person has checked this judge" in comment) is (blocks and not checked)
-    assert ("advisory: no person has checked this judge" in comment) is (needs_people and not checked)
+    for checked, expected in ((True, wrong.checked), (False, wrong.unchecked)):
+        if not checked:
+            Path("calibration.json").unlink()
+        assert check() == int(expected is not None)
+        gates = json.loads(Path("report.json").read_text())["gates"]
+        assert [gate["metric"] for gate in gates if gate["verdict"] == "fail"] == [expected] * (expected is not None)
+        if name == "refusals" and checked:
+            assert gates[1]["value"] == 0.5, "each of the refusals counts as one"
+        capsys.readouterr()
+        main(["validate", "--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", "base.jsonl"])
+        notes = re.findall(r"no gate that may block sees answers that are (.*?);", capsys.readouterr().out)
+        assert any(wrong.unseen in note for note in notes) is (expected is None)
 
 
 def test_refusals_that_only_the_judge_sees_are_counted_beside_those_that_block(

@@ -44,6 +44,7 @@ class HashJudge(LoopbackServer):
     def __init__(self, truth: Truth = stated, *, se: float = 1.0, sp: float = 1.0) -> None:
         super().__init__(self.respond)
         self.truth, self.se, self.sp = truth, se, sp
+        self.refusals = {REFUSAL}
         self.obedient = False  # does what INJECTED says, wherever in the content of a task it stands
         self.served: str | None = "hash-judge-1"
         self.machine: Callable[[], str] | None = None  # of several, each with a fingerprint of its own
@@ -71,10 +72,8 @@ class HashJudge(LoopbackServer):
         obeys = self.obedient and any(INJECTED in text for texts in content.values() for text in texts)
         if task == "split":
             claims = [claim.strip() for claim in _SENTENCE.split(content["answer"][0]) if claim.strip()]
-            return {
-                "asserts": content["answer"] != [REFUSAL],
-                "claims": claims if content["answer"] != [REFUSAL] else [],
-            }
+            states = content["answer"][0] not in self.refusals and content["answer"] != content["question"]
+            return {"asserts": states, "claims": claims if states else []}
         if task == "entail":
             return {
                 "entries": [

@@ -35,6 +35,18 @@ MAX_NAMED = 3
 PART = 0.2  # of its value: a loss that a gate should see
 NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
 
+_BY_GOLD = {"claim_recall", "vital_claim_recall", "factual_correctness", "answer_contains", "exact_match", "token_f1"}
+_SILENT = {"answered_rate", "answer_relevancy", *_BY_GOLD}
+# Ways in which answers go wrong, and the metrics that see each.
+_WRONG_ANSWERS: Mapping[str, set[str]] = {
+    "empty or missing": {"given_rate", *_SILENT},
+    "refusals in words": _SILENT,
+    "copies of the question": _SILENT,
+    "the same for all questions": {"faithfulness", "unfaithful_rate", "answer_relevancy", *_BY_GOLD},
+    "cut off": _BY_GOLD,
+    "in another language": {"answer_contains", "exact_match", "token_f1"},
+}
+
 
 def gold_facts(gold: Gold) -> list[str]:
     """Facts of the gold set alone."""
@@ -111,10 +123,29 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
     return facts
 
 
+def unseen_answers(criteria: Criteria, judges: Mapping[str, Judge]) -> list[str]:
+    """Answers that go wrong in a way that no gate which may block is known to see; `judges` by metric."""
+    may_block = [
+        gate.metric.key
+        for gate in criteria.gates
+        if gate.blocks and (gate.metric.name not in judges or judges[gate.metric.name].units.may_block(gate))
+    ]
+    sees = {
+        *may_block,
+        *("given_rate" for gate in criteria.gates if gate.blocks and isinstance(gate.metric, AnsweredRate)),
+    }
+    unseen = [kind for kind, metrics in _WRONG_ANSWERS.items() if not sees & metrics]
+    if not unseen:
+        return []
+    also = ", unless a rubric asks for that" if "rubric" in sees else ""
+    where = "docs/judge.md, “Answers that go wrong”, says which gates do"
+    return [f"no gate that may block sees answers that are {', '.join(unseen)}{also}; {where}"]
+
+
 def judged_facts(
     criteria: Criteria, gold: Gold, results: Sequence[GateResult], judges: Mapping[str, Judge]
 ) -> list[str]:
-    """What gates on judged answers may do and can see, and how many labels and questions they need.
+    """What gates on judged answers may do and can see and what not, and how many labels and questions they need.
 
     As measured on two runs, or by how much real systems vary; `judges` by metric, where there is no
     result. Of a metric for which the gold alone does not say what counts every question does.
@@ -148,7 +179,7 @@ def judged_facts(
         would = "do" if safe else f"detect {size_text(2 * (gate.regression_max or 0.0), unit)}"
         more = f"; about {' to '.join(dict.fromkeys(needed))} questions would {would}" if needed else ""
         facts.append(f"gate {shown(gate.name)}: with {asked}, {caught} ({limit}; {spread}){more}")
-    return facts
+    return [*facts, *unseen_answers(criteria, judges)] if judges else facts
 
 
 def rubric_facts(criteria: Criteria) -> list[str]:
