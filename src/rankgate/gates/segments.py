@@ -17,7 +17,7 @@ from rankgate.gates.decide import decide
 from rankgate.gates.evaluation import METRIC_UNITS, Units, evaluate
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores
+from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores, too_many
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.metrics.matching import match
 from rankgate.model.report import GateResult
@@ -169,7 +169,8 @@ def with_hard_checks(
     values, own = candidate.values[metric.name], candidate.own(metric.name)
     before = baseline_column(metric, baseline) if baseline else [None] * len(values)
     unjudged = set(gaps(metric, candidate, None).missing) if Need.VERDICTS in metric.needs else set[int]()
-    if all(reason.kind is not ReasonKind.NO_VERDICT or reason.source == "baseline" for reason in result.reasons):
+    scored = len(unjudged) + sum(value is not None for value in values)
+    if not too_many(unjudged, scored, gate.max_unjudged):
         # what a judge left open counts as the worst
         values, own = (filled(metric, each, unjudged, 0.0) for each in (values, own))
 

@@ -10,7 +10,7 @@ import msgspec
 
 # For a drop to count: labelled answers, those with the rarer verdict, and what the lower bound of J exceeds.
 MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4
-MIN_CLUSTERS = 40  # of labelled answers: with fewer, 95 % intervals of a run's value hold it in less than 92 %
+MIN_CLUSTERS = 45  # of labelled answers: with 40, 95 % intervals of a value near 1 hold it in 91.5 %, with 45 in 93 %
 LABELLED = ("faithfulness", "unfaithful_rate", "answered_rate", "abstained_rate")  # the metrics that labels are of
 
 
