@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import rankgate
+from rankgate.cli import main
+from rankgate.metrics import registry
 
 pytestmark = pytest.mark.full
 
@@ -67,6 +70,9 @@ samples:
   - {id: q2, expected_output: [a], metadata: {k: 1}}
   - {id: q3, expected_output: []}
 """
+FILES = ("--gold", "gold.yaml", "--run", "run.json")
+MODULES = ("top_heavy", "plugin", "raises")  # of the packages here
+Command = Callable[..., tuple[int, str, str]]
 RUN = {"q1": ["a", "x", "b", "c"], "q2": ["x", "a"], "q3": ["a"]}
 
 
@@ -91,19 +97,25 @@ def inputs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def rankgate_with(packages: Path, where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command of rankgate in a process that finds the packages of a directory besides its own."""
-    path = os.pathsep.join([str(packages), str(PACKAGE)])
-    command = [sys.executable, "-W", "error", "-m", "rankgate", *arguments]
-    environment = os.environ | {"PYTHONPATH": path}
-    return subprocess.run(
-        command, cwd=where, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
-    )
+@pytest.fixture
+def command(inputs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """A command that finds the packages of a directory besides its own; its exit code, and what it prints."""
+    monkeypatch.chdir(inputs)
+
+    def run(packages: Path, *arguments: str) -> tuple[int, str, str]:
+        monkeypatch.syspath_prepend(packages)
+        registry._installed.cache_clear()
+        code = main(arguments)
+        return code, *capsys.readouterr()
+
+    yield run
+    registry._installed.cache_clear()
+    for name in MODULES:
+        sys.modules.pop(name, None)
 
 
-def score(packages: Path, where: Path, metrics: str) -> subprocess.CompletedProcess[str]:
-    files = ("--gold", "gold.yaml", "--run", "run.json", "--per-query", "scores.jsonl")
-    return rankgate_with(packages, where, "score", *files, "--metrics", metrics, "--format", "json")
+def scoring(metrics: str) -> tuple[str, ...]:
+    return ("score", *FILES, "--per-query", "scores.jsonl", "--metrics", metrics, "--format", "json")
 
 
 @pytest.mark.parametrize(
@@ -121,15 +133,15 @@ def score(packages: Path, where: Path, metrics: str) -> subprocess.CompletedProc
     ],
 )
 def test_installed_metric_scores(
-    installed: Path, inputs: Path, written: str, canonical: str, per_query: list[float | None]
+    installed: Path, inputs: Path, command: Command, written: str, canonical: str, per_query: list[float | None]
 ) -> None:
-    done = score(installed, inputs, written)
-    assert (done.returncode, done.stderr) == (0, "")
+    code, out, err = command(installed, *scoring(written))
+    assert (code, err) == (0, "")
     lines = (inputs / "scores.jsonl").read_text(encoding="utf-8").splitlines()
     values = [json.loads(line)["scores"][canonical] for line in lines]
     assert values == [None if value is None else pytest.approx(value) for value in per_query]
     defined = [value for value in per_query if value is not None]
-    metrics = json.loads(done.stdout)["metrics"]
+    metrics = json.loads(out)["metrics"]
     assert metrics.keys() == {canonical}
     assert metrics[canonical]["value"] == pytest.approx(sum(defined) / len(defined))
     assert metrics[canonical]["undefined"] == len(per_query) - len(defined)
@@ -137,39 +149,36 @@ def test_installed_metric_scores(
 
 def test_installed_metric_can_be_gated(installed: Path, inputs: Path) -> None:
     (inputs / "ship-criteria.yaml").write_text("gates:\n  - {name: retrieval_top_heavy_at_3, threshold: 0.9}\n")
-    done = rankgate_with(
-        installed,
-        inputs,
-        "check",
-        "--gold",
-        "gold.yaml",
-        "--run",
-        "run.json",
-        "-o",
-        "report.json",
-        "--date",
-        "2026-01-31",
+    path = os.pathsep.join([str(installed), str(PACKAGE)])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "rankgate", "check", *FILES, "-o", "report.json", "--date", "2026-01-31"],
+        cwd=inputs,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (1, "")
     report = json.loads((inputs / "report.json").read_text(encoding="utf-8"))
     assert [(gate["metric"], gate["verdict"]) for gate in report["gates"]] == [("top_heavy@3", "fail")]
 
 
-def test_installed_metric_does_not_change_ours(installed: Path, inputs: Path) -> None:
-    done = score(installed, inputs, "recall@1")
-    assert json.loads(done.stdout)["metrics"]["recall@1"]["value"] == pytest.approx((1 / 3 + 0) / 2)
+def test_installed_metric_does_not_change_ours(installed: Path, command: Command) -> None:
+    _, out, _ = command(installed, *scoring("recall@1"))
+    assert json.loads(out)["metrics"]["recall@1"]["value"] == pytest.approx((1 / 3 + 0) / 2)
 
 
-def test_installed_metric_is_among_the_near_names(installed: Path, inputs: Path) -> None:
-    done = score(installed, inputs, "topheavy@3")
-    assert done.returncode == 2
-    assert done.stderr == "error: --metrics: unknown metric 'topheavy@3'; did you mean 'top_heavy@3'?\n"
+def test_installed_metric_is_among_the_near_names(installed: Path, command: Command) -> None:
+    code, _, err = command(installed, *scoring("topheavy@3"))
+    assert code == 2
+    assert err == "error: --metrics: unknown metric 'topheavy@3'; did you mean 'top_heavy@3'?\n"
 
 
-def test_without_the_package_the_name_is_unknown(tmp_path: Path, inputs: Path) -> None:
-    done = score(tmp_path, inputs, "top_heavy@3")
-    assert done.returncode == 2
-    assert done.stderr == "error: --metrics: unknown metric 'top_heavy@3'; `rankgate metrics` lists them\n"
+def test_without_the_package_the_name_is_unknown(tmp_path: Path, command: Command) -> None:
+    code, _, err = command(tmp_path, *scoring("top_heavy@3"))
+    assert code == 2
+    assert err == "error: --metrics: unknown metric 'top_heavy@3'; `rankgate metrics` lists them\n"
 
 
 METRIC = """
@@ -270,7 +279,7 @@ class Slow(BaseMetric, frozen=True, kw_only=True):
         ),
     ],
 )
-def test_refused_entry_point(tmp_path: Path, inputs: Path, entries: dict[str, str], message: str) -> None:
+def test_refused_entry_point(tmp_path: Path, command: Command, entries: dict[str, str], message: str) -> None:
     packages = tmp_path / "packages"
     about = packages / "plugin-1.0.dist-info"
     about.mkdir(parents=True)
@@ -280,7 +289,7 @@ def test_refused_entry_point(tmp_path: Path, inputs: Path, entries: dict[str, st
     (packages / "plugin.py").write_text(METRIC)
     (packages / "raises.py").write_text("raise RuntimeError('out of order')\n")
 
-    done = score(packages, inputs, "foreign@3")
-    assert (done.returncode, done.stderr) == (2, f"error: {message}\n")
+    code, _, err = command(packages, *scoring("foreign@3"))
+    assert (code, err) == (2, f"error: {message}\n")
     # Names of our own mean what they always mean, and do not even look at the packages.
-    assert score(packages, inputs, "recall@3").returncode == 0
+    assert command(packages, *scoring("recall@3"))[0] == 0
