@@ -50,6 +50,23 @@ def test_pairs(
 
 
 @pytest.mark.parametrize(
+    ("metric", "candidate", "baseline", "counts"),
+    [
+        pytest.param("recall@5", [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], (2, 1), id="all or nothing"),
+        pytest.param("hit@5", [1.0, None, 1.0], [0.0, 1.0, 1.0], (1, 2), id="of the pairs alone"),
+        pytest.param("recall@5", [1.0, 0.5], [1.0, 1.0], None, id="half of it now"),
+        pytest.param("recall@5", [1.0, 1.0], [0.5, 1.0], None, id="half of it before"),
+        pytest.param("mrr", [1.0, 0.0], [1.0, 1.0], None, id="no share"),
+        pytest.param("latency", [1.0, 0.0], [1.0, 1.0], None, id="milliseconds"),
+    ],
+)
+def test_questions_are_counted_where_each_has_all_or_nothing(
+    metric: str, candidate: Column, baseline: Column, counts: tuple[int, int] | None
+) -> None:
+    assert compared(metric, candidate, baseline).counts == counts
+
+
+@pytest.mark.parametrize(
     ("candidate", "baseline"),
     [
         pytest.param([], [], id="no query"),

@@ -18,6 +18,7 @@ from rankgate.model.details import Expected
 from rankgate.model.report import GateResult, Links, Moved, Report, Source, TrendPoint
 from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Ruling, Unit, Verdict
 from rankgate.renderers.escape import plain
+from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.view import view_of
 from rankgate.renderers.view.parts import spark
 
@@ -177,6 +178,21 @@ def test_what_the_numbers_of_a_row_do_not_show_stands_in_it(gate: GateResult, no
     assert [plain(note) for note in rows[-1].notes] == notes
     said = [plain(note.text) for note in view_of(report_of(DROPPED, gate)).reasons]
     assert not any(note in text for note in notes for text in said), "once"
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        pytest.param((24, 14), "24 → 14 of 40", id="fewer"),
+        pytest.param((1_000, 1_001), "1,000 → 1,001 of 40", id="more, and many"),
+        pytest.param((24, 24), "", id="as many"),
+        pytest.param(None, "", id="not counted"),
+    ],
+)
+def test_counts_stand_beside_shares_where_they_changed(counts: tuple[int, int] | None, text: str) -> None:
+    report = report_of(replace(DROPPED, counts=counts))
+    assert view_of(report).first.rows[0].counts == text
+    assert (f"<br>{text} |" in render_markdown(report).replace("&nbsp;", " ")) is bool(text)
 
 
 def test_all_numbers_are_the_gates_and_the_parts_that_did_not_pass_the_worst_first() -> None:

@@ -87,6 +87,7 @@ def decide(evaluation: Evaluation) -> GateResult:
         threshold=gate.threshold,
         baseline=pairs.baseline if pairs else None,
         paired_value=pairs.value if pairs else None,
+        counts=pairs.counts if pairs else None,
         delta=pairs.delta if pairs else None,
         delta_ci=pairs.ci if pairs else None,
         delta_raw=raw_pairs.delta if pairs and raw_pairs and abs(pairs.delta - raw_pairs.delta) > TOLERANCE else None,

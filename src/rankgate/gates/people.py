@@ -64,8 +64,8 @@ class PeopleUnits(Units):
         if self.assumes(gate, value=False):
             change = people_change(pairs.delta, pairs.ci or (None, None), self._j)
         if change is None or change.value is None:
-            return replace(pairs, value=value, baseline=pairs.baseline + moved) if moved else pairs
-        return replace(pairs, value=value, baseline=value - change.value, ci=pairs.ci and change.ci)
+            return replace(pairs, value=value, baseline=pairs.baseline + moved, counts=None) if moved else pairs
+        return replace(pairs, value=value, baseline=value - change.value, ci=pairs.ci and change.ci, counts=None)
 
     def assumes(self, gate: Gate, *, value: bool) -> Literal["alike"] | None:
         """What a drop in people's units rests on, or else the `value`; None where both are as the judge saw them."""

@@ -15,7 +15,19 @@ from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of
 from rankgate.metrics.plan import Plan
 from rankgate.model.answers import fingerprints_count, same_served
-from rankgate.model.values import BEYOND, CONFIDENCE, Direction, Exact, Gold, Interval, Need, Outline, Ranking, Scores
+from rankgate.model.values import (
+    BEYOND,
+    CONFIDENCE,
+    Direction,
+    Exact,
+    Gold,
+    Interval,
+    Need,
+    Outline,
+    Ranking,
+    Scores,
+    Unit,
+)
 from rankgate.statistics.binomial import level_at, swap_p
 from rankgate.statistics.clusters import (
     clustered_mean_interval,
@@ -101,7 +113,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of two runs over the queries for which both have a value.
 
     `better` and `worse` count the queries that moved in the metric's own direction and against it. `exact` is the test
-    that can prove harm beside the interval, where there is one. `changes` are by query.
+    that can prove harm beside the interval, where there is one. `changes` are by query. `counts` are the queries of the
+    baseline and of the candidate that have a share of 1, where each has 0 or 1; None elsewhere.
     """
 
     value: float
@@ -111,6 +124,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     worse: int
     ci: Interval | None
     exact: Exact | None = None
+    counts: tuple[int, int] | None = None
     changes: Sequence[float] = ()
     clusters: Sequence[str] = ()
 
@@ -152,6 +166,7 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             worse=worse,
             ci=ci,
             exact=None if confidence is None else self.exact(ci),
+            counts=self._counts,
             changes=self.changes,
             clusters=self.clusters,
         )
@@ -210,6 +225,15 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
             found = difference_level(self.changes, side=side, widest=self.ends or reach)
         exact = self.exact(None)
         return min(exact.p if exact else 1.0, 1.0 if found is None else found)
+
+    @property
+    def _counts(self) -> tuple[int, int] | None:
+        """How many queries have all of it in the baseline and now, where nothing lies between none and all."""
+        if self.metric.unit is not Unit.SHARE or self.metric.at_quantile is not None:
+            return None
+        if not {0.0, 1.0}.issuperset([*self.old, *self.new]):
+            return None
+        return self.old.count(1.0), self.new.count(1.0)
 
     @property
     def _finite(self) -> bool:

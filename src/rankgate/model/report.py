@@ -67,6 +67,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
     both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
+    `counts` are the queries of these whose share is 1, before and now, where each has 0 or 1.
     `exact` is the one-sided test that can prove a drop beside the interval: of clusters under 30, and of quantiles.
     `line` is where the gate stands in the criteria.
 
@@ -103,6 +104,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float | None
     baseline: float | None
     paired_value: float | None
+    counts: tuple[int, int] | None = None
     delta: float | None
     delta_ci: Interval | None
     delta_raw: float | None = None

@@ -111,6 +111,8 @@ def _numbers(gate: GateResult, report: Report) -> Iterator[tuple[str, str]]:
     row = row_of(gate, report, alone=False)
     yield row.metric, visible(row.meaning)
     yield "before → now" if gate.delta is not None else "now", _with(row.values, row.spread)
+    if row.counts:
+        yield "questions that have all", row.counts
     if gate.delta is not None:
         yield "change", _with(plain(row.change), row.interval and f"{row.interval}, {row.level}")
     yield "limit", row.limit or phrases.NOTHING

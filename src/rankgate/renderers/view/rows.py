@@ -30,9 +30,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A row: one result of a gate, or of `rest` how many others hold and what the worst of them did.
 
     `name` says of what it is, in a table whose heading is the metric or not. `values` are before and now, on the pairs;
-    `spread` is the interval of the value, where a floor is judged by that or nothing was compared. `interval` is that
-    of the change, at the level that `level` names. `notes` are what the numbers do not show. `address` is that of the
-    limit in the criteria.
+    `counts` are how many questions have all, where each has all or nothing. `spread` is the interval of the value, if
+    a floor is judged by that or nothing was compared. `interval` is that of the change, at the level of `level`.
+    `notes` are what the numbers do not show. `address` is that of the limit in the criteria.
     """
 
     kind: Literal["decided", "rest", "whole"] = "decided"
@@ -43,6 +43,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     metric: str = ""
     meaning: str = ""
     values: str = ""
+    counts: str = ""
     spread: str = ""
     change: Sentence = ()
     interval: str = ""
@@ -199,6 +200,7 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
         metric=gate.metric,
         meaning=gate.meaning,
         values=phrases.gate_values(gate),
+        counts=_counts(gate),
         spread=phrases.gate_spread(gate),
         change=(phrases.gate_change(gate),) if gate.delta is not None else ("no baseline",) * _uncompared(gate),
         interval=phrases.change_interval_text(gate.delta_ci, gate.unit).removesuffix(" pp").removesuffix(" ms"),
@@ -208,6 +210,16 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
         line=gate.line,
         address=f"{quote(limit_at, safe=':/?&=%~@')}#L{gate.line}" if limit_at else None,
     )
+
+
+def _counts(gate: GateResult) -> str:
+    """`24 → 14 of 25`, of the questions in both runs; nothing where as many have all as before."""
+    if gate.counts is None:
+        return ""
+    before, now = gate.counts
+    if before == now:
+        return ""
+    return f"{before:,} → {now:,} of {gate.n_pairs:,}"
 
 
 def _uncompared(gate: GateResult) -> bool:
