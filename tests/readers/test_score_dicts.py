@@ -254,19 +254,6 @@ def test_as_ranx_saved_it() -> None:
     assert run((WRITTEN / "ranx-0.3.21.run.json").read_text()) == ("dict", RANKED)
 
 
-@pytest.mark.full
-def test_as_the_ranx_that_is_installed_saves_it() -> None:
-    import ranx
-
-    written = ranx.Run.from_dict(SCORES, name="bm25")
-    written.save("run.json")
-    written.save("run.parquet")
-    ranx.Qrels.from_dict(QRELS).save("qrels.json")
-    assert gold(Path("qrels.json").read_text()) == ("dict", QRELS)
-    assert run(Path("run.json").read_text()) == ("dict", RANKED)
-    assert {each.query_id: each.ids for each in read_run("run.parquet").rankings} == RANKED
-
-
 def test_order_is_that_of_trec_eval() -> None:
     """The rank of the one relevant document, by pytrec_eval and by the reader."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
