@@ -83,9 +83,14 @@ def test_it_shows_the_three_verdicts_and_exits_0(once: tuple[str, Path]) -> None
     assert re.findall(r"^(\d)\. ", out, re.MULTILINE) == [*"123456789"]
 
 
-def test_without_answers_it_is_a_screen_or_two_and_ends_in_an_acceptance(capsys: Capture) -> None:
-    assert main(["demo", *DATE]) == 0
+def test_without_answers_it_is_a_screen_or_two_and_ends_in_an_acceptance(elsewhere: Path, capsys: Capture) -> None:
+    Path("some/directory of mine").mkdir(parents=True)
+    assert main(["demo", "some/directory of mine", *DATE]) == 0
     out = capsys.readouterr().out
+    assert [*elsewhere.iterdir()] == [elsewhere / "some"]
+    assert Path.cwd() == elsewhere
+    codes, stated, _ = typed(out.partition("All of it lies in ")[2], elsewhere)
+    assert (codes, len(codes)) == (stated, 2)
     assert verdicts_in(out) == STORY[:3]
     assert len(out.splitlines()) <= 60
     [page] = re.findall(r"^The page of the change that failed: (.+)$", out, re.MULTILINE)
@@ -204,18 +209,12 @@ def typed(out: str, folder: Path, *, last: int | None = None) -> tuple[list[int]
 
 
 @pytest.mark.full
-def test_every_command_that_it_prints_works_by_hand(elsewhere: Path, capsys: Capture) -> None:
-    Path("some/directory of mine").mkdir(parents=True)
-    out = demo(capsys, "some/directory of mine")
-    assert verdicts_in(out) == STORY
-    assert set(files_in("some/directory of mine")) >= FILES
-    assert Path("rankgate-demo").exists() is False
-    assert Path.cwd() == elsewhere
-    told, _, after = out.partition("All of it lies in ")
+def test_every_command_that_it_prints_works_by_hand(left_behind: str, elsewhere: Path) -> None:
+    during, _, after = left_behind.partition("All of it lies in ")
     codes, stated, _ = typed(after, elsewhere)
     assert codes == stated
     assert len(codes) == 9
-    assert told.count("  $ rankgate check --record") == 3
+    assert during.count("  $ rankgate check --record") == 3
 
 
 @pytest.mark.full
@@ -270,6 +269,10 @@ def test_the_replay_makes_nothing_up_and_outlives_requests_that_are_none(capsys:
         socket.create_connection(("127.0.0.1", port), timeout=5)
 
 
+def without_search(date: str) -> None:
+    """In place of the demo's first part, where the second is what is tried."""
+
+
 @pytest.mark.parametrize("trouble", [KeyboardInterrupt, RankgateError])
 def test_the_replay_ends_with_the_command_and_the_environment_is_as_before(
     monkeypatch: pytest.MonkeyPatch, trouble: type[BaseException]
@@ -282,6 +285,7 @@ def test_the_replay_ends_with_the_command_and_the_environment_is_as_before(
         raise trouble([]) if trouble is RankgateError else trouble
 
     monkeypatch.setattr(judge_command, "run", fails)
+    monkeypatch.setattr(demo_command, "_record", without_search)
     threads = {*threading.enumerate()}
     with pytest.raises(trouble):
         demo_command.run(demo_command.parser().parse_args(["here", "--answers"]))
@@ -294,5 +298,6 @@ def test_the_replay_ends_with_the_command_and_the_environment_is_as_before(
 
 def test_an_interrupted_judge_ends_the_demo_with_its_code(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(judge_command, "run", lambda *_: 130)
+    monkeypatch.setattr(demo_command, "_record", without_search)
     assert main(["demo", "--answers", *DATE]) == 130
     assert "rankgate check --run" not in capsys.readouterr().out
