@@ -119,27 +119,22 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(tmp_path)
 
 
-def test_the_action_is_installed_from_its_lock_and_built_with_what_is_in_it(runner: Runner) -> None:
+def test_each_extra_is_an_environment_of_its_own_installed_and_built_from_locks_once(runner: Runner) -> None:
     runner.index.put(wheel("rgt_core", "2.0", files={"rgt_core.pth": runner.evil("a newer version")}))
-    done = runner.install()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert runner.has("rgt_action, rgt_core; assert rgt_core.version == '1.0'")
-    assert not runner.has("rgt_parquet")
-    assert not runner.ran.exists()
-
-
-def test_an_extra_is_an_environment_of_its_own_and_a_second_gate_finds_the_firsts(runner: Runner) -> None:
     assert runner.install(extras=" parquet,parquet ").returncode == 0
     first = Path(runner.python())
-    assert runner.has("rgt_action, rgt_core, rgt_parquet")
+    assert runner.has("rgt_action, rgt_core, rgt_parquet; assert rgt_core.version == '1.0'")
     note = first.parent / "note"
     note.touch()
-    assert runner.install().returncode == 0
+    done = runner.install()
+    assert done.returncode == 0, done.stdout + done.stderr
     assert runner.python() != str(first)
+    assert runner.has("rgt_action, rgt_core; assert rgt_core.version == '1.0'")
     assert not runner.has("rgt_parquet")
     assert runner.install(extras="parquet").returncode == 0
     assert runner.python() == str(first)
     assert note.exists()
+    assert not runner.ran.exists()
 
 
 @pytest.mark.parametrize(
@@ -375,19 +370,6 @@ def test_how_packages_are_reached_is_the_runners_and_nothing_else_is(
     assert dict(found.items() - of_the_machine.items()) == {f"PIP_{name}": value for name, value in counts.items()}
 
 
-def test_the_index_of_the_users_own_file_is_used(runner: Runner) -> None:
-    file = runner.home / ".config" / "pip" / "pip.conf"
-    file.parent.mkdir(parents=True)
-    nowhere = (runner.directory / "nowhere").as_uri()
-    file.write_text(
-        f"[global]\nindex-url = {nowhere}\nextra-index-url =\n  {nowhere}\n  {runner.index.url}\n"
-        "[install]\nuser = true\ntarget = nowhere\n"
-    )
-    done = runner.install({})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert runner.has("rgt_action, rgt_core")
-
-
 @contextmanager
 def serving(index: Index, context: ssl.SSLContext | None = None) -> Iterator[tuple[ThreadingHTTPServer, list[str]]]:
     """The index by HTTP, for whichever host it is asked as a proxy; and the lines of the requests."""
@@ -420,13 +402,18 @@ def test_the_runners_proxy_is_used(runner: Runner) -> None:
     assert "GET http://packages.invalid/rgt-core/ HTTP/1.1" in lines
 
 
-def test_the_runners_certificates_are_trusted(runner: Runner) -> None:
+def test_the_users_own_file_names_the_index_and_its_certificates(runner: Runner) -> None:
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
     bundle = runner.home / "ca.pem"
     authority.cert_pem.write_to_path(str(bundle))
+    nowhere = (runner.directory / "nowhere").as_uri()
+    file = runner.home / ".config" / "pip" / "pip.conf"
+    file.parent.mkdir(parents=True)
     with serving(runner.index, context) as (server, _):
-        url = f"https://localhost:{server.server_port}"
-        done = runner.install({"PIP_INDEX_URL": url, "PIP_RETRIES": "0", "PIP_CERT": str(bundle)})
+        indexes = f"index-url = {nowhere}\nextra-index-url =\n  {nowhere}\n  https://localhost:{server.server_port}\n"
+        file.write_text(f"[global]\n{indexes}cert = {bundle}\nretries = 0\n[install]\nuser = true\ntarget = nowhere\n")
+        done = runner.install({})
     assert done.returncode == 0, done.stdout + done.stderr
+    assert runner.has("rgt_action, rgt_core")
