@@ -424,3 +424,70 @@ def test_hostile_texts_are_shown_harmlessly(capsys: Capture) -> None:
     assert "evil" in out
     assert not {"\x1b", "\u202e", "\x07", "\u2028"} & set(out)
     assert not any(each.lstrip().startswith("::") for each in out.splitlines())
+
+
+RUBRIC = "Ask us again."  # which the hash judge finds where the answer has it
+RUBRIC_CRITERIA = """\
+judge:
+  endpoint: {address}
+  model: hash-2026-01-01
+  structured: json_schema
+  rubrics: {{asks: {criterion}}}
+inputs: {{gold: gold.jsonl, run: base.jsonl, baseline: base.jsonl}}
+evidence: estimate
+gates:
+  - {{name: rubric(asks), regression_max: 0.05, severity: error}}
+  - {{name: answered_rate, regression_max: 0.05, severity: warning}}
+  - {{name: faithfulness, regression_max: 0.05, severity: warning}}
+"""
+
+
+def answers_with_criterion(name: str, rest: int) -> None:
+    """Of 105 answers those meet the criterion whose number has another rest, by three, or is small."""
+    lines = [line(n) for n in range(105)]
+    for n, each in enumerate(lines):
+        each["answer"] = f"Sentence {n}. {RUBRIC}" if n % 3 > rest else f"Sentence {n}."
+        each["topk"] = [{"chunk_id": f"d{n}", "text": f"Sentence {n}. {RUBRIC}"}]
+    write_lines(name, lines)
+
+
+def test_labels_of_a_criterion_in_words_let_its_gate_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RANKGATE_JUDGE_KEY", KEY)
+    write_lines(
+        "gold.jsonl", [{"id": f"q{n}", "input": f"What of {n}?", "expected_output": [f"d{n}"]} for n in range(105)]
+    )
+    answers_with_criterion("base.jsonl", 0)
+    answers_with_criterion("worse.jsonl", 1)
+    check = ["check", "--run", "worse.jsonl", "-o", "report.json"]
+    with judging() as server:
+        criteria = RUBRIC_CRITERIA.format(address=server.address, criterion=RUBRIC)
+        Path("ship-criteria.yaml").write_text(criteria, "utf-8")
+        assert main(["judge", "--run", "worse.jsonl"]) == 0
+        assert main(["judge"]) == 0
+        assert main(["judge", "sample", "--n", "105"]) == 0
+        assert main(check) == 0
+        assert reason() == "file", "nobody has checked the judge"
+        capsys.readouterr()
+        for item in read_sample("sample.jsonl"):
+            words = ["asserts", *("supported" for _ in item.claims), "yes" if RUBRIC in item.answer else "no"]
+            add_labels("sample.labels.jsonl", [label_of(item, n, word, "ana") for n, word in enumerate(words)])
+        assert main(["judge", "calibrate", "sample.jsonl", "--write"]) == 0
+        out = capsys.readouterr().out
+        assert re.search(r"rubric\(asks\) +105 \(35\) +100%", out), out
+        assert "gates that may block now: rubric(asks)" in out
+        assert main(check) == 1
+        assert "rubric(asks) lost 33.3 points" in capsys.readouterr().out
+        text = Path("ship-criteria.yaml").read_text("utf-8")
+        Path("ship-criteria.yaml").write_text(text.replace(RUBRIC, "Ask us."), "utf-8")
+        assert main(["judge", "--run", "worse.jsonl"]) == 0
+        assert main(check) == 0
+        assert reason() == "metric", "people have labelled another criterion"
+
+
+def reason() -> str | None:
+    """Why the first gate's judge does not count."""
+    word: str | None = json.loads(Path("report.json").read_text("utf-8"))["gates"][0]["judge"]["reason"]
+    return word

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.judge.calibrate import (
-    METRICS,
     Checked,
     agreement,
     disagreements,
     metric_calibration,
+    metrics_of,
     quality_of,
     words_of_people,
 )
@@ -22,6 +22,7 @@ from rankgate.judge.sample import AnswerKey, Item
 from rankgate.model.answers import LABELLED, AnswerState, AnswerVerdicts, Entailment, Support, Supports
 from rankgate.model.calibration import MetricCalibration
 
+METRICS = metrics_of([])
 FAITHFULNESS, UNFAITHFUL, ANSWERED, ABSTAINED = METRICS
 WORD = st.sampled_from(["supported", "contradicted", "absent"])
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
 from rankgate.judge.label_files import (
-    OF_ANSWER,
-    OF_CLAIM,
+    WORDS,
     Label,
     add_labels,
     label_of,
@@ -31,6 +30,7 @@ from rankgate.judge.sample import Item
 
 ITEM = Item("q1", "How long?", "Thirty days. Free.", ("Within 30 days.", "Costs five."), ("30 days", "It is free"))
 OTHER = Item("q2", "Why?", "I do not know.", (), ())
+WITH_RUBRIC = Item("q3", "Why?", "By law.", ("The law says so.",), ("By law",), ("It names a law.",))
 Rows = list[dict[str, str]]
 
 
@@ -105,7 +105,8 @@ def test_labels_of_other_samples_are_kept() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        pytest.param({"verdict": "unverified"}, "supported, contradicted, absent or null", id="no word of people"),
+        pytest.param({"verdict": "unverified"}, "absent, yes, no or null", id="no word of people"),
+        pytest.param({"verdict": "yes"}, "expected supported, contradicted, absent or null", id="of a criterion"),
         pytest.param(
             {"n": 0, "claim": ""}, "expected asserts, abstained or null, found 'supported'", id="of an answer"
         ),
@@ -141,6 +142,7 @@ ITEMS = st.builds(
     TEXT | FORMULA,
     st.tuples(TEXT | FORMULA),
     st.lists(TEXT | FORMULA, max_size=3).map(tuple),
+    st.lists(TEXT | FORMULA, max_size=2).map(tuple),
 )
 
 
@@ -150,8 +152,8 @@ ITEMS = st.builds(
 def test_any_text_comes_back_from_a_sheet(items: list[Item], random: Any, data: Any) -> None:
     labels = {}
     for item in items:
-        for n in range(len(item.claims) + 1):
-            words = [None, *(OF_CLAIM if n else OF_ANSWER).values()]
+        for n in range(len(item.statements)):
+            words = [None, *WORDS[item.labelled(n)].values()]
             word = data.draw(st.sampled_from(words)) if data else words[-1]
             labels[("ana", item.key, n)] = label_of(item, n, word, "ana")
     given_ones = {place: label for place, label in labels.items() if label.verdict}
@@ -196,6 +198,18 @@ def test_a_sheet_that_was_sorted_and_given_columns_still_reads(delimiter: str) -
     ]
 
 
+def test_criteria_come_after_the_claims_and_leave_other_keys_as_they_were() -> None:
+    rows = rows_of([WITH_RUBRIC])
+    assert [(row["n"], row["claim"], row["passages"]) for row in rows[1:]] == [
+        ("1", "By law", "[1] The law says so."),
+        ("2", "It names a law.", ""),
+    ]
+    assert "of a criterion: yes, no" in label_sheet([ITEM, WITH_RUBRIC])
+    assert "rubrics" not in sample_text([ITEM]).decode()
+    Path("s.jsonl").write_bytes(sample_text([ITEM, WITH_RUBRIC]))
+    assert read_sample("s.jsonl") == (ITEM, WITH_RUBRIC)
+
+
 def test_the_head_lists_the_words_and_is_read_back() -> None:
     head, rows = label_sheet([OTHER]).removeprefix("\ufeff").split("\r\n", 1)
     assert '"verdict (of an answer: asserts, abstained; of a claim: supported, contradicted, absent)"' in head
@@ -217,20 +231,23 @@ CELLS = [
         (1, word, "expected supported, contradicted, absent or nothing")
         for word in ("asserts", "suported", "unsupported")
     ),
-    *((n, " ", None) for n in (0, 1)),
+    *((2, word, "yes") for word in ("yes", "Y", "YES")),
+    *((2, word, "no") for word in ("no", "N")),
+    *((2, word, "expected yes, no or nothing") for word in ("supported", "true", "1")),
+    *((n, " ", None) for n in (0, 1, 2)),
 ]
 
 
 @pytest.mark.parametrize(("n", "word", "meant"), CELLS, ids=str)
 def test_what_a_cell_means(n: int, word: str, meant: str | None) -> None:
-    rows = rows_of([ITEM])
+    rows = rows_of([WITH_RUBRIC])
     rows[n]["verdict"] = word
     write(rows)
-    if meant is None or meant in {*OF_ANSWER.values(), *OF_CLAIM.values()}:
-        labels = read_sheet("sheet.csv", [ITEM], "ana")
+    if meant is None or any(meant in words.values() for words in WORDS.values()):
+        labels = read_sheet("sheet.csv", [WITH_RUBRIC], "ana")
         assert [label.verdict for label in labels] == ([meant] if meant else [])
     else:
-        (problem,) = problems(lambda: read_sheet("sheet.csv", [ITEM], "ana"))
+        (problem,) = problems(lambda: read_sheet("sheet.csv", [WITH_RUBRIC], "ana"))
         assert problem.startswith(f"sheet.csv: row {2 + n}, verdict: ")
         assert meant.removeprefix("a: ") in problem
 

@@ -23,13 +23,13 @@ from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
 from rankgate.judge.calibrate import (
-    METRICS,
     Checked,
     Disagreement,
     People,
     agreement,
     disagreements,
     metric_calibration,
+    metrics_of,
     segment_calibrations,
     support_of,
     words_of_people,
@@ -37,9 +37,10 @@ from rankgate.judge.calibrate import (
 from rankgate.judge.label_files import Label, Labels, Place
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
-from rankgate.judge.sample import WANTS, AnswerKey, Design, Item, answers_key, item_of
+from rankgate.judge.sample import AnswerKey, Design, Item, answers_key, item_of
+from rankgate.metrics.answers import criterion_of
 from rankgate.metrics.scoring import clusters_of
-from rankgate.model.answers import NO_VERDICT, GateJudge, JudgeMark
+from rankgate.model.answers import NO_VERDICT, AnswerVerdicts, GateJudge, JudgeMark
 from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.reasons import labels_text
 from rankgate.model.values import Unit
@@ -88,54 +89,62 @@ def calibrate(arguments: argparse.Namespace) -> int:
     design = label_files.read_design(label_files.design_beside(path), items)
     labels = _labels(arguments.labels or [f"{path.removesuffix('.jsonl')}.labels.jsonl"], items)
     found = judged_of(arguments, beside=verdicts_beside(path))
-    words = words_of_people(items, labels, {name for name, each in found.gold.samples.items() if each.no_answer})
+    no_answer = {name for name, each in found.gold.samples.items() if each.no_answer}
+    words = words_of_people(items, labels, no_answer, found.rubrics)
     if not words:
         raise bad_input("nobody has labelled all of an answer yet; go on with `rankgate judge label`", file=path)
-    counted = {unit.key for unit in design.drawn(words) if unit.key}
+    counted = [unit.key for unit in design.drawn(words) if unit.key]
     skipped = design.skipped(words)
-    late = f"{count_text(len(words) - len(counted), 'labelled answer')} after it" if skipped else ""
+    late = count_text(len(words) - len(counted), "labelled answer")
     if skipped and not counted:
-        text = f"labels count in the order of the sample: label {shown(skipped.query_id)}, for {late} to count"
+        text = f"labels count in the order of the sample: label {shown(skipped.query_id)}, for {late} after it to count"
         raise bad_input(text, file=path)
     side = _side(found, design, items, words, path)
-    people, agreed = sorted({by for each in words.values() for by in each}), agreement(words.values())
+    calibration = _calibration(found, design, side, words)
+    output, named = _write(arguments, found.criteria, calibration)
     differing = disagreements(side.checked.values())
-    who = f"{len(words):,} of {count_text(len(items), 'answer')} labelled by {', '.join(people)}"
-    who += "" if agreed is None else f", who agree with kappa {agreed:.2f}"
+    judges = {name: calibration.trust(JudgeMark(found.judge.id, ""), name).judge() for name in calibration.metrics}
+    if arguments.format == "json":
+        known: dict[str, Any] = {"answers": len(items), "labelled": len(words), "counted": len(counted)}
+        known["labels_needed"] = {name: each.labels and each.labels.needed(each.j) for name, each in judges.items()}
+        known |= {"output": redacted(output), "calibration": msgspec.to_builtins(calibration)}
+        known["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
+        say(as_json(known))
+        return 0
+    who = f"{len(words):,} of {count_text(len(items), 'answer')} labelled by {', '.join(calibration.people)}"
+    who += "" if calibration.agreement is None else f", who agree with kappa {calibration.agreement:.2f}"
     lines: list[Block] = [f"judge {found.judge.short} ({found.judge.model}) on {redacted(found.run.run)}: {who}"]
     if skipped:
         lines.append(
-            f"Labels count in the order of the sample: {shown(skipped.query_id)} is not labelled, so that {late} "
-            "do not count; `rankgate judge label` goes on there"
+            f"Labels count in the order of the sample: {shown(skipped.query_id)} is not labelled, so that {late} after "
+            "it do not count; `rankgate judge label` goes on there"
         )
-    whole: dict[str, Any] = {"answers": len(items), "labelled": len(words), "counted": len(counted)}
-    named = found.criteria.judge and found.criteria.judge.calibration
-    output = arguments.output or (named.file if named else str(Path(path).with_name("calibration.json")))
-    _refuse_others(output)
-    calibration = _calibration(found, design, side, people, agreed)
-    judges = {name: calibration.trust(JudgeMark(found.judge.id, ""), name).judge() for name in calibration.metrics}
-    lines += _metric_lines(calibration, judges)
-    whole["labels_needed"] = {name: each.labels and each.labels.needed(each.j) for name, each in judges.items()}
-    written = msgspec.to_builtins(calibration)
-    text = json.dumps(written, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-    write_atomic(output, f"{text}\n".encode())
-    lines.append(f"written: {redacted(output)}")
-    whole |= {"output": redacted(output), "calibration": written}
-    if arguments.write and named is None:
-        _name_in_criteria(found.criteria, output)
+    lines += [*_metric_lines(calibration, judges), f"written: {redacted(output)}"]
+    if arguments.write and not named:
         lines.append(f"{found.criteria.name}: names it now")
-    elif named is None:
+    elif not named:
         entry = _entry(found.criteria, output)
         lines.append(f"Gates count on it once the criteria name it (`--write` does): judge: {{{entry}}}")
-    if named or arguments.write:
-        lines.append(_blocking_text(found.criteria, judges))
     if left := len(items) - len(words):
         lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
     if named or arguments.write:
-        lines.append(next_line("check", *named_files(arguments)))
-    whole["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
-    say(as_json(whole) if arguments.format == "json" else [*lines, *_disagreement_lines(differing)])
+        lines += [_blocking_text(found.criteria, judges), next_line("check", *named_files(arguments))]
+    say([*lines, *_disagreement_lines(differing)])
     return 0
+
+
+def _write(arguments: argparse.Namespace, criteria: Criteria, calibration: Calibration) -> tuple[str, bool]:
+    """Write the file and name it in the criteria, if that is wanted; where it is, and whether they named one before."""
+    named = criteria.judge and criteria.judge.calibration
+    beside = str(Path(arguments.sample).with_name("calibration.json"))
+    output = arguments.output or (named.file if named else beside)
+    _refuse_others(output)
+    written = msgspec.to_builtins(calibration)
+    text = json.dumps(written, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    write_atomic(output, f"{text}\n".encode())
+    if arguments.write and named is None:
+        _name_in_criteria(criteria, output)
+    return output, named is not None
 
 
 def _entry(criteria: Criteria, output: str) -> str:
@@ -222,20 +231,19 @@ def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[s
     for query, key in units:
         item = of_key.get(key)
         gone = key != "" and query not in answers
-        if gone or (item and item_of(answers[query]) != replace(item, claims=())):
+        if gone or (item and item_of(answers[query]) != replace(item, claims=(), rubrics=())):
             text = f"has another answer to {shown(query)} than was labelled; name the run that was: "
             raise bad_input(text + shown(design.run), file=found.run.run, key="answer")
     repeats = range(block.repeats if block else 1)
     verdicts = {
-        query: tuple(judged(answer, judge, WANTS, found.known, repeat) for repeat in repeats)
+        query: tuple(judged(answer, judge, found.wants, found.known, repeat) for repeat in repeats)
         for query, answer in answers.items()
     }
     judged_units = [verdicts[query] for query, _ in units if query in verdicts]
-    lacking = sum(any(NO_VERDICT in (each.state, each.support) for each in own) for own in judged_units)
+    lacking = sum(any(map(_not_asked, own)) for own in judged_units)
     if lacking:
         text = f"judge {judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
-        command = "rankgate judge --metric faithfulness --metric answered_rate"
-        raise bad_input(f"{text}; `{command}` with this run as --run asks it", file=found.run.run)
+        raise bad_input(f"{text}; `{found.command}` with this run as --run asks it", file=found.run.run)
     drawn = design.drawn(words)
     support = {unit.key: support_of(of_key[unit.key], judge, found.known) for unit in drawn if unit.key}
     if unasked := sum(each == NO_VERDICT for each in support.values()):
@@ -250,19 +258,23 @@ def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[s
     values = {
         metric.name: {query: value for query, each in verdicts.items() if (value := metric.mean(each)) is not None}
         | {each.query_id: metric.worst for each in absent if metric.counts(each) and metric.worst is not None}
-        for metric in METRICS
+        for metric in metrics_of(found.rubrics)
     }
     keys = {query: item_of(answer).key for query, answer in answers.items()}
     return _Side(keys, values, drawn, checked)
 
 
-def _calibration(
-    found: Judged, design: Design, side: _Side, people: Sequence[str], agreed: float | None
-) -> Calibration:
+def _not_asked(found: AnswerVerdicts) -> bool:
+    rubrics = found.rubrics.values() if isinstance(found.rubrics, Mapping) else ()
+    return NO_VERDICT in (found.state, found.support, *rubrics)
+
+
+def _calibration(found: Judged, design: Design, side: _Side, words: Mapping[str, People]) -> Calibration:
     clusters = dict(zip(found.gold.samples, clusters_of(found.gold), strict=False))
+    metrics = metrics_of(found.rubrics)
     each = {
         metric: metric_calibration(metric, design.units, side.drawn, side.values[metric.name], side.checked, clusters)
-        for metric in METRICS
+        for metric in metrics
     }
     segments = segments_by_query(found.gold, found.criteria)
     return Calibration(
@@ -271,10 +283,12 @@ def _calibration(
         date=today(),
         run=redacted(found.run.run),
         answers=answers_key(side.keys),
-        people=tuple(people),
-        agreement=agreed,
-        metrics={metric.name: of for metric, of in each.items() if of},
-        segments=segment_calibrations(side.checked, side.values, segments, clusters),
+        people=tuple(sorted({by for each in words.values() for by in each})),
+        agreement=agreement(words.values()),
+        metrics={
+            metric.name: replace(of, criterion=criterion_of(metric, found.rubrics)) for metric, of in each.items() if of
+        },
+        segments=segment_calibrations(metrics, side.checked, side.values, segments, clusters),
     )
 
 
@@ -319,7 +333,7 @@ def _disagreement_lines(found: Sequence[Disagreement]) -> Iterator[Block]:
         yield f"People and the judge disagree {times}.{first}"
     for each in found[:_SHOWN]:
         said = ", ".join(f"{one_line(by, LONGEST)}: {word}" for by, word in each.people.items())
-        about = [("claim", each.item.claims[each.n - 1]), ("passage", each.passage)]
+        about = [(each.item.labelled(each.n).name.casefold(), each.item.statements[each.n]), ("passage", each.passage)]
         texts = [("question", each.item.question), *(about if each.n else [("answer", each.item.answer)])]
         yield ""
         yield Pairs([*((name, one_line(text)) for name, text in texts), ("said", f"{said}; judge: {each.judge}")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +26,8 @@ from rankgate.judge.model import Judge, Record, Slot, canonical
 from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts
 from rankgate.judge.sample import LEAST, WANTS, Design, Item, draw
 from rankgate.judge.store import read_verdicts
-from rankgate.metrics.answers import JudgedMetric
+from rankgate.metrics.answers import JudgedMetric, Rubric
+from rankgate.model.answers import Want
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Gold
 from rankgate.model.wording import count_text
@@ -96,13 +97,29 @@ def named_files(arguments: argparse.Namespace) -> list[str]:
 
 
 class Judged(NamedTuple):
-    """A run with the verdicts of the judge that has most of them."""
+    """A run with the verdicts of the judge that has most of them; `rubrics` are the criteria that gates are on."""
 
     criteria: Criteria
     gold: Gold
     run: Answers
     judge: Judge
     known: dict[Slot, Record]
+
+    @property
+    def rubrics(self) -> Mapping[str, str]:
+        """The criteria in words that people label: all of the judge, where a gate is on one of them."""
+        return self.judge.rubrics if any(isinstance(each, Rubric) for each in self.criteria.metrics()) else {}
+
+    @property
+    def wants(self) -> frozenset[Want]:
+        """What labels are of."""
+        return WANTS | {Want.RUBRICS} if self.rubrics else WANTS
+
+    @property
+    def command(self) -> str:
+        """What asks the judge for all that labels are of."""
+        names = ["faithfulness", "answered_rate", *(f"rubric({name})" for name in self.rubrics)]
+        return shlex.join(["rankgate", "judge", *(word for name in names for word in ("--metric", name))])
 
 
 def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold, Inputs]:
@@ -141,10 +158,18 @@ def _sample(arguments: argparse.Namespace) -> Iterator[str]:
     run = found.run
     answered = {answer.query_id for answer in run.answers}
     lacking = [query for query in found.gold.samples if query not in answered]
-    items, design = draw(run.answers, found.judge, found.known, number=number, run=redacted(run.run), lacking=lacking)
+    items, design = draw(
+        run.answers,
+        found.judge,
+        found.known,
+        number=number,
+        run=redacted(run.run),
+        lacking=lacking,
+        wants=found.wants,
+    )
     left = f"{count_text(design.unjudged, 'answer')} without a verdict"
     if not items:
-        raise bad_input(f"has no answer to label ({left}); `rankgate judge` asks for verdicts", file=run.run)
+        raise bad_input(f"has no answer to label ({left}); `{found.command}` asks for verdicts", file=run.run)
     beside, sheet = label_files.design_beside(output), label_files.sheet_beside(output)
     _write_sample(output, items, design)
     yield f"{redacted(output)}: {count_text(len(items), 'answer')} of {len(design.units):,} to label"

@@ -11,15 +11,24 @@ from rankgate.cli.screen import show_pages
 from rankgate.errors import bad_input
 from rankgate.judge import label_files
 from rankgate.judge.label_files import Label, Labels, Place
-from rankgate.judge.sample import Item
+from rankgate.judge.sample import Item, Labelled
 from rankgate.renderers.blocks import Pairs
 
+_QUESTIONS = {
+    Labelled.ANSWER: "Does the answer state anything?",
+    Labelled.CLAIM: "What do the passages say of it?",
+    Labelled.RUBRIC: "Does the answer meet the criterion?",
+}
+_MEANS = {
+    Labelled.ANSWER: {"y": "it states something", "n": "it states nothing: a refusal, or only a question back"},
+    Labelled.CLAIM: {
+        "s": "supported: the passages say it",
+        "c": "contradicted: they say otherwise",
+        "a": "absent: they do not say",
+    },
+    Labelled.RUBRIC: {"y": "yes", "n": "no"},
+}
 _KEYS = {
-    "y": "it states something",
-    "n": "it states nothing: a refusal, or only a question back",
-    "s": "supported: the passages say it",
-    "c": "contradicted: they say otherwise",
-    "a": "absent: they do not say",
     "k": "skip; asked at the next start",
     "u": "undo the last one",
     "p": "print all of it again",
@@ -56,32 +65,34 @@ def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str)
 
 def due(item: Item, labels: Labels, by: str) -> Sequence[int]:
     """What is asked of an answer: its claims only where somebody said that it states something."""
-    said = labels.get((by, item.key, 0))
-    return range(1 + len(item.claims) if said and said.verdict == "asserts" else 1)
+    of_answer = labels.get((by, item.key, 0))
+    return item.due(asserts=of_answer is not None and of_answer.verdict == "asserts")
 
 
 def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) -> None:
     """Ask until all is labelled or skipped, or the person quits; only what this person said or skipped is undone."""
-    places = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(1 + len(item.claims))]
+    places = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(len(item.statements))]
     index = {(item.key, n): at for at, (_, item, n) in enumerate(places)}
     own = (index.get((label.key, label.n)) for label in labels.values() if label.by == by)
     back = [at for at in own if at is not None]  # the last one in time comes last
-    at, printed, skipped, explained = 0, (0, False), set[int](), set[bool]()
+    at, printed, skipped, explained = 0, (0, False), set[int](), set[Labelled]()
     while at < len(places):
         number, item, n = places[at]
         if at in skipped or (by, item.key, n) in labels or n not in due(item, labels, by):
             at += 1
             continue
-        words, keys = label_files.words_of(n), "kupq"
+        kind = item.labelled(n)
+        words, keys = label_files.WORDS[kind], {**_MEANS[kind], **_KEYS}
         head = ["", f"Answer {number:,} of {len(items):,}"] if printed[0] != number else []
-        legend = Pairs([(key, _KEYS[key]) for key in (*words, *keys)])
-        context = _context(item, first=bool(head), passages=n > 0 and printed != (number, True))
-        asked = _lines(f"Claim {n} of {len(item.claims)}", item.claims[n - 1]) if n else ()
-        question = "What do the passages say of it?" if n else "Does the answer state anything?"
-        show_pages([*head, *context, "", *asked, question, *([] if bool(n) in explained else [legend])])
-        printed = (number, n > 0)
-        explained.add(n > 0)
-        key = input(f"{'/'.join((*words, *keys))} > ").strip().casefold()
+        of_claim = kind is Labelled.CLAIM
+        context = _context(item, first=bool(head), passages=of_claim and printed != (number, True))
+        titles = {Labelled.CLAIM: f"Claim {n} of {len(item.claims)}", Labelled.RUBRIC: "Criterion"}
+        statement = _lines(titles[kind], item.statements[n]) if n else ()
+        legend = [] if kind in explained else [Pairs([*keys.items()])]
+        show_pages([*head, *context, "", *statement, _QUESTIONS[kind], *legend])
+        printed = (number, of_claim or printed == (number, True))
+        explained.add(kind)
+        key = input(f"{'/'.join(keys)} > ").strip().casefold()
         if key in words:
             label = label_files.label_of(item, n, words[key], by)
             label_files.add_labels(path, [label])

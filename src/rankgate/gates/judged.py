@@ -18,11 +18,11 @@ from rankgate.gates.people import PeopleUnits, gate_judge
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.identity import judges_of
 from rankgate.judge.sample import answers_key
-from rankgate.metrics.answers import AnsweredRate, JudgedMetric
+from rankgate.metrics.answers import AnsweredRate, JudgedMetric, criterion_of
 from rankgate.metrics.base import Metric
 from rankgate.metrics.lines import GivenRate
 from rankgate.model.answer_losses import NoVerdicts
-from rankgate.model.answers import LABELLED, Advisory, GateJudge, JudgeMark, UnjudgedKind, served_text
+from rankgate.model.answers import Advisory, GateJudge, JudgeMark, UnjudgedKind, has_labels, served_text
 from rankgate.model.calibration import Trust, without_labels
 from rankgate.model.report import GateResult
 from rankgate.model.values import Reason, ReasonKind, Ruling, Scores, Verdict
@@ -74,13 +74,15 @@ def people_of(
         aged = Advisory.AGE
     metrics = {metric.name: metric for metric in criteria.metrics() if isinstance(metric, JudgedMetric)}
     if calibration is None:
-        lacks = {name: Advisory.FILE if name in LABELLED else Advisory.METRIC for name in metrics}
+        lacks = {name: Advisory.FILE if has_labels(name) else Advisory.METRIC for name in metrics}
         return {name: Judge(judge, PeopleUnits(without_labels(lack)), judges) for name, lack in lacks.items()}
     itself = answers_key(_keys(candidate) if candidate else {}) == calibration.answers
     people: dict[str, Judge] = {}
     for name, metric in metrics.items():
         trust = calibration.trust(mark, name, aged)
         known = calibration.metrics.get(name) if trust.labels else None
+        if known and known.criterion != criterion_of(metric, block.rubrics):
+            trust, known = without_labels(Advisory.METRIC), None  # of another text under that name
         if known and candidate and (known.value is None or not _labelled_alike(known.values, candidate, metric)):
             trust = replace(trust, floor=Advisory.QUERIES)
         elif itself and trust.floor is Advisory.CANNOT_TELL:

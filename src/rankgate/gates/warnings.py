@@ -16,7 +16,7 @@ from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
-from rankgate.model.answers import LABELLED, Advisory, Want
+from rankgate.model.answers import Advisory, Want, has_labels
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import advisory_text, labels_text
 from rankgate.model.report import Detectable, GateResult
@@ -106,7 +106,7 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
         if isinstance(metric.cutoff, int) and 0 < longest < metric.cutoff:
             facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
         facts += _ceiling(gate, gold.samples, criteria.default_k)
-        if gate.blocks and isinstance(metric, JudgedMetric) and metric.name not in LABELLED:
+        if gate.blocks and isinstance(metric, JudgedMetric) and not has_labels(metric.name):
             why = advisory_text(metric.name, without_labels(Advisory.METRIC).judge())
             facts.append(f"gate {shown(gate.name)} never blocks: {why}")
     blocking = [gate for gate in criteria.gates if gate.blocks]

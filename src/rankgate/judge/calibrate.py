@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -19,7 +19,16 @@ from rankgate.judge.label_files import Labels
 from rankgate.judge.model import Answer, Judge, Known, Passage
 from rankgate.judge.plan import judged
 from rankgate.judge.sample import AnswerKey, Item
-from rankgate.metrics.answers import AbstainedRate, AnsweredRate, Faithfulness, JudgedMetric, UnfaithfulRate, supports
+from rankgate.judge.sample import Labelled as LabelKind
+from rankgate.metrics.answers import (
+    AbstainedRate,
+    AnsweredRate,
+    Faithfulness,
+    JudgedMetric,
+    Rubric,
+    UnfaithfulRate,
+    supports,
+)
 from rankgate.model.answers import (
     AnswerState,
     AnswerVerdicts,
@@ -35,8 +44,9 @@ from rankgate.model.calibration import MetricCalibration
 from rankgate.statistics.calibration import Quality, kappa, quality
 from rankgate.statistics.prediction_powered import MIN_LABELS, Labelled, Powered, prediction_powered
 
-METRICS: tuple[JudgedMetric, ...] = (Faithfulness(), UnfaithfulRate(), AnsweredRate(), AbstainedRate())
+_OF_CLAIMS: tuple[JudgedMetric, ...] = (Faithfulness(), UnfaithfulRate(), AnsweredRate(), AbstainedRate())
 OF_SAMPLE = frozenset({Want.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
+_MEETS = {"yes": Entailment.SUPPORTED, "no": Entailment.ABSENT}
 Verdicts = tuple[AnswerVerdicts, ...]
 People = dict[str, AnswerVerdicts]  # what each says of an answer
 
@@ -60,6 +70,11 @@ class Disagreement(Struct, frozen=True):
     passage: str
 
 
+def metrics_of(rubrics: Iterable[str]) -> list[JudgedMetric]:
+    """The metrics that labels are of, with those of the criteria of these names."""
+    return [*_OF_CLAIMS, *(Rubric(criterion=name) for name in rubrics)]
+
+
 def labelled_answer(item: Item) -> Answer:
     """An answer whose given claims are those that people labelled: so that any judge can be asked about the same."""
     passages = tuple(Passage(str(n), text) for n, text in enumerate(item.passages, start=1))
@@ -78,8 +93,11 @@ def support_of(item: Item, judge: Judge, known: Known) -> Supports | Unjudged:
     return found or ()
 
 
-def words_of_people(items: Iterable[Item], labels: Labels, no_answer: Collection[str]) -> dict[str, People]:
-    """What each person says who labelled all of an answer, by its key."""
+def words_of_people(
+    items: Iterable[Item], labels: Labels, no_answer: Collection[str], rubrics: Mapping[str, str] = {}
+) -> dict[str, People]:
+    """What each person says who labelled all of an answer, by its key; `rubrics` are the criteria by name."""
+    names = {criterion: name for name, criterion in rubrics.items()}
     said: dict[str, dict[str, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for (by, key, n), label in labels.items():
         if label.verdict is not None:
@@ -87,15 +105,18 @@ def words_of_people(items: Iterable[Item], labels: Labels, no_answer: Collection
     found: dict[str, People] = defaultdict(dict)
     for item in items:
         for by, words in sorted(said[item.key].items()):
-            due = range(1, 1 + len(item.claims)) if words.get(0) == "asserts" else ()
-            if words.keys() >= {0, *due}:
+            due = item.due(asserts=words.get(0) == "asserts")
+            if words.keys() >= {*due}:
+                claims = [n for n in due if item.labelled(n) is LabelKind.CLAIM]
+                criteria = {names.get(item.statements[n]): n for n in due if item.labelled(n) is LabelKind.RUBRIC}
                 found[item.key][by] = AnswerVerdicts(
                     query_id=item.query_id,
                     context=(),
                     citations=(),
                     no_answer=item.query_id in no_answer,
                     state=AnswerState(words[0]),
-                    support=tuple(Support(n, Entailment(words[n])) for n in due),
+                    support=tuple(Support(n, Entailment(words[n])) for n in claims),
+                    rubrics={name: Support(1, _MEETS[words[n]]) for name, n in criteria.items() if name},
                 )
     return found
 
@@ -129,7 +150,23 @@ def disagreements(checked: Iterable[Checked]) -> list[Disagreement]:
                 texts = item.passages[own.passages[0] - 1 :] if own.passages else item.passages
                 said = {by: word_of(word) for by, word in words.items()}
                 found.append(Disagreement(item, n + 1, said, word_of(own.verdict), next(iter(texts), "")))
+        found += _on_criteria(item, people, judge[0])
     return sorted(found, key=lambda each: each.judge in each.people.values())
+
+
+def _on_criteria(item: Item, people: People, judge: AnswerVerdicts) -> Iterator[Disagreement]:
+    """By criterion, in the order of the item's."""
+    own = judge.rubrics if isinstance(judge.rubrics, Mapping) else {}
+    for n, name in enumerate(own, start=1 + len(item.claims)):
+        meets = _meets(judge, name)
+        words = {by: _meets(each, name) for by, each in people.items()}
+        if n < len(item.statements) and any(word != meets for word in words.values()):
+            yield Disagreement(item, n, words, meets, "")
+
+
+def _meets(found: AnswerVerdicts, name: str) -> str:
+    value = Rubric(criterion=name).value(found)
+    return "no verdict" if value is None else "yes" if value else "no"
 
 
 def metric_calibration(
@@ -143,7 +180,7 @@ def metric_calibration(
     """What labels say of the judge in one metric and of the run; None where they say nothing.
 
     Args:
-        metric: one of `METRICS`.
+        metric: one of `metrics_of`.
         units: the answers of the run.
         drawn: the first of them, that were labelled; empty ones need no label.
         values: the judge's, of every query of the run that has one.
@@ -179,6 +216,7 @@ def _metric_calibration(
 
 
 def segment_calibrations(
+    metrics: Sequence[JudgedMetric],
     checked: Mapping[str, Checked],
     values: Mapping[str, Mapping[str, float]],
     segments: Mapping[str, str],
@@ -188,7 +226,7 @@ def segment_calibrations(
     found: dict[str, dict[str, MetricCalibration]] = {}
     for segment in sorted({*segments.values()}):
         within = {query: each for query, each in checked.items() if segments.get(query) == segment}
-        for metric in METRICS:
+        for metric in metrics:
             own = quality_of(metric, within, values[metric.name], clusters)
             if own and own.n >= MIN_LABELS:
                 of_metric = _metric_calibration(own, None, {}, clustered=bool(clusters))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.judge.model import canonical, digest
-from rankgate.judge.sample import Design, Item
+from rankgate.judge.sample import Design, Item, Labelled
 from rankgate.labelling.sheets import as_sheet, exact, sheet_rows
 from rankgate.readers.base import ProblemLog, whole_number
 from rankgate.readers.json_text import explain, line_json, source_json, spoken
@@ -24,22 +24,28 @@ from rankgate.readers.source import open_source
 
 T = TypeVar("T")
 Place = tuple[str, str, int]  # who, the item's key, n
-# What people say, by the key that they press: of an answer as a whole, which is number 0, and of each of its claims.
-OF_ANSWER = {"y": "asserts", "n": "abstained"}
-OF_CLAIM = {"s": "supported", "c": "contradicted", "a": "absent"}
+# What people say, by the key that they press.
+WORDS: Mapping[Labelled, Mapping[str, str]] = {
+    Labelled.ANSWER: {"y": "asserts", "n": "abstained"},
+    Labelled.CLAIM: {"s": "supported", "c": "contradicted", "a": "absent"},
+    Labelled.RUBRIC: {"y": "yes", "n": "no"},
+}
 # What else a cell of a sheet may say, with the words that it may mean.
-_OF_ANSWER_TOO = {"yes": ["asserts"], "no": ["abstained"]}
-_OF_CLAIM_TOO = {"yes": ["supported"], "no": ["contradicted", "absent"]}
+_WORDS_TOO: Mapping[Labelled, Mapping[str, list[str]]] = {
+    Labelled.ANSWER: {"yes": ["asserts"], "no": ["abstained"]},
+    Labelled.CLAIM: {"yes": ["supported"], "no": ["contradicted", "absent"]},
+    Labelled.RUBRIC: {},
+}
 _WHOLE = "Does the answer state anything? asserts, or abstained (a refusal, a question back)"
-_VERDICT = f"verdict (of an answer: {', '.join(OF_ANSWER.values())}; of a claim: {', '.join(OF_CLAIM.values())})"
-_COLUMNS = ("query_id", "n", "question", "answer", "passages", "claim", _VERDICT, "key")
+_CHOICES = {kind: f"of {kind.value}: {', '.join(words.values())}" for kind, words in WORDS.items()}
+_COLUMNS = ("query_id", "n", "question", "answer", "passages", "claim")
 _NEEDED = ("n", "claim", "verdict", "key")
 _SHEET = f"a sheet of labels is CSV whose header names {', '.join(_NEEDED)} once each"
 _LONGEST = 32_000  # characters of a cell; Excel holds 32,767
 
 
 class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a person says of claim `n`, or with n = 0 and no claim of the answer; `verdict` None takes it back."""
+    """What a person says of statement `n` of an item, with n = 0 of its answer; `verdict` None takes it back."""
 
     query_id: str
     key: str
@@ -49,7 +55,8 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     by: str
 
     def __post_init__(self) -> None:
-        words = words_of(self.n).values()
+        kinds = [Labelled.CLAIM, Labelled.RUBRIC] if self.n else [Labelled.ANSWER]
+        words = [word for kind in kinds for word in WORDS[kind].values()]
         if self.n < 0 or not self.by.strip():
             raise ValueError("n is below 0, or by names nobody")
         if self.verdict is not None and self.verdict not in words:
@@ -64,21 +71,16 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 Labels = Mapping[Place, Label]
 
 
-def words_of(n: int) -> Mapping[str, str]:
-    """What can be said of claim `n` of an item, or with 0 of its answer."""
-    return OF_CLAIM if n else OF_ANSWER
-
-
-def meant_by(cell: str, n: int) -> list[str]:
-    """The words that a cell on claim `n` may mean, in any case and by the letters that they begin with."""
+def meant_by(cell: str, kind: Labelled) -> list[str]:
+    """The words that a cell may mean, in any case and by the letters that they begin with."""
     plain = unicodedata.normalize("NFKC", cell).strip().casefold()
-    choices = {word: [word] for word in words_of(n).values()} | (_OF_CLAIM_TOO if n else _OF_ANSWER_TOO)
+    choices = {**{word: [word] for word in WORDS[kind].values()}, **_WORDS_TOO[kind]}
     return [word for name, words in choices.items() if name.startswith(plain) for word in words]
 
 
 def label_of(item: Item, n: int, verdict: str | None, by: str) -> Label:
-    """A label on claim `n` of an item, or with 0 on its answer."""
-    return Label(item.query_id, item.key, n, ("", *item.claims)[n], verdict, by)
+    """A label on statement `n` of an item."""
+    return Label(item.query_id, item.key, n, item.statements[n], verdict, by)
 
 
 def name_key(by: str) -> str:
@@ -88,7 +90,7 @@ def name_key(by: str) -> str:
 
 def sample_text(items: Iterable[Item]) -> bytes:
     """A line an item."""
-    return b"".join(canonical({**msgspec.structs.asdict(item), "key": item.key}) + b"\n" for item in items)
+    return b"".join(canonical({**item.content, "key": item.key}) + b"\n" for item in items)
 
 
 def read_sample(path: str) -> tuple[Item, ...]:
@@ -137,12 +139,16 @@ def read_labels(path: str, items: Iterable[Item] = ()) -> dict[Place, Label]:
     Raises:
         RankgateError: names each line that is no label, or is none of its item's claims.
     """
-    known = {item.key: ("", *item.claims) for item in items}
+    known = {item.key: item for item in items}
 
     def checked(value: Any) -> Label:
         label = msgspec.convert(value, Label)
-        if label.key in known and label.claim not in known[label.key][label.n : label.n + 1]:
+        item = known.get(label.key)
+        if item and label.claim not in item.statements[label.n : label.n + 1]:
             raise ValueError(f"claim: is not claim {label.n} of this answer to {shown(label.query_id)}")
+        words = WORDS[item.labelled(label.n)].values() if item else ()
+        if item and label.verdict is not None and label.verdict not in words:
+            raise ValueError(f"verdict: expected {', '.join(words)} or null, found {shown(label.verdict)}")
         return label
 
     labels = _lines(path, checked) if Path(path).exists() and Path(path).stat().st_size else []
@@ -168,17 +174,24 @@ def add_labels(path: str, labels: Iterable[Label]) -> None:
         raise bad_input(f"cannot be written: {error.strerror}", file=path) from error
 
 
-def label_sheet(items: Iterable[Item]) -> str:
-    """A row a label to give: first all on answers as a whole, then on claims.
+def passages_for(item: Item, n: int) -> tuple[str, ...]:
+    """What is read before the label: a criterion is about the answer alone."""
+    return item.passages if item.labelled(n) is Labelled.CLAIM else ()
+
+
+def label_sheet(items: Collection[Item]) -> str:
+    """A row a label to give: first all on answers as a whole, then on claims and criteria.
 
     So nobody sees whether the judge found claims before having said whether there are any.
     """
     rows: list[list[str | int | None]] = []
     for (key, n), (item, claim) in _places(items).items():
-        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(item.passages if n else (), start=1))
+        passages = "\n\n".join(f"[{number}] {text}" for number, text in enumerate(passages_for(item, n), start=1))
         texts = (_cut(text) for text in (item.question, item.answer, passages, claim))
         rows.append([item.query_id, n, *texts, None, key])
-    return as_sheet(_COLUMNS, rows)
+    kinds = [Labelled.ANSWER, Labelled.CLAIM, *([Labelled.RUBRIC] if any(item.rubrics for item in items) else [])]
+    verdict = f"verdict ({'; '.join(_CHOICES[kind] for kind in kinds)})"
+    return as_sheet((*_COLUMNS, verdict, "key"), rows)
 
 
 def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
@@ -202,13 +215,14 @@ def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
                 note("key and n", "the sample has no such row")
                 continue
             item, known = places[key, n]
-            meant = meant_by(word, n)
+            kind = item.labelled(n)
+            meant = meant_by(word, kind)
             if row != (first := done.setdefault((key, n), row)):
                 note("key and n", f"these stand in row {first} already; remove one")
             elif exact(claim).split() != _cut(known).split():
                 note("claim", "is not that of this key and n; was a column sorted alone?")
             elif word and not meant:
-                note("verdict", f"expected {', '.join(words_of(n).values())} or nothing, found {shown(word)}")
+                note("verdict", f"expected {', '.join(WORDS[kind].values())} or nothing, found {shown(word)}")
             elif word and len(meant) > 1:
                 note("verdict", f"{shown(word)} may be {' or '.join(meant)}; write which")
             elif word:
@@ -224,7 +238,7 @@ def labels_of_sheet(path: str, items: Iterable[Item]) -> dict[Place, Label]:
 
 def _places(items: Iterable[Item]) -> dict[tuple[str, int], tuple[Item, str]]:
     """What there is to label by key and number, each with its item and the words for it in a sheet."""
-    every = [(n, item, claim) for item in items for n, claim in enumerate((_WHOLE, *item.claims))]
+    every = [(n, item, claim) for item in items for n, claim in enumerate((_WHOLE, *item.statements[1:]))]
     return {(item.key, n): (item, claim) for n, item, claim in sorted(every, key=lambda each: each[0] > 0)}
 
 

@@ -8,21 +8,32 @@ serves a larger one. Labels count in this order, so that nobody can pick the ans
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from enum import Enum
+from typing import Any
 
 import msgspec
 
 from rankgate.judge.model import Answer, Inputs, Judge, Known, Task, digest
 from rankgate.judge.plan import walk
-from rankgate.model.answers import AnswerState, Want
+from rankgate.model.answers import AnswerState, Unjudged, Want
 
 LEAST = 40  # answers in a sample
 WANTS = frozenset({Want.STATE, Want.SUPPORT})
 
 
+class Labelled(Enum):
+    """What a label is about."""
+
+    ANSWER = "an answer"
+    CLAIM = "a claim"
+    RUBRIC = "a criterion"
+
+
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One answer to label, with all that a person or another judge needs for it; texts as in `Inputs`.
 
-    `claims` are those into which the judge split the answer, none where it found nothing asserted.
+    `claims` are those into which the judge split the answer, none where it found nothing asserted. `rubrics` are the
+    criteria in words that gates are on.
     """
 
     query_id: str
@@ -30,11 +41,34 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer: str
     passages: tuple[str, ...]
     claims: tuple[str, ...]
+    rubrics: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """All of it, without criteria where there are none."""
+        content = msgspec.structs.asdict(self)
+        return content if self.rubrics else {name: value for name, value in content.items() if name != "rubrics"}
 
     @property
     def key(self) -> str:
-        """SHA-256 of all of it: labels belong to this content, whatever run has it."""
-        return digest(msgspec.structs.asdict(self))
+        """SHA-256 of the content: labels belong to it, whatever run has it."""
+        return digest(self.content)
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What is labelled, by number: the answer as a whole, which is no text here, its claims, and the criteria."""
+        return "", *self.claims, *self.rubrics
+
+    def labelled(self, n: int) -> Labelled:
+        """What the label of this number is about."""
+        if n == 0:
+            return Labelled.ANSWER
+        return Labelled.CLAIM if n <= len(self.claims) else Labelled.RUBRIC
+
+    def due(self, *, asserts: bool) -> list[int]:
+        """The numbers of labels that it takes: those of claims only where the answer states something."""
+        kinds = [Labelled.ANSWER, Labelled.RUBRIC, *([Labelled.CLAIM] if asserts else [])]
+        return [n for n in range(len(self.statements)) if self.labelled(n) in kinds]
 
 
 class AnswerKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,22 +113,33 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def draw(
-    answers: Iterable[Answer], judge: Judge, known: Known, *, number: int, run: str, lacking: Iterable[str] = ()
+    answers: Iterable[Answer],
+    judge: Judge,
+    known: Known,
+    *,
+    number: int,
+    run: str,
+    lacking: Iterable[str] = (),
+    wants: frozenset[Want] = WANTS,
 ) -> tuple[tuple[Item, ...], Design]:
     """A sample of answers: its items, in the order of the draw.
 
     Of the verdicts those of the first repeat count. `number` is of answers, at least `LEAST`: all where there are
-    fewer. `run` is a name. `lacking` are the questions that the run does not answer.
+    fewer. `run` is a name. `lacking` are the questions that the run does not answer. `wants` has rubrics where people
+    label them, too.
     """
     items = {query: Item(query, "", "", (), ()) for query in lacking}
     unjudged = 0
     for answer in answers:
-        item = _item_with_claims(answer, judge, known)
+        item = _item_with_claims(answer, judge, known, wants)
         if item is None:
             unjudged += 1
         else:
             items[answer.query_id] = item
-    luck = {query: digest(["sample", msgspec.structs.replace(item, claims=()).key]) for query, item in items.items()}
+    luck = {
+        query: digest(["sample", msgspec.structs.replace(item, claims=(), rubrics=()).key])
+        for query, item in items.items()
+    }
     order = sorted(items, key=luck.__getitem__)
     units = tuple(AnswerKey(query, items[query].key if items[query].answer.strip() else "") for query in order)
     sampled = units[:number]
@@ -103,13 +148,16 @@ def draw(
     return chosen, Design(sample, judge.id, judge.model, run, len(sampled), units, unjudged)
 
 
-def _item_with_claims(answer: Answer, judge: Judge, known: Known) -> Item | None:
+def _item_with_claims(answer: Answer, judge: Judge, known: Known, wants: frozenset[Want]) -> Item | None:
     """What there is to label of an answer; None where the judge has no verdict on it."""
-    verdicts = walk(answer, judge, WANTS, known).verdicts
-    claims = verdicts.claims
+    verdicts = walk(answer, judge, wants, known).verdicts
+    claims, rubrics = verdicts.claims, verdicts.rubrics or {}
     if not isinstance(verdicts.state, AnswerState) or not isinstance(verdicts.support, tuple):
         return None
-    return item_of(answer, claims) if isinstance(claims, tuple) else None
+    if isinstance(rubrics, Unjudged) or any(isinstance(each, Unjudged) for each in rubrics.values()):
+        return None
+    criteria = tuple(judge.rubrics[name] for name in rubrics)
+    return msgspec.structs.replace(item_of(answer, claims), rubrics=criteria) if isinstance(claims, tuple) else None
 
 
 def answers_key(keys: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal
 
-from rankgate.metrics.base import Kind
+from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.lines import LineMetric
 from rankgate.model.answers import (
     NO_VERDICT,
@@ -345,6 +345,11 @@ class Rubric(JudgedMetric, frozen=True, kw_only=True):
     def counts(self, sample: Sample) -> bool:
         """Where it can be answered."""
         return not sample.no_answer
+
+
+def criterion_of(metric: Metric, rubrics: Mapping[str, str]) -> str | None:
+    """The text of a rubric; None of another metric."""
+    return rubrics.get(metric.criterion) if isinstance(metric, Rubric) else None
 
 
 def supports(verdicts: Any) -> tuple[Support, ...]:

@@ -11,7 +11,13 @@ import msgspec
 # For a drop to count: labelled answers, those with the rarer verdict, and what the lower bound of J exceeds.
 MIN_ANSWERS, MIN_RARER, SEES_LITTLE = 100, 30, 0.4
 MIN_CLUSTERS = 45  # of labelled answers: with 40, 95 % intervals of a value near 1 hold it in 91.5 %, with 45 in 93 %
-LABELLED = ("faithfulness", "unfaithful_rate", "answered_rate", "abstained_rate")  # the metrics that labels are of
+# Labels are of these metrics, and of rubrics.
+LABELLED = ("faithfulness", "unfaithful_rate", "answered_rate", "abstained_rate")
+
+
+def has_labels(metric: str) -> bool:
+    """Whether people's labels are of a metric, by its name."""
+    return metric in LABELLED or metric.startswith("rubric(")
 
 
 class UnjudgedKind(Enum):

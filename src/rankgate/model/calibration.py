@@ -28,7 +28,7 @@ class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
 
     `labels` are the answers with labels, `rarer` those of the verdict that fewer answers have. `slope` is J. `value` is
     that of the labelled run by PPI++, and `values` the judge's own of it by query, without those it leaves undefined.
-    Where answers come in clusters (`clustered`), intervals are of these.
+    Where answers come in clusters (`clustered`), intervals are of these. `criterion` is the text that a rubric had.
     """
 
     labels: int
@@ -40,6 +40,7 @@ class MetricCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     value: Powered | None
     values: Mapping[str, float] = {}
     clustered: bool = False
+    criterion: str | None = None
 
     @property
     def few_clusters(self) -> bool:

@@ -16,6 +16,7 @@ from rankgate.model.answers import (
     SEES_LITTLE,
     Advisory,
     GateJudge,
+    has_labels,
 )
 from rankgate.model.report import GateResult
 from rankgate.model.values import (
@@ -87,7 +88,7 @@ def advisory_text(name: str, judge: GateJudge | None) -> str:
     """Why what a judge says of a metric only warns; empty where all that it says counts."""
     if judge is None or judge.reason is None:
         return ""
-    j, calibrated = judge.j, f"{', '.join(LABELLED[:-1])} and {LABELLED[-1]}"
+    j, calibrated = judge.j, f"{', '.join(LABELLED)} and rubrics"
     low = f"as little as {max(j.low, 0.0):.0%} of a difference in {name}" if j else f"nothing in {name}"
     never = "cannot" if j and j.high <= SEES_LITTLE else "may not"
     answers, rarer = (judge.labels.answers, judge.labels.rarer) if judge.labels else (0, 0)
@@ -98,7 +99,7 @@ def advisory_text(name: str, judge: GateJudge | None) -> str:
         Advisory.AGE: "people have checked this judge too long ago; repeat `rankgate judge calibrate`",
         Advisory.AHEAD: "the calibration of this judge is dated in the future; repeat `rankgate judge calibrate`",
         Advisory.METRIC: f"people's labels say nothing of {name}"
-        + ("" if name in LABELLED else f", only of {calibrated}: gate one of these"),
+        + ("" if has_labels(name) else f", only of {calibrated}: gate one of these"),
         Advisory.QUERIES: "people have labelled a run that has less than half of these questions",
         Advisory.SEGMENT: "people have not drawn labels for each segment, so that its floor is the judge's own",
         Advisory.CLUSTERS: f"people have labelled answers of fewer than {MIN_CLUSTERS} clusters, too few for a floor",
