@@ -152,9 +152,20 @@ def test_a_dry_run_asks_nothing_and_leaves_nothing(
     assert server.requests == []
     assert sorted(Path().iterdir()) == before
     assert "4 answers: 0 judged already, 4 to judge: 8 calls, about 7,100 tokens\n" in out
+    assert out.endswith("next: rankgate judge\n")
     never = "The endpoint was never tried: this is for structured output by json_schema."
     assert (never in out) == (more == "")
     assert err == ""
+
+
+def test_after_a_plan_the_command_has_all_that_it_was_given(
+    server: HashJudge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*BASELINE, "--metric", "faithfulness", "--store", "my verdicts.jsonl", "--workers", "2"]
+    out, _ = printed(capsys, "--dry-run", "--again", *words)
+    assert server.requests == []
+    assert "rankgate judge --again --baseline base.jsonl --metric faithfulness --store 'my verdicts.jsonl'" in out
+    assert out.endswith(" --workers 2\n")
 
 
 def test_what_the_endpoint_takes_is_tried_once(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:

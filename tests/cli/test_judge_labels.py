@@ -108,7 +108,8 @@ def test_what_cannot_be_sampled(capsys: Capture) -> None:
     Path("run.verdicts.jsonl").unlink()
     told = words_of(capsys, "sample", code=2)
     assert told == (
-        "error: run.jsonl: has no answer to label (60 answers without a verdict); `rankgate judge` asks for verdicts\n"
+        "error: run.jsonl: has no answer to label (60 answers without a verdict); `rankgate judge --metric "
+        "faithfulness --metric answered_rate` asks for verdicts\n"
     )
     write_lines("other.jsonl", [{"id": "q0", "input": "What of 0?", "expected_output": ["d0"]}])
     assert "(1 answer without a verdict)" in words_of(capsys, "--gold", "other.jsonl", "sample", code=2)

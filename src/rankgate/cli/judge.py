@@ -174,7 +174,7 @@ def _plan_and_ask(
     needs = judged_facts(criteria, asked.golds[0], [], people)
     first = f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}"
     if arguments.format == "terminal":
-        say([first, *_plan_lines(job, planned), *needs])
+        say([first, *_plan_lines(job, planned), *needs, *(_next(arguments, None) if arguments.dry_run else [])])
         sys.stdout.flush()  # before anything is asked
     outcome = None if arguments.dry_run else ask_job(job, planned, store, _workers(arguments), endpoint)
     if outcome and output:
@@ -195,11 +195,15 @@ def _plan_and_ask(
     return end_of(outcome, criteria, ".fork_calls" if arguments.fork else "") if outcome else 0
 
 
-def _next(arguments: argparse.Namespace, outcome: Outcome) -> list[str]:
-    """What comes after all is judged; nothing where the same command has to go on first, or another one called it."""
-    done = outcome.stopped is None and not outcome.failed
-    if not done or arguments.untrusted_run or arguments.base:
-        return []
+def _next(arguments: argparse.Namespace, outcome: Outcome | None) -> list[str]:
+    """What comes after a plan, or after all is judged; nothing where another command called this one."""
+    if arguments.untrusted_run or arguments.base or (outcome and (outcome.stopped or outcome.failed)):
+        return []  # a judge that stopped says that the same command goes on
+    if outcome is None:
+        given = {"--sample": [arguments.claims_of], "--metric": arguments.metric, "--store": [arguments.store]}
+        given |= {"--workers": [arguments.workers], "--output": [arguments.output]}
+        options = [word for option, values in given.items() for value in values if value for word in (option, value)]
+        return [next_line("judge", *(["--again"] if arguments.again else []), *named_files(arguments), *options)]
     if arguments.claims_of:
         return [next_line("judge", "calibrate", arguments.claims_of, "--write")]
     elsewhere = ["--verdicts", arguments.output or arguments.store] if arguments.store else []

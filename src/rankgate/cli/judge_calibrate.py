@@ -171,7 +171,8 @@ def _without_calibration(criteria: Criteria) -> Criteria:
     """All that criteria say but for that, and for where it stands."""
     judge = criteria.judge and criteria.judge.model_copy(update={"calibration": None})
     gates = tuple(gate.model_copy(update={"line": None}) for gate in criteria.gates)
-    return criteria.model_copy(update={"judge": judge, "gates": gates, "name": ""})
+    retriever = criteria.retriever and criteria.retriever.model_copy(update={"line": None})
+    return criteria.model_copy(update={"judge": judge, "gates": gates, "retriever": retriever, "name": ""})
 
 
 def _blocking_text(criteria: Criteria, judges: Mapping[str, GateJudge]) -> str:
