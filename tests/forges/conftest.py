@@ -1,21 +1,18 @@
-"""GitHub's counterparts, which all run on loopback: see the modules beside this one for what each can do."""
+"""GitHub on loopback, and clocks for which no time passes."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import subprocess
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
 from tests.forges.description import Description
-from tests.forges.emulator import Emulator, fresh_repository
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub
 from tests.forges.scripted import StandingClock
-from tests.forges.server import Server, running
-from tests.forges.storage import Storage
 
 
 @pytest.fixture(autouse=True)
@@ -28,33 +25,6 @@ def plain_network(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture(scope="module")
-def server(node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The emulator's process: one for all tests of a module, each of which gets a repository of its own.
-
-    It limits each user to 5,000 requests an hour, as GitHub does; all modules together send more.
-    """
-    with running(node_modules, tmp_path_factory.mktemp("emulator")) as server:
-        yield server
-
-
-@pytest.fixture
-def github(server: Server) -> Iterator[Emulator]:
-    """A fresh repository on the stateful emulator."""
-    with fresh_repository(server) as repository:
-        yield repository
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test shows the last that the emulator wrote."""
-    report = yield
-    server = getattr(item, "funcargs", {}).get("server")
-    if report.failed and isinstance(server, Server):
-        report.sections.append(("emulator", server.log.read_text(encoding="utf-8", errors="replace")[-4_000:]))
-    return report
-
-
 @pytest.fixture(scope="session")
 def described(node_modules: Path) -> Description:
     """GitHub's own description of its API, which judges requests."""
@@ -62,10 +32,10 @@ def described(node_modules: Path) -> Description:
 
 
 @pytest.fixture
-def proxy(github: Emulator, described: Description) -> Iterator[Proxy]:
-    """Stands before the emulator; a request that GitHub would refuse fails the test, unless it takes the violations."""
-    with Proxy(github, described).running() as proxy:
-        yield proxy
+def github(described: Description) -> Iterator[GitHub]:
+    """A repository on a GitHub of its own; a request that GitHub would refuse fails the test."""
+    with GitHub(described).running() as github:
+        yield github
 
 
 @pytest.fixture(scope="session")
@@ -92,10 +62,3 @@ def runner_temp(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def clock() -> StandingClock:
     """For a client that `client_of` makes."""
     return StandingClock()
-
-
-@pytest.fixture
-def storage() -> Iterator[Storage]:
-    """Where artifacts are downloaded from."""
-    with Storage().running() as storage:
-        yield storage

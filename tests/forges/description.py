@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -90,9 +91,10 @@ class Description:
             if method in item
         }
         self._patterns = [(pattern_of(template), template) for template in described["paths"]]
+        self.problems = cache(self._problems)  # most requests of a test are sent again and again
 
-    def problems(self, method: str, target: str, content_type: str | None, body: bytes) -> list[str]:
-        """What GitHub would not accept in a request, or an empty list. The target is path and query."""
+    def _problems(self, method: str, target: str, content_type: str | None, body: bytes) -> tuple[str, ...]:
+        """What GitHub would not accept in a request, if anything. The target is path and query."""
         parts = urlsplit(target)
         found = [
             (self._operations[method, template], match)
@@ -100,7 +102,7 @@ class Description:
             if (match := pattern.fullmatch(parts.path)) and (method, template) in self._operations
         ]
         if not found:
-            return [f"not among the operations that rankgate may call: {method} {parts.path}"]
+            return (f"not among the operations that rankgate may call: {method} {parts.path}",)
         # Where several fit, the one with the most fixed words is meant: /issues/comments/1 is a comment's.
         known, match = min(found, key=lambda each: each[0].template.count("{"))
         values = {name: quote(unquote(value), safe="") for name, value in match.groupdict().items()}
@@ -113,7 +115,7 @@ class Description:
             content_type or "",
             body or None,
         )
-        return [*unknown, *self._refused(request), *too_much(known, body)]
+        return (*unknown, *self._refused(request), *too_much(known, body))
 
     def _refused(self, request: Request) -> Iterator[str]:
         try:

@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.forges.emulator import PullRequest
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub, PullRequest
 
 PUBLISHED = Path(__file__).parents[2] / ".node/node_modules/@octokit/webhooks-examples/api.github.com/index.json"
 
@@ -65,7 +64,7 @@ def payload_of(
 
 def environment(
     directory: Path,
-    proxy: Proxy,
+    github: GitHub,
     event: str,
     *,
     pull: PullRequest,
@@ -78,14 +77,13 @@ def environment(
     **about: Any,
 ) -> dict[str, str]:
     """What the runner sets; the payload lies in the directory."""
-    repository_id = int(proxy.emulator.do("GET", "")["id"])
     path = directory / f"event-{event}-{run}-{attempt}.json"
-    path.write_text(json.dumps(payload_of(event, pull, repository_id, **about)), encoding="utf-8")
+    path.write_text(json.dumps(payload_of(event, pull, github.id, **about)), encoding="utf-8")
     return {
         "GITHUB_ACTIONS": "true",
-        "GITHUB_API_URL": proxy.url,
+        "GITHUB_API_URL": github.url,
         "GITHUB_SERVER_URL": "https://github.com",
-        "GITHUB_REPOSITORY": proxy.emulator.repository,
+        "GITHUB_REPOSITORY": github.repository,
         "GITHUB_EVENT_NAME": event,
         "GITHUB_EVENT_PATH": str(path),
         # Of a pull request it is the merge commit, which no check may be posted on.
@@ -93,8 +91,8 @@ def environment(
         "GITHUB_RUN_ID": str(run),
         "GITHUB_RUN_ATTEMPT": str(attempt),
         "GITHUB_JOB": job,
-        "GITHUB_WORKFLOW_REF": f"{proxy.emulator.repository}/.github/workflows/rankgate.yml@refs/pull/1/merge",
+        "GITHUB_WORKFLOW_REF": f"{github.repository}/.github/workflows/rankgate.yml@refs/pull/1/merge",
         "STRATEGY_JOB_INDEX": str(index),
         "GITHUB_ACTOR": actor,
-        "GITHUB_TOKEN": token or proxy.emulator.token,
+        "GITHUB_TOKEN": token or github.token,
     }

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import InstantClock
 from tests.judge.calibrated import always, calibrated
 from tests.judge.hash_judge import KEY, HashJudge, judging, status
@@ -74,12 +73,14 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HashJudge
 class Jobs:
     """Jobs of the action, one after the other, each with what the one before has left in the cache."""
 
-    def __init__(self, place: Path, proxy: Proxy, patched: pytest.MonkeyPatch, out: pytest.CaptureFixture[str]) -> None:
-        self.place, self.proxy, self.patched, self.out = place, proxy, patched, out
+    def __init__(
+        self, place: Path, github: GitHub, patched: pytest.MonkeyPatch, out: pytest.CaptureFixture[str]
+    ) -> None:
+        self.place, self.github, self.patched, self.out = place, github, patched, out
 
     def judged(self, pull: PullRequest, code: int = 0, **about: Any) -> tuple[Job, dict[str, Any], str]:
         """The job once it has judged, its report, and its log."""
-        told = environment(self.place, self.proxy, "pull_request", pull=pull, **about)
+        told = environment(self.place, self.github, "pull_request", pull=pull, **about)
         told |= {
             name: str(self.place / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "RUNNER_TEMP")
         }
@@ -102,11 +103,11 @@ class Jobs:
 def jobs(
     asked: HashJudge,
     tmp_path: Path,
-    proxy: Proxy,
+    github: GitHub,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Jobs:
-    return Jobs(tmp_path, proxy, monkeypatch, capsys)
+    return Jobs(tmp_path, github, monkeypatch, capsys)
 
 
 def verdict_of(report: dict[str, Any], name: str) -> tuple[str, float | None]:
@@ -115,7 +116,7 @@ def verdict_of(report: dict[str, Any], name: str) -> tuple[str, float | None]:
 
 
 def test_a_pull_request_is_judged_by_the_bases_judge_once_and_its_verdicts_go_into_cache_and_artifact(
-    asked: HashJudge, jobs: Jobs, github: Emulator, tmp_path: Path
+    asked: HashJudge, jobs: Jobs, github: GitHub, tmp_path: Path
 ) -> None:
     pull = github.new_pull()
     job, report, log = jobs.judged(pull)
@@ -135,7 +136,7 @@ def test_a_pull_request_is_judged_by_the_bases_judge_once_and_its_verdicts_go_in
 
 
 def test_what_the_job_or_the_commit_leaves_as_verdicts_is_not_read(
-    asked: HashJudge, jobs: Jobs, github: Emulator
+    asked: HashJudge, jobs: Jobs, github: GitHub
 ) -> None:
     write_run(wrong=COUNT)
     pull = github.new_pull()
@@ -151,13 +152,13 @@ def test_what_the_job_or_the_commit_leaves_as_verdicts_is_not_read(
     assert len(asked.requests) == 2 * before
 
 
-def test_a_forks_own_job_asks_nobody_and_its_gates_wait(asked: HashJudge, jobs: Jobs, github: Emulator) -> None:
+def test_a_forks_own_job_asks_nobody_and_its_gates_wait(asked: HashJudge, jobs: Jobs, github: GitHub) -> None:
     _, report, _ = jobs.judged(github.fork_pull())
     assert asked.requests == []
     assert (verdict_of(report, "recall@1")[0], verdict_of(report, "faithfulness")) == ("pass", ("warn", None))
 
 
-def test_the_check_goes_on_where_the_judge_cannot_be_asked(asked: HashJudge, jobs: Jobs, github: Emulator) -> None:
+def test_the_check_goes_on_where_the_judge_cannot_be_asked(asked: HashJudge, jobs: Jobs, github: GitHub) -> None:
     asked.always = status(401)
     _, report, log = jobs.judged(github.new_pull())
     assert (report["verdict"], verdict_of(report, "recall@1")[0]) == ("not_judged", "pass")

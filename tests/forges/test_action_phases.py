@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 from tests.children import start
-from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import InstantClock
 from tests.forges.test_fork import plays_runs
 from tests.scenario_calls import report_of
@@ -32,16 +31,16 @@ def report(verdict: str) -> Report:
 
 
 @pytest.fixture
-def pull(github: Emulator) -> PullRequest:
+def pull(github: GitHub) -> PullRequest:
     return github.new_pull()
 
 
 @pytest.fixture
-def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: Proxy, pull: PullRequest) -> Callable[..., Job]:
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, github: GitHub, pull: PullRequest) -> Callable[..., Job]:
     """A job whose first phase has ended."""
 
     def begin(event: str = "pull_request", actor: str = "alice") -> Job:
-        told = environment(tmp_path, proxy, event, pull=pull, actor=actor)
+        told = environment(tmp_path, github, event, pull=pull, actor=actor)
         told |= {name: str(tmp_path / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "RUNNER_TEMP")}
         for name, value in told.items():
             monkeypatch.setenv(name, value)
@@ -75,7 +74,7 @@ def test_a_report_takes_the_place_of_another_in_one_step(begun: Callable[..., Jo
 
 @pytest.mark.parametrize("judged", [True, False], ids=["judged", "ended before"])
 def test_a_summary_that_cannot_be_written_keeps_no_verdict_back(
-    github: Emulator,
+    github: GitHub,
     pull: PullRequest,
     begun: Callable[..., Job],
     capsys: pytest.CaptureFixture[str],
@@ -92,7 +91,7 @@ def test_a_summary_that_cannot_be_written_keeps_no_verdict_back(
     assert "GITHUB_STEP_SUMMARY: cannot be written" in capsys.readouterr().out
 
 
-def test_a_full_disk_keeps_no_verdict_back(github: Emulator, pull: PullRequest, begun: Callable[..., Job]) -> None:
+def test_a_full_disk_keeps_no_verdict_back(github: GitHub, pull: PullRequest, begun: Callable[..., Job]) -> None:
     """Where not even `not judged` can be kept, it is said on GitHub all the same."""
     job = begun()
     shutil.rmtree(job.upload)
@@ -109,7 +108,7 @@ def test_a_full_disk_keeps_no_verdict_back(github: Emulator, pull: PullRequest, 
     ],
 )
 def test_a_job_of_dependabot_says_where_its_verdict_is(
-    github: Emulator,
+    github: GitHub,
     pull: PullRequest,
     begun: Callable[..., Job],
     capsys: pytest.CaptureFixture[str],
@@ -125,15 +124,15 @@ def test_a_job_of_dependabot_says_where_its_verdict_is(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_reporting_job_that_is_cancelled_while_it_waits_completes_the_check(
-    github: Emulator, proxy: Proxy, begun: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    github: GitHub, begun: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     """GitHub makes it wait for the artifact; it is ended, and the next step fails what it has put in progress."""
     pull = github.fork_pull()
     job = begun()
     limited = {"message": "You have exceeded a secondary rate limit."}
-    proxy.status("GET", "/actions/runs/7/artifacts", 403, json=limited, headers={"Retry-After": "120"}, times=100)
-    plays_runs(proxy, pull, {})
-    told = environment(job.directory, proxy, "workflow_run", pull=pull)
+    github.status("GET", "/actions/runs/7/artifacts", 403, json=limited, headers={"Retry-After": "120"}, times=100)
+    plays_runs(github, pull, {})
+    told = environment(job.directory, github, "workflow_run", pull=pull)
     process = start(
         [sys.executable, "-u", "-c", "import sys; from rankgate.cli.action import main; sys.exit(main(['judge']))"],
         env={**os.environ, **told, "PYTHONPATH": str(Path(rankgate.__file__).parents[1])},

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 from tests.children import start
-from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import InstantClock
 from tests.scenario_calls import report_of
 
@@ -36,15 +35,14 @@ COMMENTS = r"/issues/\d+/comments$"
 class Job:
     """A job on a pull request, whose clock does not make anybody wait."""
 
-    github: Emulator
-    proxy: Proxy
+    github: GitHub
     pull: PullRequest
     folder: Path
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
 
     def enter(self, event: str = "pull_request", **changes: str) -> None:
-        for name, value in (environment(self.folder, self.proxy, event, pull=self.pull) | changes).items():
+        for name, value in (environment(self.folder, self.github, event, pull=self.pull) | changes).items():
             self.monkeypatch.setenv(name, value)
 
     def comment(self) -> str:
@@ -63,12 +61,10 @@ class Job:
 
 
 @pytest.fixture
-def job(
-    github: Emulator, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Job:
+def job(github: GitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Job:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(rankgate.forges.client, "Clock", InstantClock)
-    entered = Job(github, proxy, github.new_pull(), tmp_path, monkeypatch, capsys)
+    entered = Job(github, github.new_pull(), tmp_path, monkeypatch, capsys)
     entered.enter()
     return entered
 
@@ -159,13 +155,13 @@ def test_without_a_token_it_says_how_to_give_one(job: Job) -> None:
 
 
 def test_the_check_is_completed_although_the_comment_is_refused(job: Job) -> None:
-    job.proxy.status("GET", COMMENTS, 500, json={"message": "Server Error"}, times=100)
+    job.github.status("GET", COMMENTS, 500, json={"message": "Server Error"}, times=100)
     assert main(["comment", report("pass")]) == 0
     assert job.concluded() == ["success"]
 
 
 def test_an_answer_of_another_shape_changes_nothing_either(job: Job) -> None:
-    job.proxy.play("GET", f"/pulls/{job.pull.number}", json={"message": "moved"})
+    job.github.play("GET", f"/pulls/{job.pull.number}", json={"message": "moved"})
     assert main(["comment", report("pass")]) == 0
     assert "GitHub answered in a shape that its documentation does not know" in job.err()
     assert job.concluded() == ["success"]
@@ -199,13 +195,13 @@ def test_a_dry_run_prints_the_requests_and_sends_none(job: Job) -> None:
 def test_outside_of_actions_the_options_say_where(job: Job) -> None:
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:
         job.monkeypatch.delenv(name)
-    job.monkeypatch.setenv("GITHUB_API_URL", job.proxy.url)
+    job.monkeypatch.setenv("GITHUB_API_URL", job.github.url)
     job.monkeypatch.setenv("GH_TOKEN", job.github.token)
     words = ["--repository", job.github.repository, "--pull", str(job.pull.number)]
     assert main(["comment", report("fail"), *words]) == 0
     assert len(job.github.comments(job.pull.number)) == 1
     assert job.concluded() == ["failure"]
-    (posted,) = job.proxy.asked("POST", r"/check-runs$")
+    (posted,) = job.github.asked("POST", r"/check-runs$")
     assert "details_url" not in json.loads(posted.body), "there is no run of Actions to look at"
 
 
@@ -241,9 +237,9 @@ def test_an_event_without_a_base_posts_nothing_on_its_commit(job: Job, event: st
 def test_a_job_that_is_cancelled_while_it_waits_completes_the_check(job: Job, number: signal.Signals) -> None:
     """The comment waits for a rate limit; the runner ends the job; the check does not stay in progress."""
     waiting = threading.Event()
-    job.proxy.meanwhile("GET", COMMENTS, waiting.set)
+    job.github.meanwhile("GET", COMMENTS, waiting.set)
     limited = {"message": "You have exceeded a secondary rate limit."}
-    job.proxy.status("GET", COMMENTS, 403, json=limited, headers={"Retry-After": "120"}, times=100)
+    job.github.status("GET", COMMENTS, 403, json=limited, headers={"Retry-After": "120"}, times=100)
     (job.folder / "report.json").write_bytes(report_of("fail"))
     process = start(
         [sys.executable, "-m", "rankgate", "comment", "report.json"],

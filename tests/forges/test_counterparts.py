@@ -8,32 +8,30 @@ from typing import Any
 import pytest
 import requests
 from tests.forges.description import Description
-from tests.forges.emulator import Emulator
 from tests.forges.faults import refusal
-from tests.forges.proxy import Proxy
 
 CHECK = "rankgate/verdict"
 
 
 class Caller:
-    """Somebody who calls the proxy with a job's token and keeps the connection."""
+    """Somebody who calls the github with a job's token and keeps the connection."""
 
-    def __init__(self, proxy: Proxy, session: requests.Session) -> None:
-        self.proxy = proxy
+    def __init__(self, github: GitHub, session: requests.Session) -> None:
+        self.github = github
         self.session = session
 
     def __call__(self, method: str, path: str, body: Any = None, token: str | None = None) -> requests.Response:
-        github = self.proxy.emulator
-        address = f"{self.proxy.url}/repos/{github.repository}{path}" if path != "/user" else f"{self.proxy.url}/user"
+        github = self.github
+        address = f"{self.github.url}/repos/{github.repository}{path}" if path != "/user" else f"{self.github.url}/user"
         headers = {"Authorization": f"Bearer {github.token if token is None else token}"}
         return self.session.request(method, address, json=body, headers=headers, timeout=300, allow_redirects=False)
 
 
 @pytest.fixture
-def call(proxy: Proxy) -> Iterator[Caller]:
+def call(github: GitHub) -> Iterator[Caller]:
     with requests.Session() as session:
         session.trust_env = False
-        yield Caller(proxy, session)
+        yield Caller(github, session)
 
 
 def check(sha: str, **changes: Any) -> dict[str, Any]:
@@ -54,7 +52,7 @@ def check(sha: str, **changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_merge_follows_the_newest_required_check_or_all_of_them(
-    github: Emulator, posted: list[str | None], newest: int, together: int
+    github: GitHub, posted: list[str | None], newest: int, together: int
 ) -> None:
     """GitHub is said to do either where several checks bear one name; the emulator alone would take any success."""
     github.protect(CHECK)
@@ -68,7 +66,7 @@ def test_a_merge_follows_the_newest_required_check_or_all_of_them(
         assert github.merge(pull.number, "newest") == newest
 
 
-def test_a_check_of_an_earlier_commit_does_not_open_the_merge(github: Emulator) -> None:
+def test_a_check_of_an_earlier_commit_does_not_open_the_merge(github: GitHub) -> None:
     github.protect(CHECK)
     pull = github.new_pull()
     github.do("POST", "/check-runs", check(pull.head_sha), by=github.token)
@@ -81,7 +79,7 @@ def test_a_check_of_an_earlier_commit_does_not_open_the_merge(github: Emulator) 
     assert github.check_runs(pushed) == []
 
 
-def test_a_closed_pull_request_stays_where_it_was(github: Emulator) -> None:
+def test_a_closed_pull_request_stays_where_it_was(github: GitHub) -> None:
     pull = github.new_pull()
     github.close(pull.number)
 
@@ -90,7 +88,7 @@ def test_a_closed_pull_request_stays_where_it_was(github: Emulator) -> None:
     assert github.pull(pull.number) == pull
 
 
-def test_a_forks_pull_request_names_the_fork_and_moves_with_it(github: Emulator) -> None:
+def test_a_forks_pull_request_names_the_fork_and_moves_with_it(github: GitHub) -> None:
     within = github.new_pull()
     fork = github.fork_pull()
 
@@ -113,7 +111,7 @@ def test_a_forks_pull_request_names_the_fork_and_moves_with_it(github: Emulator)
     ],
 )
 def test_a_token_may_do_what_its_permissions_say(
-    github: Emulator, call: Caller, permissions: dict[str, str], allowed: list[int]
+    github: GitHub, call: Caller, permissions: dict[str, str], allowed: list[int]
 ) -> None:
     token = github.token_with(permissions)
     pull = github.new_pull()
@@ -128,7 +126,7 @@ def test_a_token_may_do_what_its_permissions_say(
     assert [answer.status_code for answer in answers] == allowed
 
 
-def test_comments_carry_who_wrote_them(github: Emulator) -> None:
+def test_comments_carry_who_wrote_them(github: GitHub) -> None:
     number = github.new_pull().number
 
     for by in (github.token, github.app_token(), "alice", "mallory"):
@@ -142,7 +140,7 @@ def test_comments_carry_who_wrote_them(github: Emulator) -> None:
     ]
 
 
-def test_check_runs_are_listed_with_their_annotations(github: Emulator) -> None:
+def test_check_runs_are_listed_with_their_annotations(github: GitHub) -> None:
     sha = github.new_pull().head_sha
     found = {"path": "a.yml", "start_line": 3, "end_line": 3, "annotation_level": "failure", "message": "m"}
     output = {"title": "t", "summary": "s", "annotations": [found]}
@@ -196,26 +194,26 @@ def test_check_runs_are_listed_with_their_annotations(github: Emulator) -> None:
     ],
 )
 def test_what_github_would_not_accept_is_refused_and_on_record(
-    proxy: Proxy, call: Caller, method: str, path: str, body: object, violation: str
+    github: GitHub, call: Caller, method: str, path: str, body: object, violation: str
 ) -> None:
     answer = call(method, path, body)
 
     assert answer.status_code == 422
-    (recorded,) = [each for each in proxy.take_violations() if violation in each]
-    assert recorded.startswith(f"{method} /repos/{proxy.emulator.repository}{path}: ")
+    (recorded,) = [each for each in github.take_violations() if violation in each]
+    assert recorded.startswith(f"{method} /repos/{github.repository}{path}: ")
     assert violation in answer.json()["message"]
 
 
-def test_a_violation_that_nobody_expects_fails_the_test(github: Emulator, described: Description) -> None:
+def test_a_violation_that_nobody_expects_fails_the_test(github: GitHub, described: Description) -> None:
     def misbehave() -> None:
-        with Proxy(github, described).running() as proxy:
-            requests.get(f"{proxy.url}/zen", timeout=300)
+        with GitHub(github, described).running() as github:
+            requests.get(f"{github.url}/zen", timeout=300)
 
     with pytest.raises(AssertionError, match="not among the operations that rankgate may call: GET /zen"):
         misbehave()
 
 
-def test_the_longest_comment_passes(github: Emulator, call: Caller) -> None:
+def test_the_longest_comment_passes(github: GitHub, call: Caller) -> None:
     number = github.new_pull().number
 
     assert call("POST", f"/issues/{number}/comments", {"body": "é" * 65_536}).status_code == 201
@@ -230,10 +228,10 @@ def test_the_longest_comment_passes(github: Emulator, call: Caller) -> None:
     ],
 )
 def test_tokens_are_what_they_are_on_github(
-    proxy: Proxy, github: Emulator, call: Caller, path: str, token: Callable[[Emulator], str], status: int
+    github: GitHub, call: Caller, path: str, token: Callable[[GitHub], str], status: int
 ) -> None:
     assert call("GET", path, None, token(github)).status_code == status
-    assert proxy.log[0].authorized == (status != 401)
+    assert github.log[0].authorized == (status != 401)
 
 
 def test_a_refusal_looks_like_githubs() -> None:

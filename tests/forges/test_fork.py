@@ -8,16 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import quote
 
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import patient
-from tests.forges.storage import Storage
 from tests.scenario_calls import report_of
 
 from rankgate.criteria.inputs import Inputs
@@ -101,47 +98,39 @@ Answered = tuple[Any, Told, Verdicts]
 class ReportingJob:
     """The job that judges what another one left, and what GitHub says to it."""
 
-    github: Emulator
-    proxy: Proxy
-    storage: Storage
+    github: GitHub
     folder: Path
 
     def artifact(self, content: bytes | None = None, *, named: str = "rankgate") -> None:
         """What GitHub says of run 7, which was started once, and of its artifacts."""
         data = zipped(RUN) if content is None else content
-        listed = {"id": 31, "name": named, "size_in_bytes": len(data), "expired": False}
-        self.proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
-        self.proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=self.storage.keep(data))
-
-    def without_artifact(self, run: int = 7) -> None:
-        self.proxy.play("GET", f"/actions/runs/{run}/artifacts", json={"total_count": 0, "artifacts": []})
+        self.github.keep(data, name=named)
 
     def runs(self, pull: PullRequest, *runs: dict[str, Any]) -> None:
-        plays_runs(self.proxy, pull, *runs)
+        plays_runs(self.github, pull, *runs)
 
     def permits(self, login: str, permission: str) -> None:
-        plays_permission(self.proxy, login, permission)
+        plays_permission(self.github, login, permission)
 
     def accepts(self, pull: PullRequest, *events: dict[str, Any], by: str = "alice", may: str = "write") -> None:
-        accepts(self.github, self.proxy, pull, *events, by=by, may=may)
+        accepts(self.github, pull, *events, by=by, may=may)
 
     def sets(self, pull: PullRequest, at: str = LATE) -> None:
         """carol accepts what a pull request changes."""
         self.github.label(pull.number, ACCEPT_CHANGE)
         self.permits("carol", "write")
-        timeline = [happened(5, "labeled", at, by="carol", label=ACCEPT_CHANGE)]
-        self.proxy.play("GET", f"/issues/{pull.number}/timeline", json=timeline)
+        self.github.timelines[pull.number] = [happened(5, "labeled", at, by="carol", label=ACCEPT_CHANGE)]
 
     def context(self, event: str, pull: PullRequest, queue: str | None = None, **about: Any) -> Context:
         """Of an event; of a finished workflow as one of a merge group, where its branch is named."""
-        context = context_of(environment(self.folder, self.proxy, event, pull=pull, **about))
+        context = context_of(environment(self.folder, self.github, event, pull=pull, **about))
         if queue is None or context.workflow_run is None:
             return context
         return replace(context, workflow_run=replace(context.workflow_run, event="merge_group", head_branch=queue))
 
     def does(self, context: Context, verdicts: Verdicts, settings: Settings, token: str) -> tuple[Report | None, Told]:
         """What the phases `judge` and `publish` of the action do, the second one also where the first was ended."""
-        client, left, told = patient(self.proxy.url, token), self.folder / "pulls.json", Told()
+        client, left, told = patient(self.github.url, token), self.folder / "pulls.json", Told()
         left.write_text("[]")
         ended = verdicts.not_judged([Problem("the job ended before there was a verdict")])
         try:
@@ -218,14 +207,13 @@ def queue_of(pull: PullRequest) -> str:
 
 
 @pytest.fixture
-def job(github: Emulator, proxy: Proxy, storage: Storage, tmp_path: Path) -> ReportingJob:
-    return ReportingJob(github, proxy, storage, tmp_path)
+def job(github: GitHub, tmp_path: Path) -> ReportingJob:
+    return ReportingJob(github, tmp_path)
 
 
-def plays_runs(proxy: Proxy, pull: PullRequest, *runs: dict[str, Any]) -> None:
+def plays_runs(github: GitHub, pull: PullRequest, *runs: dict[str, Any]) -> None:
     """What GitHub lists of a commit's workflows: for each entry run 7, started once and ended, except as it says."""
-    listed = [as_listed(pull, **about) for about in runs]
-    proxy.play("GET", "/actions/runs", json={"total_count": len(listed), "workflow_runs": listed})
+    github.runs = [as_listed(pull, **about) for about in runs]
 
 
 def as_listed(pull: PullRequest, **about: Any) -> dict[str, Any]:
@@ -257,19 +245,15 @@ def happened(
 OF_NO_TIME = ({"event": "committed", "sha": "c" * 40}, {"event": "reviewed", "id": 9, "submitted_at": LATE})
 
 
-def accepts(
-    github: Emulator, proxy: Proxy, pull: PullRequest, *events: dict[str, Any], by: str = "alice", may: str = "write"
-) -> None:
+def accepts(github: GitHub, pull: PullRequest, *events: dict[str, Any], by: str = "alice", may: str = "write") -> None:
     """The label is put on a pull request, after all reports unless the events say otherwise."""
     github.label(pull.number, ACCEPT_RANKINGS)
-    plays_permission(proxy, by, may)
-    proxy.play(
-        "GET", f"/issues/{pull.number}/timeline", json=[*OF_NO_TIME, *(events or [happened(1, "labeled", by=by)])]
-    )
+    plays_permission(github, by, may)
+    github.timelines[pull.number] = [*OF_NO_TIME, *(events or [happened(1, "labeled", by=by)])]
 
 
-def plays_permission(proxy: Proxy, login: str, permission: str) -> None:
-    proxy.play("GET", f"/collaborators/{login}/permission", json={"permission": permission, "role_name": permission})
+def plays_permission(github: GitHub, login: str, permission: str) -> None:
+    github.permissions[login] = permission
 
 
 def test_a_forks_run_is_judged_at_the_base_commented_on_and_checked(job: ReportingJob) -> None:
@@ -368,7 +352,7 @@ def test_a_label_that_is_taken_off_accepts_no_longer(job: ReportingJob) -> None:
     pull = job.reported()
     job.accepts(pull)
     job.labelled(pull)
-    job.github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_RANKINGS)}")
+    job.github.unlabel(pull.number, ACCEPT_RANKINGS)
     job.report(pull, "pull_request_target", action="unlabeled", run=9)
     assert job.concluded(pull) == ["action_required"]
 
@@ -396,7 +380,7 @@ def test_what_waited_is_judged_from_the_state_that_it_finds(job: ReportingJob) -
 
 def test_a_run_that_github_does_not_list_yet_is_judged(job: ReportingJob) -> None:
     pull = job.recorded()
-    job.proxy.play("GET", "/actions/runs/7", json=as_listed(pull))
+    job.github.unlisted_runs = [as_listed(pull)]
     job.report(pull, runs=())
     assert job.concluded(pull) == ["action_required"]
 
@@ -427,13 +411,12 @@ def test_a_label_on_a_pull_request_of_dependabot_accepts_as_on_a_forks(
     pull = job.pull_of_writer()
     job.runs(pull, {"actor": {"login": actor}})
     job.accepts(pull, by="carol")
-    issues = f"/repos/{job.github.repository}/issues"
     labelled: dict[str, Any] = {"label": ACCEPT_RANKINGS, "run": 8}
     for event, about in (("workflow_run", {}), ("pull_request_target", labelled)):
         context = replace(job.context(event, pull, **about), read_only=True)
         if context.workflow_run:
             context = replace(context, workflow_run=replace(context.workflow_run, from_fork=True))
-            job.github.ask("DELETE", f"{issues}/{pull.number}/labels/{quote(ACCEPT_RANKINGS)}")
+            job.github.unlabel(pull.number, ACCEPT_RANKINGS)
         else:
             job.github.label(pull.number, ACCEPT_RANKINGS)
         job.does(context, Verdicts(), Settings(), job.github.token)
@@ -487,7 +470,7 @@ def test_the_label_of_a_branch_here_accepts_nothing_and_the_comment_says_so(job:
 def test_where_nobody_can_tell_who_set_the_label_it_accepts_nothing(job: ReportingJob) -> None:
     pull = job.recorded()
     job.accepts(pull)
-    job.proxy.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
+    job.github.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
     report, _, _ = job.report(pull)
     assert "GitHub did not say who set it" in report.notes[-1]
     assert job.concluded(pull) == ["action_required"]
@@ -520,7 +503,10 @@ def test_a_label_accepts_the_run_that_was_reported_and_no_other(job: ReportingJo
     job.accepts(pull)
     job.labelled(pull)
     assert job.concluded(pull) == ["success"]
-    assert {each.path.split("?")[0].split("/")[-2] for each in job.proxy.asked("GET", "/artifacts")} == {"7", "31"}
+    assert {each.path.split("?")[0].split("/")[-2] for each in job.github.asked("GET", "/artifacts")} == {
+        "7",
+        str(job.github.artifacts[7][0]["id"]),
+    }
 
 
 def test_a_label_before_any_verdict_accepts_nothing(job: ReportingJob) -> None:
@@ -727,7 +713,6 @@ def test_with_an_app_a_recording_that_failed_is_not_judged_and_the_check_fails(
     job: ReportingJob, conclusion: str
 ) -> None:
     pull = job.github.new_pull()
-    job.without_artifact()
     report, _, _ = job.app_judges(pull, runs=[{"conclusion": conclusion}])
     assert report.verdict is Verdict.NOT_JUDGED
     assert job.concluded(pull) == ["failure"]
@@ -784,7 +769,7 @@ def test_with_an_app_another_base_or_a_reopening_is_no_success_until_it_is_recor
     else:
         job.github.close(pull.number)
         job.app_judges(pull, "pull_request_target", action="closed", run=8)
-        job.github.do("PATCH", f"/pulls/{pull.number}", {"state": "open"})
+        job.github.reopen(pull.number)
     report, told, _ = job.app_judges(pull, "pull_request_target", action=action, run=9)
     assert report is None
     assert told.done[0] == f"nothing to do: {NOT_YET}"
@@ -826,7 +811,7 @@ def test_with_an_app_labels_count_on_a_writers_pull_request_once_its_head_was_re
     job.sets(pull)
     _, _, second = job.app_judges(pull, "pull_request_target", label=ACCEPT_CHANGE, run=8)
     assert second.labels == counts()
-    job.github.do("DELETE", f"/issues/{pull.number}/labels/{quote(ACCEPT_CHANGE)}")
+    job.github.unlabel(pull.number, ACCEPT_CHANGE)
     _, _, third = job.app_judges(pull, "pull_request_target", action="unlabeled", run=9)
     assert third.labels == []
 
@@ -858,9 +843,7 @@ def test_with_an_app_nothing_of_a_stranger_judges_whatever_its_labels(job: Repor
 def test_with_an_app_a_pull_request_of_another_app_from_a_branch_here_counts_as_a_writers(job: ReportingJob) -> None:
     """Dependabot, Renovate: whatever pushed the branch may write."""
     pull = job.github.new_pull()
-    listed = job.github.do("GET", "/pulls?state=open")
-    bot = [{**each, "user": {"login": "renovate[bot]", "type": "Bot"}} for each in listed]
-    job.proxy.play("GET", "/pulls", json=bot)
+    job.github.by(pull.number, "renovate[bot]", "Bot")
     job.artifact()
     _, _, verdicts = job.app_judges(pull, may="none")
     assert verdicts.labels == []
@@ -877,7 +860,6 @@ def test_with_an_app_a_label_of_the_pull_request_counts_in_the_merge_queue(job: 
 
 def test_with_an_app_the_merge_queue_never_waits_for_a_recording_that_failed(job: ReportingJob) -> None:
     pull = job.github.new_pull()
-    job.without_artifact()
     job.app_judges(pull, queue=queue_of(pull))
     assert job.concluded(pull) == ["failure"]
 

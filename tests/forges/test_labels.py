@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import patient
 from tests.forges.test_fork import plays_permission
 from tests.forges.test_rehearsal import Team
@@ -37,10 +36,9 @@ def labeled(by: str, name: str = LABEL, at: str = LATE, event: str = "labeled") 
     return {"event": event, "actor": {"login": by}, "label": {"name": name}, "created_at": at}
 
 
-def plays_events(proxy: Proxy, pull: PullRequest, *events: dict[str, Any]) -> None:
-    """The emulator lists no events of pull requests."""
-    numbered = [{"id": number, **each} for number, each in enumerate(events)]
-    proxy.play("GET", f"/issues/{pull.number}/timeline", json=numbered)
+def plays_events(github: GitHub, pull: PullRequest, *events: dict[str, Any]) -> None:
+    """What GitHub lists of a pull request."""
+    github.timelines[pull.number] = [{"id": number, **each} for number, each in enumerate(events)]
 
 
 @pytest.fixture
@@ -53,7 +51,7 @@ def pull(team: Team) -> PullRequest:
     return team.github.open_pull("change")
 
 
-def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull: PullRequest, proxy: Proxy) -> None:
+def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull: PullRequest, github: GitHub) -> None:
     """Red; still red, and said why; green with a comment that says who; red again for the next commit."""
     github = team.github
     assert team.job("pull_request", pull).code == 1
@@ -62,9 +60,9 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
 
     github.label(pull.number, ACCEPT_RANKINGS)
     github.label(pull.number, LABEL)
-    plays_events(proxy, pull, labeled("mallory"), labeled("carol", ACCEPT_RANKINGS))
-    plays_permission(proxy, "mallory", "read")
-    plays_permission(proxy, "carol", "write")
+    plays_events(github, pull, labeled("mallory"), labeled("carol", ACCEPT_RANKINGS))
+    plays_permission(github, "mallory", "read")
+    plays_permission(github, "carol", "write")
     refused = team.job("pull_request", pull, label=LABEL, sender="mallory")
     assert (refused.code, team.conclusions(pull.head_sha)[-1]) == (1, "failure")
     [comment] = github.comments(pull.number)
@@ -72,8 +70,8 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert f"`{ACCEPT_RANKINGS}` changes nothing: on this pull request that is `{LABEL}`" in comment.body
     assert github.merge(pull.number) == 422
 
-    plays_events(proxy, pull, labeled("mallory"), labeled("mallory", event="unlabeled"), labeled("carol"))
-    plays_permission(proxy, "carol", "write")
+    plays_events(github, pull, labeled("mallory"), labeled("mallory", event="unlabeled"), labeled("carol"))
+    plays_permission(github, "carol", "write")
     waived = team.job("pull_request", pull, label=LABEL, sender="carol")
     assert (waived.code, waived.outputs["verdict"]) == (0, "warn"), waived.log
     assert team.conclusions(pull.head_sha)[-1] == "success"
@@ -97,7 +95,7 @@ def test_red_then_a_strangers_label_then_a_writers_then_a_push(team: Team, pull:
     assert github.merge(pull.number) == 422
 
 
-def test_another_label_is_not_spoken_of(team: Team, pull: PullRequest, proxy: Proxy) -> None:
+def test_another_label_is_not_spoken_of(team: Team, pull: PullRequest, github: GitHub) -> None:
     team.github.label(pull.number, "bug")
     other = team.job("pull_request", pull, label="bug", sender="alice")
     assert other.code == 1
@@ -112,7 +110,7 @@ STRANGER = labeled("mallory", at=NOON)
 SUBJECT = Subject("gate.run")
 
 
-def reports(github: Emulator, pull: PullRequest, at: str = MORNING, number: int | None = None, job: str = JOB) -> None:
+def reports(github: GitHub, pull: PullRequest, at: str = MORNING, number: int | None = None, job: str = JOB) -> None:
     """A job's report on the head of a pull request was completed."""
     about = Record(
         run=6, attempt=1, pull=number or pull.number, base=base_key("main"), job=job, own="failure", judged=SUBJECT.text
@@ -140,19 +138,19 @@ FORCED = {"event": "head_ref_force_pushed", "actor": {"login": "mallory"}, "crea
     ],
 )
 def test_who_set_a_label_and_whether_its_head_stayed(
-    github: Emulator, proxy: Proxy, tmp_path: Path, events: list[dict[str, Any]] | None, standing: str
+    github: GitHub, tmp_path: Path, events: list[dict[str, Any]] | None, standing: str
 ) -> None:
     pull = github.new_pull()
     github.label(pull.number, LABEL)
     github.label(pull.number, "bug")
     for login, permission in (("carol", "write"), ("mallory", "triage"), ("Codertocat", "admin")):
-        plays_permission(proxy, login, permission)
+        plays_permission(github, login, permission)
     reports(github, pull)
     if events is None:
-        proxy.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
+        github.play("GET", f"/issues/{pull.number}/timeline", 403, json={"message": "Resource not accessible"})
     else:
-        plays_events(proxy, pull, *events)
-    assert [(each.name, each.standing) for each in labels_of(proxy, tmp_path, pull)] == [(LABEL, standing)]
+        plays_events(github, pull, *events)
+    assert [(each.name, each.standing) for each in labels_of(github, tmp_path, pull)] == [(LABEL, standing)]
 
 
 @pytest.mark.parametrize(
@@ -162,50 +160,48 @@ def test_who_set_a_label_and_whether_its_head_stayed(
         pytest.param({"job": "tests.yml/gate/0"}, id="of another job"),
     ],
 )
-def test_reports_of_something_else_are_none(
-    github: Emulator, proxy: Proxy, tmp_path: Path, about: dict[str, Any]
-) -> None:
+def test_reports_of_something_else_are_none(github: GitHub, tmp_path: Path, about: dict[str, Any]) -> None:
     pull = github.new_pull()
     github.label(pull.number, LABEL)
-    plays_permission(proxy, "carol", "write")
-    plays_events(proxy, pull, WRITER)
+    plays_permission(github, "carol", "write")
+    plays_events(github, pull, WRITER)
     reports(github, pull, **about)
-    assert [each.standing for each in labels_of(proxy, tmp_path, pull)] == ["unreported"]
+    assert [each.standing for each in labels_of(github, tmp_path, pull)] == ["unreported"]
 
 
-def labels_of(proxy: Proxy, place: Path, pull: PullRequest) -> list[SetLabel]:
-    context = context_of(environment(place, proxy, "pull_request", pull=pull))
+def labels_of(github: GitHub, place: Path, pull: PullRequest) -> list[SetLabel]:
+    context = context_of(environment(place, github, "pull_request", pull=pull))
     assert context.pull is not None
-    return labels_now(patient(proxy.url, proxy.emulator.token), context, Settings(), context.pull, SUBJECT)
+    return labels_now(patient(github.url, github.token), context, Settings(), context.pull, SUBJECT)
 
 
-def test_without_labels_nothing_else_is_asked(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
+def test_without_labels_nothing_else_is_asked(github: GitHub, tmp_path: Path) -> None:
     pull = github.new_pull()
-    assert labels_of(proxy, tmp_path, pull) == []
-    assert [each.path.partition("?")[0].rpartition("/")[2] for each in proxy.log] == ["labels"]
+    assert labels_of(github, tmp_path, pull) == []
+    assert [each.path.partition("?")[0].rpartition("/")[2] for each in github.log] == ["labels"]
 
 
-def test_labels_that_cannot_be_listed_count_for_nothing(github: Emulator, proxy: Proxy, tmp_path: Path) -> None:
+def test_labels_that_cannot_be_listed_count_for_nothing(github: GitHub, tmp_path: Path) -> None:
     pull = github.new_pull()
-    proxy.play("GET", f"/issues/{pull.number}/labels", 403, json={"message": "Resource not accessible"})
-    assert labels_of(proxy, tmp_path, pull) == []
+    github.play("GET", f"/issues/{pull.number}/labels", 403, json={"message": "Resource not accessible"})
+    assert labels_of(github, tmp_path, pull) == []
 
 
-def test_a_forks_labels_are_not_looked_at(team: Team, proxy: Proxy) -> None:
+def test_a_forks_labels_are_not_looked_at(team: Team, github: GitHub) -> None:
     """Its own job cannot write, and posts nothing; the reporting job judges by the base alone."""
     pull = team.github.fork_pull()
     team.retrieve("pass")
     read_only = team.github.token_with({"contents": "read", "metadata": "read"})
     assert team.job("pull_request", pull, token=read_only).code == 0
-    assert proxy.asked("GET", "/labels") == []
+    assert github.asked("GET", "/labels") == []
 
 
-def test_a_label_of_the_pull_request_counts_in_the_merge_queue(team: Team, pull: PullRequest, proxy: Proxy) -> None:
+def test_a_label_of_the_pull_request_counts_in_the_merge_queue(team: Team, pull: PullRequest, github: GitHub) -> None:
     """The queue's branch names the pull request; of any other branch none counts."""
     team.job("pull_request", pull)
     team.github.label(pull.number, LABEL)
-    plays_events(proxy, pull, labeled("carol"))
-    plays_permission(proxy, "carol", "write")
+    plays_events(github, pull, labeled("carol"))
+    plays_permission(github, "carol", "write")
     team.git("checkout", "-q", "--detach", pull.head_sha)
     for branch, code in ((f"pr-{pull.number}-{pull.base_sha}", 0), ("elsewhere", 1)):
         ref = f"refs/heads/gh-readonly-queue/main/{branch}"

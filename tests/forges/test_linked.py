@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.forges.emulator import Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub, PullRequest
 from tests.forges.test_fork import ReportingJob, Verdicts, job  # noqa: F401 -- a fixture
 from tests.scenario_calls import report_of
 
@@ -54,11 +53,9 @@ def links(made: Report, context: Context = CONTEXT, criteria: str | None = None)
         pytest.param("push", "head_sha", id="what was pushed"),
     ],
 )
-def test_the_criteria_lie_in_the_commit_of_the_check(
-    github: Emulator, proxy: Proxy, tmp_path: Path, event: str, sha: str
-) -> None:
+def test_the_criteria_lie_in_the_commit_of_the_check(github: GitHub, tmp_path: Path, event: str, sha: str) -> None:
     pull = github.new_pull()
-    context = context_of(environment(tmp_path, proxy, event, pull=pull, attempt=2))
+    context = context_of(environment(tmp_path, github, event, pull=pull, attempt=2))
     home = f"https://github.com/{github.repository}"
     assert links(report(), context) == Links(
         run=f"{home}/actions/runs/7/attempts/2", criteria=f"{home}/blob/{getattr(pull, sha)}/ship-criteria.yaml"
@@ -100,21 +97,21 @@ def test_outside_of_a_job_there_is_no_run() -> None:
     )
 
 
-def of_page(folder: Path, proxy: Proxy, pull: PullRequest, page: str, host: str = "https://github.com") -> str | None:
-    told = environment(folder, proxy, "pull_request", pull=pull)
+def of_page(folder: Path, github: GitHub, pull: PullRequest, page: str, host: str = "https://github.com") -> str | None:
+    told = environment(folder, github, "pull_request", pull=pull)
     told |= {"RANKGATE_PAGE": page, "GITHUB_SERVER_URL": host, "GITHUB_REPOSITORY": "acme/rag"}
     return context_of(told).page_url
 
 
 @pytest.mark.parametrize("host", ["https://github.com", "https://ghe.acme.example", "https://ghe.acme.example:8443"])
-def test_the_page_is_an_artifact_of_this_repository(github: Emulator, proxy: Proxy, tmp_path: Path, host: str) -> None:
+def test_the_page_is_an_artifact_of_this_repository(github: GitHub, tmp_path: Path, host: str) -> None:
     pull, page = github.new_pull(), f"{host}/acme/rag/actions/runs/7/artifacts/31"
-    assert of_page(tmp_path, proxy, pull, page, host) == page
+    assert of_page(tmp_path, github, pull, page, host) == page
     wrong = [
         *("", "x", f"{page}/", f"{page}?x", f"{page}\n", f" {page}", f"{page})"),
         *(page.replace("acme", "evil"), page.replace(host, "https://evil.example"), page.replace("31", "٣١")),
     ]
-    assert [of_page(tmp_path, proxy, pull, each, host) for each in wrong] == [None] * len(wrong)
+    assert [of_page(tmp_path, github, pull, each, host) for each in wrong] == [None] * len(wrong)
 
 
 def test_a_forks_comment_leads_to_the_run_that_judged(job: ReportingJob) -> None:  # noqa: F811 -- the fixture

@@ -19,10 +19,8 @@ import pytest
 import yaml
 from tests.forges.composite import Result
 from tests.forges.composite import run as run_action
-from tests.forges.emulator import RULES, Emulator, PullRequest, Rule
 from tests.forges.events import environment
-from tests.forges.proxy import Proxy
-from tests.forges.storage import Storage
+from tests.forges.github import RULES, GitHub, PullRequest, Rule
 from tests.forges.test_fork import LATE, accepts, happened, plays_permission, plays_runs, zipped
 from tests.scenario_calls import report_of
 
@@ -42,9 +40,9 @@ GIT = ["git", "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c
 class Team:
     """A team's repository, on this machine and on the emulator, and the jobs that GitHub would start for it."""
 
-    def __init__(self, github: Emulator, proxy: Proxy, place: Path, runner_temp: Path) -> None:
+    def __init__(self, github: GitHub, place: Path, runner_temp: Path) -> None:
         self.github = github
-        self.proxy = proxy
+        self.github = github
         self.clone = place / "clone"
         self.events = place / "events"
         self.runner_temp = runner_temp
@@ -105,7 +103,7 @@ class Team:
     @contextmanager
     def merged(self, pull: PullRequest, onto: str | None = None) -> Iterator[None]:
         """GitHub's merge commit of a pull request, checked out; of a head that only GitHub has, the base's files."""
-        onto = onto or self.git("rev-parse", self.github.do("GET", f"/pulls/{pull.number}")["base"]["ref"])
+        onto = onto or self.git("rev-parse", self.github.pull(pull.number).base_ref)
         here = self.git("rev-parse", "--abbrev-ref", "HEAD")
         seen = subprocess.run([*GIT, "cat-file", "-e", pull.head_sha], cwd=self.clone, check=False, capture_output=True)
         tree = onto if seen.returncode else self.git("merge-tree", "--write-tree", onto, pull.head_sha).splitlines()[0]
@@ -130,7 +128,7 @@ class Team:
         ending: dict[str, Any],
     ) -> Result:
         variables = about.pop("variables", {})
-        told = environment(self.events, self.proxy, event, pull=pull, **{"run": 100 + self.runs, **about})
+        told = environment(self.events, self.github, event, pull=pull, **{"run": 100 + self.runs, **about})
         told.update(variables, GITHUB_EVENT_NAME=name)
         if event == "pull_request":
             told["GITHUB_SHA"] = self.git("rev-parse", "HEAD")
@@ -144,8 +142,8 @@ class Team:
 
 
 @pytest.fixture
-def team(github: Emulator, proxy: Proxy, tmp_path: Path, runner_temp: Path) -> Team:
-    return Team(github, proxy, tmp_path, runner_temp)
+def team(github: GitHub, tmp_path: Path, runner_temp: Path) -> Team:
+    return Team(github, tmp_path, runner_temp)
 
 
 def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_throughout(team: Team) -> None:
@@ -244,7 +242,7 @@ def test_the_check_is_in_progress_while_the_job_judges_and_a_cancelled_job_compl
     team.retrieve("pass")
     seen: list[str] = []
     comments = r"/issues/\d+/comments"
-    team.proxy.meanwhile(
+    team.github.meanwhile(
         "GET", comments, lambda: seen.extend(check["status"] for check in github.check_runs(pull.head_sha))
     )
     assert team.job("pull_request", pull, {"base": "none"}).code == 0
@@ -389,10 +387,10 @@ def test_a_stale_merge_commit_is_not_judged_and_an_old_green_one_does_not_stay(t
     assert team.conclusions(pull.head_sha)[-1] == "failure"
 
 
-def test_a_base_that_github_does_not_name_is_not_judged(team: Team, proxy: Proxy) -> None:
+def test_a_base_that_github_does_not_name_is_not_judged(team: Team) -> None:
     pull = team.github.new_pull()
     team.retrieve("pass")
-    proxy.play("GET", f"/pulls/{pull.number}", 403, json={"message": "Resource not accessible by integration"})
+    team.github.play("GET", f"/pulls/{pull.number}", 403, json={"message": "Resource not accessible by integration"})
     judged = team.job("pull_request", pull)
     assert (judged.code, judged.outputs["verdict"]) == (2, "not_judged")
     assert "the job needs `permissions: pull-requests: read`" in judged.summary
@@ -418,9 +416,7 @@ def test_the_queues_job_without_a_checkout_publishes_the_report_of_the_other(tea
     assert team.conclusions(pull.head_sha) == ["failure", "failure"], "a queue never hangs"
 
 
-def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_maintainer_accepts(
-    team: Team, proxy: Proxy, storage: Storage
-) -> None:
+def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_maintainer_accepts(team: Team) -> None:
     """Three jobs: the fork's own, which can only upload; the reporting job; and the one that the label starts."""
     github = team.github
     pull = github.fork_pull()
@@ -435,11 +431,8 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert run == (SCENARIOS / "pass" / "run.jsonl").read_bytes()
 
     (team.clone / "run.jsonl").unlink()
-    data = zipped(run)
-    listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
-    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
-    proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
-    plays_runs(proxy, pull, {})
+    github.keep(zipped(run))
+    plays_runs(github, pull, {})
     reporting = team.job("workflow_run", pull, {"html": "true"}, page=address(team))
     assert reporting.code == 0, reporting.log
     assert reporting.outputs["verdict"] == "pass"
@@ -459,7 +452,7 @@ def test_a_fork_is_judged_at_the_base_from_its_artifact_and_merged_once_a_mainta
     assert team.conclusions(pull.head_sha) == ["action_required"]
     assert github.merge(pull.number) == 422
 
-    accepts(github, proxy, pull)
+    accepts(github, pull)
     accepted = team.job("pull_request_target", pull, label=ACCEPT_RANKINGS)
     assert accepted.code == 0, accepted.log
     assert team.conclusions(pull.head_sha) == ["success"]
@@ -521,7 +514,7 @@ def test_the_run_is_kept_for_later_jobs(team: Team, event: str, uploaded: list[s
 
 
 def test_without_an_app_a_label_judges_the_recorded_run_of_the_commit_again_and_the_exit_code_follows(
-    team: Team, proxy: Proxy, storage: Storage
+    team: Team,
 ) -> None:
     """Whatever the retriever would find by now; before any report, for another base or where it is gone: anew."""
     github = team.github
@@ -533,7 +526,7 @@ def test_without_an_app_a_label_judges_the_recorded_run_of_the_commit_again_and_
     pull = github.open_pull("change")
 
     def fetched(pull: PullRequest) -> int:
-        told = environment(team.events, proxy, "pull_request", pull=pull, label=ACCEPT_CHANGE, run=999)
+        told = environment(team.events, github, "pull_request", pull=pull, label=ACCEPT_CHANGE, run=999)
         told |= {"RUN": str(team.clone / "run.jsonl"), "PATH": os.environ["PATH"]}
         command = [sys.executable, "-I", "-m", "rankgate.cli.action", "recorded"]
         return subprocess.run(command, cwd=team.clone, env=told, check=False, timeout=300).returncode
@@ -543,29 +536,23 @@ def test_without_an_app_a_label_judges_the_recorded_run_of_the_commit_again_and_
     red = team.job("pull_request", pull)
     assert red.code == 1
     recorded = (Path(red.skipped_uses[0].given["path"]) / "run.jsonl").read_bytes()
-    data = zipped(recorded)
-    listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
-    proxy.play("GET", f"/actions/runs/{100 + team.runs}/artifacts", json={"total_count": 1, "artifacts": [listed]})
-    proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
+    github.keep(zipped(recorded), 100 + team.runs)
     (team.clone / "run.jsonl").unlink()
     assert fetched(pull) == 0
     assert (team.clone / "run.jsonl").read_bytes() == recorded
 
-    accepts(github, proxy, pull, happened(1, "labeled", label=ACCEPT_CHANGE))
+    accepts(github, pull, happened(1, "labeled", label=ACCEPT_CHANGE))
     github.label(pull.number, ACCEPT_CHANGE)
     waived = team.job("pull_request", pull, label=ACCEPT_CHANGE)
     assert (waived.code, waived.outputs["verdict"]) == (0, "warn"), waived.log
     assert fetched(github.retarget(pull.number, "release")) == 2, "it was of another base"
 
 
-def test_a_fork_cannot_bring_its_own_criteria_gold_or_baseline(team: Team, proxy: Proxy, storage: Storage) -> None:
+def test_a_fork_cannot_bring_its_own_criteria_gold_or_baseline(team: Team) -> None:
     """The reporting job's clone is of the base; whatever the archive holds beside the run is not looked at."""
     pull = team.github.fork_pull()
-    data = zipped((SCENARIOS / "fail" / "run.jsonl").read_bytes())
-    listed = {"id": 31, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
-    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
-    proxy.play("GET", "/actions/artifacts/31/zip", 302, redirect=storage.keep(data))
-    plays_runs(proxy, pull, {})
+    team.github.keep(zipped((SCENARIOS / "fail" / "run.jsonl").read_bytes()))
+    plays_runs(team.github, pull, {})
     assert team.job("workflow_run", pull).outputs["verdict"] == "fail"
     assert team.conclusions(pull.head_sha) == ["failure"]
 
@@ -604,12 +591,12 @@ def test_a_fault_while_publishing_changes_neither_the_verdict_nor_the_number_of_
     team.retrieve("fail")
     comments = r"/issues/\d+/comments$"
     if fault == "lost":
-        team.proxy.drop_after("POST", comments)
+        team.github.drop_after("POST", comments)
     elif fault == "secondary limit":
         limited = {"message": "You have exceeded a secondary rate limit."}
-        team.proxy.status("POST", comments, 403, json=limited, headers={"Retry-After": "1"})
+        team.github.status("POST", comments, 403, json=limited, headers={"Retry-After": "1"})
     else:
-        team.proxy.status("POST", comments, 502, json={"message": "Bad Gateway"})
+        team.github.status("POST", comments, 502, json={"message": "Bad Gateway"})
     ended = team.job("pull_request", pull, {"base": "none"})
     assert ended.code == 1
     assert len(team.github.comments(pull.number)) == 1
@@ -667,12 +654,7 @@ def test_a_pull_request_that_renames_or_removes_the_job_stays_blocked(team: Team
     team.git("checkout", "-qb", "change")
     team.push("change", "No gate any more")
     pull = team.github.open_pull("change")
-    team.github.do(
-        "POST",
-        "/check-runs",
-        {"name": "retrieval", "head_sha": pull.head_sha, "status": "completed", "conclusion": "success"},
-        by=team.github.token,
-    )
+    team.github.posted(pull.head_sha, team.github.token, name="retrieval")
     assert team.github.merge(pull.number) == 422
 
 
@@ -680,14 +662,13 @@ def test_a_forks_job_cannot_post_the_check_itself(team: Team) -> None:
     pull = team.github.fork_pull()
     forged = {"name": CHECK, "head_sha": pull.head_sha, "status": "completed", "conclusion": "success"}
     read_only = team.github.token_with({"contents": "read", "metadata": "read"})
-    path = f"/repos/{team.github.repository}/check-runs"
-    assert team.github.ask("POST", path, forged, by=read_only).status_code == 403
+    assert team.github.ask("POST", "/check-runs", forged, by=read_only).status == 403
     assert team.github.merge(pull.number) == 422
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_workflow_that_a_branch_rewrites_turns_no_check_green_that_is_pinned_to_an_app_and_the_judging_job_does(
-    team: Team, proxy: Proxy, storage: Storage, rule: Rule
+    team: Team, rule: Rule
 ) -> None:
     """Whoever can push has GITHUB_TOKEN with every right, and runs our own action with it; the key he has not."""
     github, app = team.github, {"bot-login": "acme-gate[bot]"}
@@ -696,36 +677,29 @@ def test_a_workflow_that_a_branch_rewrites_turns_no_check_green_that_is_pinned_t
     pull = github.open_pull("change")
     team.git("checkout", "-q", "main")
     team.retrieve("pass")
-    posted = {"name": CHECK, "head_sha": pull.head_sha, "status": "completed", "conclusion": "success"}
-    github.do("POST", "/check-runs", posted, by=github.token)
+    github.posted(pull.head_sha, github.token)
     assert team.job("pull_request", pull, {"base": "none"}).code == 0
     assert team.job("pull_request", pull, {"base": "none", **app}).code == 0, "another login makes no other token"
     assert not github.allows(pull.number, rule, app="acme-gate")
 
     run = (team.clone / "run.jsonl").read_bytes()
     (team.clone / "run.jsonl").unlink()
-    plays_runs(proxy, pull, {})
-    plays_permission(proxy, "alice", "write")
-    for number, recorded, allowed in [(31, (SCENARIOS / "fail" / "run.jsonl").read_bytes(), False), (32, run, True)]:
-        data = zipped(recorded)
-        listed = {"id": number, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
-        proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
-        proxy.play("GET", f"/actions/artifacts/{number}/zip", 302, redirect=storage.keep(data))
+    plays_runs(github, pull, {})
+    plays_permission(github, "alice", "write")
+    for recorded, allowed in [((SCENARIOS / "fail" / "run.jsonl").read_bytes(), False), (run, True)]:
+        github.keep(zipped(recorded))
         judged = team.job("workflow_run", pull, app, token=github.app_token())
         assert judged.code == 0, judged.log
         assert github.allows(pull.number, rule, app="acme-gate") is allowed, judged.log
 
 
-def leaves(proxy: Proxy, storage: Storage, number: int, run: str) -> None:
+def leaves(github: GitHub, run: str) -> None:
     """What the recording job uploaded."""
-    data = zipped((SCENARIOS / run / "run.jsonl").read_bytes())
-    listed = {"id": number, "name": "rankgate", "size_in_bytes": len(data), "expired": False}
-    proxy.play("GET", "/actions/runs/7/artifacts", json={"total_count": 1, "artifacts": [listed]})
-    proxy.play("GET", f"/actions/artifacts/{number}/zip", 302, redirect=storage.keep(data))
+    github.keep(zipped((SCENARIOS / run / "run.jsonl").read_bytes()))
 
 
 def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_blocks_before_and_after(
-    team: Team, proxy: Proxy, storage: Storage
+    team: Team,
 ) -> None:
     """Recorded, judged by both sides, refused; accepted by a writer and merged by nobody before a push voids that."""
     github, app = team.github, {"bot-login": "acme-gate[bot]"}
@@ -741,12 +715,12 @@ def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_bl
     team.push("change", "Labels that fit the new search")
     pull = github.open_pull("change")
     team.git("checkout", "-q", "main")
-    plays_permission(proxy, "carol", "write")
+    plays_permission(github, "carol", "write")
 
     def judged(event: str, **about: Any) -> list[str | None]:
         current = github.pull(pull.number)
-        plays_runs(proxy, current, {})
-        leaves(proxy, storage, 31, "fail")
+        plays_runs(github, current, {})
+        leaves(github, "fail")
         ended = team.job(event, current, app, token=github.app_token(), **about)
         assert ended.code == 0, ended.log
         assert not (team.clone / "run.jsonl").exists()
@@ -757,7 +731,7 @@ def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_bl
     github.label(pull.number, ACCEPT_CHANGE)
     accepted = {"name": ACCEPT_CHANGE, "color": "ededed"}
     event = {"id": 1, "event": "labeled", "actor": {"login": "carol"}, "created_at": LATE, "label": accepted}
-    proxy.play("GET", f"/issues/{pull.number}/timeline", json=[event])
+    github.timelines[pull.number] = [event]
     assert judged("pull_request_target", label=ACCEPT_CHANGE) == ["success"]
     assert "lets it judge alone, without the base's files" in github.comments(pull.number)[0].body
     assert (team.clone / "gold.yaml").read_text() == gold, "nothing of the head is checked out"
@@ -765,7 +739,7 @@ def test_with_an_app_a_label_accepts_the_gold_set_of_one_commit_and_the_check_bl
     team.git("checkout", "-q", "change")
     team.push("change", "And another")
     team.git("checkout", "-q", "main")
-    proxy.play("GET", f"/issues/{pull.number}/timeline", json=[{**event, "created_at": "2000-01-01T00:00:00Z"}])
+    github.timelines[pull.number] = [{**event, "created_at": "2000-01-01T00:00:00Z"}]
     assert judged("workflow_run") == ["failure"]
     assert not github.allows(pull.number, "newest", app="acme-gate")
 

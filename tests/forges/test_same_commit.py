@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.forges.emulator import RULES, Emulator, PullRequest
 from tests.forges.events import environment
-from tests.forges.git_objects import Objects
-from tests.forges.proxy import Proxy
+from tests.forges.github import RULES, TEAM, GitHub, PullRequest
 from tests.forges.scripted import patient
-from tests.forges.server import TEAM
 from tests.scenario_calls import report_of
 
 from rankgate.forges.checks import CHECK, PUSH_CHECK
@@ -37,13 +34,12 @@ def report(verdict: str) -> Report:
 class Team:
     """A repository with criteria on main and on release, none on docs, and jobs that judge there."""
 
-    github: Emulator
-    proxy: Proxy
+    github: GitHub
     place: Path
     client: Client
 
     def context(self, pull: PullRequest, event: str = "pull_request", **about: Any) -> Context:
-        found = environment(self.place, self.proxy, event, pull=pull, **about)
+        found = environment(self.place, self.github, event, pull=pull, **about)
         return context_of(found | {"RANKGATE_JOB_INDEX": found["STRATEGY_JOB_INDEX"]})
 
     def begin(self, pull: PullRequest, *, settings: Settings | None = None, **about: Any) -> Told:
@@ -84,16 +80,16 @@ class Team:
     def twin(self, pull: PullRequest, base: str, *, by: str = "alice") -> PullRequest:
         """A pull request of the same commit to another base, from a branch of its own."""
         head = f"twin-of-{pull.number}-for-{base}"
-        self.github.do("POST", "/git/refs", {"ref": f"refs/heads/{head}", "sha": pull.head_sha})
+        self.github.branch(head, sha=pull.head_sha)
         return self.github.open_pull(head, base=base, by=by)
 
 
 @pytest.fixture
-def team(github: Emulator, proxy: Proxy, tmp_path: Path) -> Team:
+def team(github: GitHub, tmp_path: Path) -> Team:
     github.branch("docs")
     github.push("main", "ship-criteria.yaml", "gates: []")
     github.branch("release")
-    return Team(github, proxy, tmp_path, patient(proxy.url, github.token))
+    return Team(github, tmp_path, patient(github.url, github.token))
 
 
 @pytest.fixture
@@ -221,7 +217,7 @@ class TestAnotherPullRequestOfTheSameHead:
         assert team.titles(pull) == [f"Not yet: pull request #{other.number} has no report yet"]
 
     def test_a_list_that_cannot_be_read_is_no_success(self, team: Team, pull: PullRequest) -> None:
-        team.proxy.status("GET", r"/pulls\?", 403, json={"message": "Resource not accessible by integration"}, times=9)
+        team.github.status("GET", r"/pulls\?", 403, json={"message": "Resource not accessible by integration"}, times=9)
         team.job(pull, "pass", run=101)
         assert team.says(pull) == "action_required"
         assert "pull-requests: read" in team.titles(pull)[0]
@@ -229,7 +225,7 @@ class TestAnotherPullRequestOfTheSameHead:
     @pytest.mark.parametrize("path", ["/permission$", "/contents/"], ids=["who may write", "what the base has"])
     def test_where_github_does_not_say_the_other_counts(self, team: Team, pull: PullRequest, path: str) -> None:
         team.twin(pull, "docs" if "contents" in path else "release")
-        team.proxy.status("GET", path, 403, json={"message": "Resource not accessible by integration"}, times=99)
+        team.github.status("GET", path, 403, json={"message": "Resource not accessible by integration"}, times=99)
         team.job(pull, "pass", run=101)
         assert team.says(pull) == "action_required"
 
@@ -237,7 +233,7 @@ class TestAnotherPullRequestOfTheSameHead:
         """A branch is asked for by its whole name: whoever may push may also make a tag that is called like it."""
         team.twin(pull, "release")
         team.job(pull, "pass", run=101)
-        asked = {each.path.partition("ref=")[2] for each in team.proxy.asked("GET", "/contents/")}
+        asked = {each.path.partition("ref=")[2] for each in team.github.asked("GET", "/contents/")}
         assert asked == {"refs%2Fheads%2Fmain", "refs%2Fheads%2Frelease"}
 
 
@@ -247,12 +243,8 @@ class TestForksAndStrangers:
     def stranger(self, team: Team, pull: PullRequest, kind: str) -> PullRequest:
         if kind == "from a branch of the repository":
             return team.twin(pull, "release", by="mallory")
-        github, fork = team.github, f"mallory/{team.github.name}"
-        github.close(github.fork_pull("first").number)  # which makes the fork
-        Objects(github.ask, fork, "mallory").copy(pull.head_sha, Objects(github.ask, github.repository))
-        branch = {"ref": "refs/heads/same", "sha": pull.head_sha}
-        github.ask("POST", f"/repos/{fork}/git/refs", branch, by="mallory").raise_for_status()
-        return github.open_pull("mallory:same", by="mallory")
+        team.github.refs[team.github.fork, "same"] = pull.head_sha
+        return team.github.open_pull("mallory:same", by="mallory")
 
     @pytest.mark.parametrize("kind", ["from a branch of the repository", "from a fork"])
     @pytest.mark.parametrize("ours", ["pass", "fail"])
@@ -276,7 +268,7 @@ class TestForksAndStrangers:
         other = self.stranger(team, pull, "from a branch of the repository")
         team.github.close(pull.number)
         team.begin(other, run=101)
-        team.github.do("PATCH", f"/pulls/{pull.number}", {"state": "open"})
+        team.github.reopen(pull.number)
         team.job(pull, "pass", run=102)
         assert team.says(pull) == "success"
 
@@ -290,11 +282,7 @@ class TestForksAndStrangers:
     def test_the_branch_of_an_app_is_the_repositorys(self, team: Team, pull: PullRequest, app: str) -> None:
         """GitHub calls none of them a collaborator. Else whoever lets one open what fails opens what passes."""
         other = self.stranger(team, pull, "from a branch of the repository")
-        listed = team.github.do("GET", "/pulls?state=open")
-        for each in listed:
-            each["user"] = {"login": app, "type": "Bot"} if each["number"] == other.number else each["user"]
-        team.proxy.play("GET", "/pulls", json=listed)
-        team.proxy.play("GET", "/collaborators/", 404, json={"message": f"{app} is not a user"})
+        team.github.by(other.number, app, "Bot")
         team.job(pull, "pass", run=101)
         assert team.titles(pull) == [f"Not yet: pull request #{other.number} has no report yet"]
 
@@ -373,7 +361,7 @@ class TestOlderRunsAndOtherJobs:
             patched.append("fail")
             team.end(pull, "fail", run=101, index=1)
 
-        team.proxy.meanwhile("PATCH", CHECK_RUNS, other)
+        team.github.meanwhile("PATCH", CHECK_RUNS, other)
         team.end(pull, "pass", run=101, index=0)
         assert patched
         assert team.says(pull) == "failure"
@@ -396,17 +384,16 @@ class TestWhatIsNotOurs:
         return Record(pull=pull.number, **{**values, **changes}).text()
 
     def post(self, team: Team, pull: PullRequest, by: str, **fields: Any) -> None:
-        body = {"name": CHECK, "head_sha": pull.head_sha, "status": "completed", "conclusion": "success", **fields}
-        team.github.do("POST", "/check-runs", body, by=by)
+        team.github.posted(pull.head_sha, by, **fields)
 
     def test_another_apps_record_counts_for_nothing(self, team: Team, pull: PullRequest) -> None:
         """With an App of the team's own the rule asks for its checks alone, and it reads no others."""
-        team.client = patient(team.proxy.url, team.github.app_token())
-        settings = Settings(login=f"{TEAM.slug}[bot]")
+        team.client = patient(team.github.url, team.github.app_token())
+        settings = Settings(login=f"{TEAM}[bot]")
         team.job(pull, "fail", run=101, settings=settings)
         self.post(team, pull, team.github.token, external_id=self.record(pull))
         team.job(pull, "fail", run=102, settings=settings)
-        assert not any(team.github.allows(pull.number, rule, app=TEAM.slug) for rule in RULES)
+        assert not any(team.github.allows(pull.number, rule, app=TEAM) for rule in RULES)
         forged = team.github.check_runs(pull.head_sha)[1]
         assert forged["conclusion"] == "success", "and it touches no other App's"
 
@@ -437,7 +424,7 @@ class TestWithoutABase:
         assert team.says(pull) == "failure"
 
     def by(self, team: Team, pull: PullRequest, event: str, settings: Settings) -> None:
-        known = environment(team.place, team.proxy, "push", pull=pull, run=102)
+        known = environment(team.place, team.github, "push", pull=pull, run=102)
         context = context_of(known | {"GITHUB_EVENT_NAME": event})
         announce(team.client, context, settings)
         assert publish(team.client, context, report("pass"), settings).troubles == []
@@ -458,6 +445,6 @@ class TestMergeQueue:
 
     def test_its_token_need_not_list_pull_requests(self, team: Team, pull: PullRequest) -> None:
         team.github.close(pull.number)
-        team.proxy.status("GET", r"/pulls\?", 403, json={"message": "Resource not accessible by integration"}, times=9)
+        team.github.status("GET", r"/pulls\?", 403, json={"message": "Resource not accessible by integration"}, times=9)
         team.job(pull, "pass", event="merge_group", run=101)
         assert team.says(pull) == "success"

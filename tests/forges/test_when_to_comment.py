@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
-from tests.forges.emulator import Emulator, PullRequest
-from tests.forges.proxy import Proxy
+from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import patient
 from tests.forges.test_fork import ReportingJob, Verdicts, job  # noqa: F401 -- a fixture
 from tests.scenario_calls import report_of
@@ -23,16 +22,16 @@ from rankgate.model.values import Verdict
 class Story:
     """Runs on one pull request, each with a verdict."""
 
-    def __init__(self, github: Emulator, proxy: Proxy) -> None:
-        self.github, self.proxy, self.pull, self.run = github, proxy, github.new_pull(), 0
+    def __init__(self, github: GitHub) -> None:
+        self.github, self.pull, self.run = github, github.new_pull(), 0
 
     def told(self, verdict: str, settings: Settings) -> Told:
         self.run += 1
-        client = patient(self.proxy.url, self.github.token)
+        client = patient(self.github.url, self.github.token)
         pull = pull_of(client, self.github.repository, self.pull.number)
         context = Context(
             event="pull_request",
-            api_url=self.proxy.url,
+            api_url=self.github.url,
             server_url="https://github.com",
             repository=self.github.repository,
             sha=pull.head_sha,
@@ -60,8 +59,8 @@ class Story:
 
 
 @pytest.fixture
-def story(github: Emulator, proxy: Proxy) -> Story:
-    return Story(github, proxy)
+def story(github: GitHub) -> Story:
+    return Story(github)
 
 
 @pytest.mark.parametrize("verdict", ["pass", "warn", "fail", "not_judged"])
@@ -106,7 +105,7 @@ def test_where_a_warning_fails_the_step_it_is_commented_on(story: Story) -> None
 def test_a_fresh_comment_notifies_on_every_turn_to_red(story: Story, when: When) -> None:
     settings, posts = Settings(comment=when, fresh=True), r"/issues/\d+/comments$"
     assert story.goes(["pass", "fail", "pass", "fail", "fail"], settings) == ["-", "fail", "pass", "fail", "fail"]
-    assert len(story.proxy.asked("POST", posts)) == 2
+    assert len(story.github.asked("POST", posts)) == 2
 
 
 def test_a_comment_that_somebody_deleted_comes_back_with_the_next_red_only(story: Story) -> None:
