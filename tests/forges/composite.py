@@ -22,7 +22,9 @@ from unittest.mock import patch
 import yaml
 from tests.forges.expressions import ExpressionError, Value, condition, filled_in
 from tests.forges.file_commands import FileCommandError, SummaryTooLongError, checked_summary, values_of, variables_of
+from tests.forges.scripted import InstantClock
 
+import rankgate.forges.client
 from rankgate.cli import action as phases
 
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
@@ -320,13 +322,14 @@ class Job:
 
 
 def called(phase: str, where: Path, environment: Mapping[str, str]) -> tuple[int, str, str]:
-    """What `python -m rankgate.cli.action PHASE` does, without another interpreter."""
+    """What `python -m rankgate.cli.action PHASE` does, without another interpreter and without waiting."""
     stdout, stderr = io.StringIO(), io.StringIO()
     with (
         chdir(where),
         patch.dict(os.environ, environment, clear=True),
         redirect_stdout(stdout),
         redirect_stderr(stderr),
+        patch.object(rankgate.forges.client, "Clock", InstantClock),
     ):
         code = phases.main([phase])
     return code, stdout.getvalue(), stderr.getvalue()
