@@ -25,7 +25,7 @@ from rankgate.renderers.junit import render_junit
 from rankgate.renderers.markdown import render_comment
 from rankgate.renderers.pages.report import render_report
 from rankgate.renderers.terminal import render_terminal, terminal_blocks
-from rankgate.renderers.view import view_of
+from rankgate.renderers.view import EVERYTHING, view_of
 
 
 def report_named(name: str) -> Report:
@@ -109,7 +109,7 @@ def test_the_conclusion_is_the_same_everywhere(name: str) -> None:
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_badge_and_the_annotations_show_the_numbers_of_the_rows(name: str) -> None:
     report = report_named(name)
-    rows, message = view_of(report, everything=True).numbers.rows, json.loads(render_badge(report))["message"]
+    rows, message = view_of(report, EVERYTHING).numbers.rows, json.loads(render_badge(report))["message"]
     word, _, leading = message.partition(" · ")
     assert word == VERDICT_WORDS[report.verdict].lower()
     metric, _, value = leading.partition(" ")

@@ -19,7 +19,7 @@ from rankgate.model.report import GateResult, Links, Moved, Report, Source, Tren
 from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Ruling, Unit, Verdict
 from rankgate.renderers.escape import plain
 from rankgate.renderers.markdown import render_markdown
-from rankgate.renderers.view import view_of
+from rankgate.renderers.view import EVERYTHING, view_of
 from rankgate.renderers.view.parts import spark
 
 DROPPED = replace(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)], violation=0.07)
@@ -206,7 +206,7 @@ def test_of_more_gates_than_there_is_room_for_those_that_say_most_are_shown_and_
     found = view_of(report_of(*gates, DROPPED)).numbers
     assert (len(found.rows), found.more) == (60, "11 more gates hold")
     assert found.rows[0].status == "fail"
-    assert view_of(report_of(*gates, DROPPED), everything=True).numbers.more == ""
+    assert view_of(report_of(*gates, DROPPED), EVERYTHING).numbers.more == ""
 
 
 # Questions

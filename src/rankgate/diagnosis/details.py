@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, overload
 
 import msgspec
-from msgspec.structs import replace
 
 from rankgate.diagnosis.movements import document_moves, first_k
 from rankgate.metrics.base import Cutoff, Metric, Together
-from rankgate.metrics.comparison import Pairs, baseline_column, on_rows, paired, same_lists
+from rankgate.metrics.comparison import baseline_column, paired
 from rankgate.metrics.contents import DistinctDocs
-from rankgate.metrics.estimates import Estimate, estimate
+from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gains import NDCG
 from rankgate.metrics.lines import Latency
 from rankgate.metrics.matching import match
@@ -36,7 +35,6 @@ from rankgate.model.details import (
 from rankgate.model.report import GateResult, Segment
 from rankgate.model.tags import rows_by_tag
 from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, MatchedQuery, Need, Ranking, Sample, Scores
-from rankgate.statistics.chance import holm
 
 MAX_TAGS = 40  # with a row and curves of their own
 MIN_QUERIES = 5  # queries with which a tag has curves
@@ -57,7 +55,6 @@ class Columns(msgspec.Struct, frozen=True):
     metrics: Sequence[Metric]
     now: Mapping[str, Column]
     before: Mapping[str, Column] | None
-    same: Callable[[Metric, Sequence[int]], bool] = lambda *_: False  # are the scored lists of these rows equal?
 
 
 def details_of(
@@ -76,7 +73,7 @@ def details_of(
 
     The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed; if it was
     `named`, causes speak of the ranks that it looks at. Of the report's segments `MAX_TAGS` are shown, the worst by the
-    leading metric, without it the largest. A change in the panel that one of the `gates` judged is the gate's.
+    leading metric, without it the largest. A value that one of the `gates` has in people's units is the gate's.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)
@@ -86,16 +83,15 @@ def details_of(
     swept = columns_of(sweep_metrics(cutoffs), gold, candidate, baseline)
     rows_of = rows_by_tag(gold)
     tags: dict[str | None, list[int]] = {each.tag: rows_of[each.dimension, each.value] for each in segments}
-    panel = partial(_panel, columns, candidate, _judged(gates), tags)
-    worse, change = set[str | None](), dict.fromkeys(tags, math.inf)
+    judged = {(each.segment, each.metric): each for each in reversed(gates)}
+    panel = partial(_panel, columns, candidate, judged)
+    change = dict.fromkeys(tags, math.inf)
     if leading and leading in columns.metrics:
-        found, way = panel(leading, tags), leading.direction
-        worse = {tag for tag, value in found.items() if value.way(way, leading.unit) == "worse"}
-        change |= {tag: way.sign * value.delta for tag, value in found.items() if value.delta is not None}
-    ranked = sorted(tags, key=lambda tag: (change[tag], -len(tags[tag])))
-    kept = sorted(sorted(ranked, key=lambda tag: tag not in worse)[:MAX_TAGS], key=ranked.index)
+        by_tag, way = panel(tags, leading), leading.direction
+        change |= {tag: way.sign * value.delta for tag, value in by_tag.items() if value.delta is not None}
+    kept = sorted(tags, key=lambda tag: (change[tag], -len(tags[tag])))[:MAX_TAGS]
     scopes = {None: list(range(len(gold.samples))), **{tag: tags[tag] for tag in kept}}
-    values = {each.name: panel(each, scopes) for each in columns.metrics}
+    values = {each.name: panel(scopes, each) for each in columns.metrics}
     k, ks = first_k(leading), dict[str, int]()
     if named and leading and not isinstance(leading.cutoff, int):
         for query_id, sample in gold.samples.items():
@@ -119,7 +115,7 @@ def details_of(
             if tag is None or len(rows) >= MIN_QUERIES
             for sweep in sweeps_of(tag, rows, cutoffs, swept)
         ),
-        questions=tuple(questions_of(gold, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline)),
+        questions=QuestionsOf(gold, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline),
         left_out=len(tags) - len(kept),
         ks=ks,
     )
@@ -139,11 +135,7 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
     known = [metric for metric in shown if metric.name not in before]
     before |= _columns(known, gold, baseline, absent=False)
-
-    def same(metric: Metric, rows: Sequence[int]) -> bool:
-        return same_lists(metric, on_rows(candidate, rows), on_rows(baseline, rows))
-
-    return Columns(shown, now, before, same)
+    return Columns(shown, now, before)
 
 
 def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
@@ -166,69 +158,35 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: b
     return {**scored, **{metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}}
 
 
-def _judged(gates: Sequence[GateResult]) -> dict[tuple[str | None, str], GateResult]:
-    """The gates on changes since the baseline, by segment and metric; of several the first."""
-    return {(each.segment, each.metric): each for each in reversed(gates)}
-
-
-def _counts(gate: GateResult | None) -> bool:
-    """Whether the gate's own interval is the one to show: of a segment it has to be corrected for their number."""
-    return gate is not None and (gate.segment is None or (gate.corrects and not gate.too_small))
-
-
 def _panel(
     columns: Columns,
     candidate: Scores,
-    judged: Mapping[tuple[str | None, str], GateResult],
-    tags: Collection[str | None],
-    metric: Metric,
+    gates: Mapping[tuple[str | None, str], GateResult],
     scopes: Mapping[str | None, Sequence[int]],
+    metric: Metric,
 ) -> dict[str | None, PanelValue]:
-    """A metric in some scopes. Changes by tag that no gate judged share one Holm correction, over all of the tags."""
+    """A metric in some scopes; nothing is compared with a baseline that another judge judged."""
     name, clusters = metric.name, candidate.clusters
     column, old = columns.now[name], columns.before[name] if columns.before else None
-    whole = judged.get((None, name))
+    whole = gates.get((None, name))
     if whole and whole.evidence_state is EvidenceState.NOT_COMPARABLE:
         old = None
-    own, pairs = dict[str | None, Estimate | None](), dict[str | None, Pairs | None]()
+    values = dict[str | None, PanelValue]()
     for tag, rows in scopes.items():
         now = [column[row] for row in rows]
-        labels = [clusters[row] for row in rows if clusters]
-        own[tag] = estimate(now, metric, labels)
-        same = partial(columns.same, metric, rows)
-        before = [old[row] for row in rows] if old is not None else None
-        pairs[tag] = paired(metric, now, before, clusters=labels, same=same) if before else None
-    # Worse and better are one test of two sides: the other way round, harm is a gain.
-    levels: dict[str | None, float] = {
-        tag: min(each.level(), replace(each, new=each.old, old=each.new).level())
-        for tag, each in pairs.items()
-        if each and tag is not None and not _counts(judged.get((tag, name)))
-    }
-    confidences = holm(levels, 1 - CONFIDENCE, sum(not _counts(judged.get((tag, name))) for tag in tags))
-    return {
-        tag: _panel_value(own[tag], pairs[tag], judged.get((tag, name)), confidences.get(tag, CONFIDENCE))
-        for tag in scopes
-    }
-
-
-def _panel_value(own: Estimate | None, pairs: Pairs | None, gate: GateResult | None, confidence: float) -> PanelValue:
-    """The change is the gate's where that counts; so is the value where it is in people's units."""
-    limit, gate = gate.limit if gate else None, gate if _counts(gate) else None
-    found = pairs.compared(confidence) if pairs and not gate else None
-    value, change = own, gate or found
-    if gate and gate.value_raw is not None:
-        value = Estimate(
-            value=gate.value or 0.0, ci=gate.ci if gate.confidence == CONFIDENCE else None, n=gate.n, undefined=0
+        own = estimate(now, metric, [clusters[row] for row in rows if clusters])
+        pairs = paired(metric, now, [old[row] for row in rows]) if old is not None else None
+        value = PanelValue(
+            value=own.value if own else None,
+            ci=own.ci if own else None,
+            delta=pairs.compared(None).delta if pairs else None,
         )
-    return PanelValue(
-        value=value.value if value else None,
-        ci=value.ci if value else None,
-        delta=change.delta if change else None,
-        delta_ci=gate.delta_ci if gate else found.ci if found else None,
-        confidence=gate.confidence if gate else confidence,
-        exact=change.exact if change else None,
-        limit=limit,
-    )
+        gate = gates.get((tag, name))
+        if gate and gate.value_raw is not None:  # the value is in people's units
+            ci = gate.ci if gate.confidence == CONFIDENCE else None
+            value = PanelValue(value=gate.value or 0.0, ci=ci, delta=gate.delta)
+        values[tag] = value
+    return values
 
 
 def cutoffs_for(depth: int) -> tuple[int, ...]:
@@ -292,27 +250,52 @@ def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
     return cutoffs[above.index(highest)] if highest >= LEAST_BEND else None
 
 
-def questions_of(
-    gold: Gold, columns: Columns, ks: Mapping[str, int], depth: int, candidate: Scores, baseline: Scores | None
-) -> Iterator[Question]:
-    """The questions in the order of the gold, their causes by the first `ks` ranks, their rankings down to `depth`."""
-    for row, (query_id, sample) in enumerate(gold.samples.items()):
-        new = candidate.matched.get(query_id)
+class QuestionsOf(Sequence[Question]):
+    """The questions in the order of the gold, each built when it is asked for: all at once are hundreds of megabytes.
+
+    Their causes speak of the first `ks` ranks, their rankings go down to `depth`.
+    """
+
+    def __init__(
+        self,
+        gold: Gold,
+        columns: Columns,
+        ks: Mapping[str, int],
+        depth: int,
+        candidate: Scores,
+        baseline: Scores | None,
+    ) -> None:
+        self._samples, self._columns, self._ks, self._depth = list(gold.samples.values()), columns, ks, depth
+        self._candidate, self._baseline = candidate, baseline
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    @overload
+    def __getitem__(self, row: int) -> Question: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Question]: ...
+    def __getitem__(self, row: int | slice) -> Question | list[Question]:
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(len(self)))]
+        sample, columns, baseline = self._samples[row], self._columns, self._baseline
+        query_id = sample.query_id
+        new = self._candidate.matched.get(query_id)
         old = baseline.matched.get(query_id) if baseline else None
         before = baseline.outlines.get(query_id) if baseline else None
-        expected = tuple(document_moves(sample, before, candidate.outlines.get(query_id)))
-        yield Question(
+        expected = tuple(document_moves(sample, before, self._candidate.outlines.get(query_id)))
+        return Question(
             query_id=query_id,
             question=sample.question,
             tags=sample.tags,
-            cause=cause_of(expected, ks[query_id], new, old, compared=baseline is not None),
+            cause=cause_of(expected, self._ks[query_id], new, old, compared=baseline is not None),
             values={
                 name: (columns.before[name][row] if columns.before else None, column[row])
                 for name, column in columns.now.items()
             },
             expected=expected,
-            before=_listed(sample, old, depth),
-            now=_listed(sample, new, depth),
+            before=_listed(sample, old, self._depth),
+            now=_listed(sample, new, self._depth),
         )
 
 

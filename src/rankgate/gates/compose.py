@@ -34,7 +34,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import packages_of
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
-from rankgate.model.details import TEXTS_OF, worst_first
+from rankgate.model.details import TEXTS_OF, worst_rows
 from rankgate.model.differences import Difference, gold_differences, run_differences
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.model.lineage import (
@@ -248,8 +248,9 @@ def with_details(
     named, depth = inputs.leading is not None, inputs.details
     details = details_of(*measured, depth=depth, named=named, gates=report.gates)
     if inputs.texts:
-        worst = worst_first(details, failing(report.gates))[:TEXTS_OF]
-        wanted = {item.id for each in worst for side in (each.before, each.now) for item in side or ()}
+        worst = [details.questions[row] for row in worst_rows(details, failing(report.gates))[:TEXTS_OF]]
+        wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}
+        wanted |= {document.id for each in worst for document in each.expected}
         new, *others = [run.texts_of(wanted) for run in runs]
         old = others[0] if others else {}
         corpus = {each.id: each.text for each in read_corpus(inputs.corpus, wanted)} if inputs.corpus else {}

@@ -13,10 +13,8 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Exact, Interval, Unit
-from rankgate.model.wording import vanishes
+from rankgate.model.values import TOLERANCE, Direction, Interval, Unit
 
-Way = Literal["better", "worse", "same", "unclear"]
 T = TypeVar("T")
 TEXTS_OF = 1_000  # questions of whose lists texts are read, the worst
 _NOWHERE = 10**6  # the rank of what is in no list: below all others
@@ -52,29 +50,11 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PanelValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric over the queries of a scope; the change is over the pairs, as in the report.
-
-    `ci` is the value's own 95 % interval. `confidence` is that of the change: of the gate that judged it here, else
-    corrected for the number of segments. `exact` is the one-sided test of harm beside it, where there is one. `limit`
-    is the largest change for the worse that a gate allows here, with its sign.
-    """
+    """A metric over the queries of a scope, with its own 95 % interval; the change is over the pairs."""
 
     value: float | None
     ci: Interval | None
     delta: float | None
-    delta_ci: Interval | None
-    confidence: float = CONFIDENCE
-    exact: Exact | None = None
-    limit: float | None = None
-
-    def way(self, direction: Direction, unit: Unit) -> Way:
-        """Which way it went beyond doubt: the interval, or the exact test, excludes zero; `same` where it reads ±0."""
-        if self.delta is not None and vanishes(self.delta, unit):
-            return "same"
-        certain = direction.certain(self.delta_ci)
-        if certain < 0 or (self.exact and self.exact.p < (1 - self.confidence) / 2):
-            return "worse"
-        return "better" if certain > 0 else "unclear"
 
 
 class PanelRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +122,7 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     speak of the first `k` ranks, or of `ks` where questions have their own; `depth` items of each ranking are shown.
     `measures` are the columns of the panel, in order, and those of the gated metrics that it lacks. Panel and sweeps
     are over all queries first, then by tag, from the worst change of the leading metric to the best; `left_out` tags
-    have no row, none of which the leading metric proves worse. `texts` are items' by id, before and now, of the worst
+    have no row, none of which lost more. `texts` are items' by id, before and now, of the worst
     `TEXTS_OF` questions.
     """
 
@@ -152,7 +132,7 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     measures: tuple[Measure, ...]
     panel: tuple[PanelRow, ...]
     sweeps: tuple[Sweep, ...]
-    questions: tuple[Question, ...]
+    questions: Sequence[Question]
     left_out: int = 0
     ks: Mapping[str, int] = {}
     texts: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
@@ -208,10 +188,16 @@ def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing:
 
 
 def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]) -> list[Question]:
-    """The questions in the order of `severity`; those that did not get worse after the others, by change and cause."""
+    """The questions in the order of `worst_rows`."""
+    return [details.questions[row] for row in worst_rows(details, failing)]
+
+
+def worst_rows(details: ReportDetails, failing: Callable[[Sequence[str]], bool]) -> list[int]:
+    """The places of the questions by `severity`; those that did not get worse after the others, by change and cause."""
     causes = list(Cause)
 
-    def key(question: Question) -> tuple[float, ...]:
+    def key(row: int) -> tuple[float, ...]:
+        question = details.questions[row]
         now = question.values.get(details.leading or "", (None, None))[1]
         change, net = details.moved(question)
         value = -_NOWHERE if now is None else -now if details.lower else now  # a value that is not there is the worst
@@ -221,7 +207,7 @@ def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]
             return (0, *worse, change, value)
         return (1, change, causes.index(question.cause), value)
 
-    return sorted(details.questions, key=key)
+    return sorted(range(len(details.questions)), key=key)
 
 
 def sampled(items: Sequence[T], group: Callable[[T], object], most: int) -> list[T]:

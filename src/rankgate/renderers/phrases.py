@@ -11,7 +11,6 @@ from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Diagnosis, GateResult, Oddities, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict
-from rankgate.model.waiver_use import WaiverState
 from rankgate.model.wording import (
     VERDICT_WORDS,
     beyond_text,
@@ -60,19 +59,6 @@ CAUSE_WORDS: dict[Cause, tuple[str, str]] = {
 }
 
 
-# What a waiver does.
-WAIVER_STATES: dict[WaiverState, str] = {
-    "in_force": "in force: it lets the violation pass, as a warning",
-    "expiring": "in force, and expires within two weeks",
-    "too_small": "too small: the violation is larger than it covers",
-    "expired": "expired, and counts no longer",
-    "unused": "not used: nothing is violated",
-    "unknown": "names no segment of this gate",
-    "hard_check": "does not count: single questions fail, which no waiver covers",
-    "not_judged": "does not count: the gate could not be judged",
-}
-
-
 def row_name(gate: GateResult, *, own_name: bool = False) -> str:
     """The metric and on what it is judged: `mrr in lang:es`, `mrr (own name), by the base`."""
     about = f" ({one_line(gate.name, LONGEST)})" if own_name else ""
@@ -96,18 +82,6 @@ def gate_change(gate: GateResult) -> str:
     return NOTHING if gate.delta is None else delta_text(gate.delta, gate.unit, _decimals(gate))
 
 
-def gate_change_interval(gate: GateResult) -> str:
-    """`95%: −8.1 to −3.4 pp`, as far as the data support one and anything changed; what proves it, and of whom it is.
-
-    Where the value over all queries reads otherwise than that on the pairs, the change is not now − baseline.
-    """
-    bounds = change_interval_text(gate.delta_ci, gate.unit)
-    interval = f"{interval_name(gate)}: {bounds}" if bounds else ""
-    change = f"{gate_baseline(gate)} → {_value(gate.paired_value, gate)}"
-    pairs = f"{change} on the {count_text(gate.n_pairs, 'query', 'queries')} in both runs"
-    return "; ".join(filter(None, [interval, exact_proof(gate), pairs if differs_on_pairs(gate) else ""]))
-
-
 def interval_name(gate: GateResult) -> str:
     """`95%`, or `for 12 parts at once`, whose level only report.json says."""
     parts = next((reason.corrected_for for reason in gate.reasons if reason.corrected_for), 0)
@@ -129,12 +103,6 @@ def exact_proof(gate: GateResult) -> str:
     proves = gate.exact is not None and gate.exact.p < (1 - gate.confidence) / 2 and gate.violation is not None
     alone = proves and gate.direction.certain(gate.delta_ci) >= 0
     return f"exact test, p = {gate.exact.p:.2g}" if gate.exact and alone else ""
-
-
-def gate_now_interval(gate: GateResult) -> str:
-    """`95%: 79.8 to 91.0%`, or nothing where the data support none."""
-    bounds = interval_text(gate.ci, gate.unit)
-    return f"{interval_name(gate)}: {bounds}" if bounds else ""
 
 
 def gate_limit(gate: GateResult) -> str:
@@ -164,21 +132,6 @@ def gate_status(gate: GateResult) -> str:
 def shown_gates(report: Report) -> list[GateResult]:
     """The gates, and of their segments those that warn or fail."""
     return [gate for gate in report.gates if gate.segment is None or gate.verdict is not Verdict.PASS]
-
-
-def foremost(report: Report, most: int, after: int = 0) -> list[GateResult]:
-    """Of the gates that are shown the `most` that say most about the verdict, in the report's order.
-
-    The first `after` of them are left out. Of one verdict what is over all questions says most, then what lies furthest
-    beyond its limits.
-    """
-    gates = shown_gates(report)
-    order = (report.verdict, Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
-
-    def rank(at: int) -> tuple[int, bool, float]:
-        return order.index(gates[at].verdict), gates[at].segment is not None, -beyond_limits(gates[at])
-
-    return [gates[at] for at in sorted(sorted(range(len(gates)), key=rank)[after:most])]
 
 
 def beyond_limits(gate: GateResult) -> float:

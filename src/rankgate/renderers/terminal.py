@@ -9,7 +9,7 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
 from rankgate.renderers.escape import Sentence, Text, plain, visible
-from rankgate.renderers.view import View, view_of
+from rankgate.renderers.view import EVERYTHING, Limits, View, view_of
 from rankgate.renderers.view.questions import Lost, LostAnswer
 from rankgate.renderers.view.rows import HEADINGS, Note, Rows, cells_of
 
@@ -34,7 +34,7 @@ def terminal_blocks(report: Report, *, everything: bool = False) -> list[Block]:
 
     `everything` shows all rows, the worst questions, the parts and what was compared.
     """
-    view = view_of(report, rows=MAX_ROWS, everything=everything)
+    view = view_of(report, EVERYTHING if everything else Limits(first=MAX_ROWS))
     blocks: list[Block] = [f"{view.word}  {plain(view.conclusion)}", *_problems(view)]
     blocks += _paragraph([("Look here first: ", *view.look_first)] if view.look_first else [])
     blocks += _table(view.numbers if everything else view.first, everything=everything)

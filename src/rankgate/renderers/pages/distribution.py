@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from rankgate.model.details import ReportDetails
@@ -67,16 +68,16 @@ def _sentence(who: str, values: Sequence[float]) -> str:
 
 def _pane(runs: Sequence[tuple[str, Sequence[float]]]) -> charts.Pane:
     """For each bin a bar of each run, side by side, and an upright line at each mean."""
-    bins = {color: [bin_of(value) for value in values] for color, values in runs}
-    highest = max(each.count(at) / len(each) for each in bins.values() for at in each)
+    bins = {color: Counter(map(bin_of, values)) for color, values in runs}
+    highest = max(count / each.total() for each in bins.values() for count in each.values())
     y = charts.Axis(0, highest, _HEIGHT - 44, 24, charts.ticks_of(0, highest, Unit.SHARE, 6), "questions")
     x = charts.Axis(-0.1, 1.1, y.margin, _WIDTH - 8, _TICKS, "share of the relevant documents found")
     width = 0.88 / _BINS / len(runs)
     bars: list[charts.Line] = []
     means: list[charts.Line] = []
     for place, (color, values) in enumerate(runs):
-        for at in sorted(set(bins[color])):
-            left, share = (at - 0.94) / _BINS + place * width, bins[color].count(at) / len(values)
+        for at, count in sorted(bins[color].items()):
+            left, share = (at - 0.94) / _BINS + place * width, count / len(values)
             corners = [(left, 0.0), (left, share), (left + width, share), (left + width, 0.0)]
             bars.append(charts.Line(corners, color, filled=True))
         mean = math.fsum(values) / len(values)

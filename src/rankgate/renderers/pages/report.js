@@ -1,8 +1,7 @@
-// The list of questions, drawn from its JSON; the copy button; and what is open on paper.
+// The list of questions, drawn from its head and its blocks, and the copy buttons.
 "use strict";
 (() => {
-  const PAGE = 50;
-  const PAPER = 20;
+  const PAGE = 10;
   const embedded = document.getElementById("question-data");
   const make = (tag, about, ...children) => {
     const made = document.createElement(tag);
@@ -27,12 +26,25 @@
   // Compared without regard to case, accents and width.
   const fold = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").normalize("NFC").toLowerCase();
 
-  // Of each question, the worst first: `id` and `question` as shown; `tagged`, numbers of `tags`; `cause`, the number of
-  // one of `causes` (class, label, meaning); `way`, -1 for worse, 1 for better, null without a comparison; `change`, more
-  // is better; `value`, and `said`, both values as text; `expected`, the relevant documents (number of the name, gain, rank
-  // before, rank now), of which there are `relevant`; `notable`, whether it has a finding or changed; `k`, the ranks of
-  // which its cause speaks; `lists`, `gains` and `passages`, before and now: numbers of `names`, gains, numbers of
-  // `texts`. The passages end with the last question that has any. `groups` are what losses share, with the `rows` of words.
+  const copy = (text, label) => make("button", { type: "button", class: "copy", "data-copy": text }, label);
+
+  // A block of questions: base64 of deflated JSON, opened when it is first needed, and then kept.
+  const blocks = new Map();
+  const inflate = async (number) => {
+    const packed = Uint8Array.from(atob(document.getElementById(`block-${number}`).textContent), (char) => char.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  };
+  const block = (number) => {
+    if (!blocks.has(number)) blocks.set(number, inflate(number));
+    return blocks.get(number);
+  };
+
+  // The head has of each question, the worst first: `id` and `question` as shown; `tagged`, numbers of `tags`; `cause`,
+  // the number of one of `causes` (class, label, meaning); `way`, -1 for worse, 1 for better, null without a comparison;
+  // `change`, more is better; `value`, and `said`, the number of both `values` as text. Some questions have `claims` of
+  // their answer and `ks` of their own; `words` have the questions that share one. A block of so many questions has
+  // `expected`, the relevant documents (id, gain, rank before, rank now, passage), of which there are `relevant`; `lists`
+  // of ids, `gains` and `passages`, before and now: passages are numbers of the block's `texts`.
   function list(data) {
     const total = data.id.length;
     const form = document.getElementById("filters");
@@ -41,7 +53,7 @@
     const pager = document.getElementById("pager");
     const [previous, next] = pager.querySelectorAll("button");
     const fields = ["text", "tag", "cause", "way", "word", "sort"];
-    const members = new Map(data.groups.map((group) => [group.name, new Set(group.rows)]));
+    const members = new Map(Object.entries(data.words).map(([word, rows]) => [word, new Set(rows)]));
     const tagNumbers = new Map(data.tags.map((tag, number) => [tag, number]));
     const causeNumbers = new Map(data.causes.map(([, label], number) => [label, number]));
     const places = new Map(data.id.map((id, row) => [id, row]).reverse());
@@ -108,11 +120,20 @@
       if (before === null) return after === null ? "not found before or now" : `not found → rank ${after}`;
       return before === after ? `stays at rank ${before}` : `rank ${before} → ${after ?? "gone"}`;
     };
-    const expected = (row, from, to) =>
-      data.expected[row].slice(from, to).map(([id, gain, before, after]) => {
+    const at = async (row) => {
+      const opened = await block(Math.floor(row / data.block));
+      const place = row % data.block;
+      const of = (key) => opened[key][place];
+      const text = (number) => (number === null || number === undefined ? "" : opened.texts[number]);
+      return { expected: of("expected"), relevant: of("relevant"), lists: of("lists"), gains: of("gains"), passages: of("passages"), text };
+    };
+    const expected = (documents, words, text) =>
+      documents.map(([id, gain, before, after, number]) => {
         const graded = gain === 1 ? "" : `, gain ${gain}`;
-        return make("li", null, name(data.names[id]), " ", make("span", { class: "move" }, whereabouts(before, after) + graded));
+        const move = make("span", { class: "move" }, whereabouts(before, after) + graded);
+        return make("li", null, name(id), " ", move, words && text(number) ? passage(text(number), words) : "");
       });
+    const passage = (text, words) => make("p", { class: "passage", dir: "auto" }, ...(words ? marked(text, words) : [text]));
 
     const CLOSED = 3;
     const item = (row, open) => {
@@ -120,25 +141,29 @@
       const id = data.id[row];
       const link = make("a", { href: `#q=${encodeURIComponent(id)}` }, name(id, false));
       const tags = data.tagged[row].slice(0, 10).map((tag) => make("span", { class: "tag" }, make("bdi", null, ...broken(data.tags[tag]))));
-      const more = data.relevant[row] - Math.min(CLOSED, data.expected[row].length);
       const details = make("details", { class: "screen" }, make("summary", null, summary), make("div", { class: "lists" }));
       details.addEventListener("toggle", () => details.open && fill(row, details.lastChild));
       details.open = open;
+      const documents = make("ul", { class: "expected" });
+      at(row).then((known) => {
+        const more = known.relevant - Math.min(CLOSED, known.expected.length);
+        documents.append(...expected(known.expected.slice(0, CLOSED)), more > 0 ? make("li", null, `and ${more} more`) : "");
+      }, () => documents.append(make("li", null, "this browser cannot open the lists: they are compressed")));
       return make(
         "li",
         { class: open ? "miss target" : "miss" },
-        make("div", { class: "head" }, make("span", { class: `cause ${value}` }, label), " ", make("span", { class: "values" }, data.said[row])),
+        make("div", { class: "head" }, make("span", { class: `cause ${value}` }, label), " ", make("span", { class: "values" }, data.values[data.said[row]] ?? "")),
         make(
           "div",
           { class: "what" },
           data.question[row] && make("p", { class: "question", dir: "auto" }, data.question[row]),
           make("p", { class: "faint" }, ...spaced(link, ...tags, data.tagged[row].length > 10 ? `and ${data.tagged[row].length - 10} more` : "")),
         ),
-        make("ul", { class: "expected" }, ...expected(row, 0, CLOSED), more > 0 ? make("li", null, `and ${more} more`) : ""),
-        open === undefined ? "" : details,
+        documents,
+        details,
       );
     };
-    const summary = data.both ? `First ${data.depth} of both rankings` : `First ${data.depth} of the ranking`;
+    const summary = data.both ? `Passages, and the first ${data.depth} of both rankings` : `Passages, and the first ${data.depth} of the ranking`;
 
     // What became of an item between the lists; `other` has the ranks of the other side.
     const move = (place, other, now, gone) => {
@@ -147,45 +172,61 @@
       if (other) return now ? `rank ${other} → ${place}` : `rank ${place} → ${other}`;
       return gone;
     };
-    const fill = (row, box) => {
-      if (box.firstChild) return;
-      const rest = expected(row, CLOSED);
-      if (rest.length) {
-        const left = data.relevant[row] - data.expected[row].length;
-        box.append(make("p", { class: "faint" }, "More relevant documents:"));
-        box.append(make("ul", { class: "expected" }, ...rest, left ? make("li", null, `and ${left} more`) : ""));
-      }
-      const titles = data.both ? ["Baseline", "Now"] : ["", "Now"];
-      const ranks = data.lists[row].map((side, at) => {
-        const known = data.expected[row].map((each) => [each[0], each[2 + at]]); // also behind what is shown
-        return new Map([...known, ...(side ?? []).map((id, place) => [id, place + 1])]);
-      });
+    const shell = (word) => (/^[\w@%+=:,./][\w@%+=:,./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
+    const k = (row) => data.ks[row] ?? data.k;
+    const part = (title, ...children) => make("div", { class: "part" }, make("p", { class: "title" }, title), ...children);
+    const fill = async (row, box) => {
+      if (box.dataset.row) return;
+      box.dataset.row = row;
+      const known = await at(row);
       const words = wordsOf(data.question[row]);
-      const sides = titles.map((title, at) => title && ranking(row, at, title, ranks[1 - at], words));
-      box.append(make("div", { class: "rankings" }, ...sides));
-      if (data.texts.length && !data.passages[row])
-        box.append(make("p", { class: "faint" }, `Passages are shown of the ${counted(data.passages.length, "worst question")} only.`));
+      const id = data.id[row];
+      const parts = [make("p", { class: "buttons" }, ...spaced(copy(id, "Copy id"), copy(data.explain[0] + [shell(id), data.explain[1]].filter(Boolean).join(" "), "Copy the command that explains it")))];
+      const left = known.relevant - known.expected.length;
+      if (known.relevant)
+        parts.push(part(known.relevant === 1 ? "The relevant document" : "The relevant documents", make("ul", { class: "expected" }, ...expected(known.expected, words, known.text), left ? make("li", null, `and ${left} more`) : "")));
+      const instead = known.expected.filter((each) => each[2] !== null && each[2] <= k(row) && each[2] !== each[3]).sort((a, b) => a[2] - b[2]);
+      const there = instead.map((each) => standing(known, each[2])).filter(Boolean);
+      if (there.length) parts.push(part("In its place now", make("ul", { class: "expected" }, ...there)));
+      const [stage, ...claims] = data.claims[row] ?? [];
+      if (stage) parts.push(part(`Its answer got worse: ${stage}`, make("ul", null, ...claims.map((each) => make("li", null, each)))));
+      const ranks = known.lists.map((side, at) => {
+        const stated = known.expected.map((each) => [each[0], each[2 + at]]); // also behind what is shown
+        return new Map([...stated, ...(side ?? []).map((id, place) => [id, place + 1])]);
+      });
+      const titles = data.both ? ["Baseline", "Now"] : ["", "Now"];
+      const sides = titles.map((title, at) => title && ranking(row, known, at, title, ranks[1 - at], words));
+      parts.push(make("div", { class: "rankings" }, ...sides));
+      if (data.passages && !known.passages)
+        parts.push(make("p", { class: "faint" }, `Passages are shown of the ${counted(data.passages, "worst question")} only.`));
+      box.append(...parts);
     };
-    const ranking = (row, at, title, others, words) => {
-      const side = data.lists[row][at];
+    const standing = (known, rank) => {
+      const [, now] = known.lists;
+      if (!now || rank > now.length) return rank > data.depth ? "" : make("li", null, make("span", { class: "move" }, `rank ${rank}: nothing`));
+      const text = known.text(known.passages?.[1][rank - 1]);
+      return make("li", null, make("span", { class: "move" }, `rank ${rank}: `), name(now[rank - 1]), text ? passage(text) : "");
+    };
+    const ranking = (row, known, at, title, others, words) => {
+      const side = known.lists[at];
       const box = make("div", { class: "ranking" }, make("p", { class: "title" }, title));
       if (side === null) box.append(make("p", { class: "faint" }, at ? "the run lacks the question" : "the baseline lacks the question"));
       else if (!side.length) box.append(make("p", { class: "faint" }, "an empty list"));
       else {
         const items = side.map((id, place) => {
-          const gain = data.gains[row][at][place];
+          const gain = known.gains[at][place];
           const right = gain > 0;
           const said = [gain === null ? "" : !right ? "judged not relevant" : gain === 1 ? "relevant" : `relevant, gain ${gain}`];
           const away = at ? `new: not in the first ${data.depth} before` : `left the first ${data.depth}`;
-          if (data.lists[row][1 - at] !== null) said.push(move(place + 1, others.get(id), at, away));
-          const text = data.texts[data.passages?.[row]?.[at][place]];
+          if (known.lists[1 - at] !== null) said.push(move(place + 1, others.get(id), at, away));
+          const text = known.text(known.passages?.[at][place]);
           return make(
             "li",
-            { class: [right && "right", place + 1 === data.k[row] && place + 1 < side.length && "last"].filter(Boolean).join(" ") },
-            name(data.names[id]),
+            { class: [right && "right", place + 1 === k(row) && place + 1 < side.length && "last"].filter(Boolean).join(" ") },
+            name(id),
             " ",
             make("span", { class: "mark" }, right ? make("span", { "aria-hidden": "true" }, "✓ ") : "", said.filter(Boolean).join("; ")),
-            text ? make("p", { class: "passage", dir: "auto" }, ...marked(text, words)) : "",
+            text ? passage(text, right && words) : "",
           );
         });
         box.append(make("ol", null, ...items));
@@ -193,12 +234,18 @@
       return box;
     };
 
-    // Words as the reader's language has them, by the browser, else runs of letters and digits.
-    const segmenter = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "word" }) : null;
-    const pieces = (text) =>
-      segmenter
-        ? [...segmenter.segment(text)].map((each) => [each.segment, each.isWordLike])
-        : text.split(/([\p{L}\p{M}\p{N}]+)/u).map((each, at) => [each, at % 2 === 1]);
+    // Words as the reader's language has them; one never begins or ends within a letter with its marks.
+    const [segmenter, graphemes] = ["word", "grapheme"].map((granularity) => new Intl.Segmenter(undefined, { granularity }));
+    const pieces = (text) => {
+      const borders = new Set([...graphemes.segment(text)].map((each) => each.index));
+      const parts = [];
+      for (const { segment, index, isWordLike } of segmenter.segment(text)) {
+        const last = parts.at(-1);
+        if (!last || borders.has(index)) parts.push([segment, isWordLike]);
+        else [last[0], last[1]] = [last[0] + segment, last[1] || isWordLike];
+      }
+      return parts;
+    };
     const telling = (word) => word.length > 2 || /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u.test(word);
     const wordsOf = (text) => new Set(pieces(text).filter((each) => each[1]).map((each) => fold(each[0])).filter(telling));
     const marked = (text, words) =>
@@ -218,7 +265,7 @@
       data.causes.forEach(([, label], number) => causes.has(number) && option(cause, label, label, causes.get(number)));
       const went = tally(data.way);
       for (const [value, number] of ways) if (went.has(number)) option(way, value, value, went.get(number));
-      for (const group of data.groups) if (group.kind === "word") option(word, group.name, group.name, group.questions);
+      for (const [each, rows] of members) option(word, each, short(each), rows.size);
       for (const each of [tag, way, word]) each.parentElement.hidden = each.length < 2;
     };
     const short = (text) => (text.length > 48 ? `${text.slice(0, 28)}…${text.slice(-16)}` : text);
@@ -300,31 +347,19 @@
     form.hidden = false;
     if (location.hash.includes("=")) follow();
     else apply(new Map());
-    const worst = [...data.id.keys()].filter((row) => data.notable[row]);
-    document.getElementById("worst").append(...worst.slice(0, PAPER).map((row) => item(row))); // on paper
   }
   if (embedded) list(JSON.parse(embedded.textContent));
 
-  const copy = document.getElementById("copy");
-  if (copy && navigator.clipboard) {
-    copy.hidden = false;
-    copy.addEventListener("click", async () => {
-      const said = document.getElementById("copied");
-      try {
-        await navigator.clipboard.writeText(document.getElementById("command").textContent);
-        said.textContent = "Copied";
-      } catch {
-        said.textContent = "Select the text to copy it";
-      }
-    });
-  }
-
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open], .screen)")];
-    for (const each of opened) each.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const each of opened) each.open = false;
+  if (navigator.clipboard) for (const each of document.querySelectorAll(".copy")) each.hidden = false;
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.(".copy");
+    if (!button) return;
+    const status = document.getElementById("copied");
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      status.textContent = button.textContent = "Copied";
+    } catch {
+      status.textContent = "Select the text to copy it";
+    }
   });
 })();

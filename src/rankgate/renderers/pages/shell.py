@@ -6,18 +6,19 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import msgspec
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from rankgate.renderers.escape import middle, one_line
+from rankgate.renderers.escape import Shown, Text, middle, one_line, visible
 
 FOLDER = Path(__file__).parent
+LONGEST_NAME = 120  # characters; what may be longer is a text
 
 
 def page(
@@ -27,11 +28,13 @@ def page(
     styles: tuple[str, ...] = (),
     scripts: tuple[str, ...] = (),
     data: Mapping[str, object] = {},
+    blocks: Sequence[str] = (),
     **values: Any,
 ) -> str:
     """The page that a template of this folder makes, with styles and scripts by their file names.
 
     `data` is what scripts read: each value as JSON in an element whose id is its name, which nothing in it can end.
+    `blocks` are texts in base64, each in an element of its own.
 
     Every value is escaped unless it is a chart of ours. The policy names our style and our scripts by their digests: no
     other script runs, nothing is loaded, nothing is sent, whatever stands in the data.
@@ -49,13 +52,14 @@ def page(
             style=Markup(style),  # noqa: S704 -- a file of ours
             scripts=[Markup(source) for source in sources],  # noqa: S704 -- as above
             data={name: _embedded(value) for name, value in data.items()},
+            blocks=blocks,
             **values,
         )
     )
 
 
 def _embedded(value: object) -> Markup:
-    text = json.dumps(msgspec.json.decode(msgspec.json.encode(value)), separators=(",", ":"))  # ASCII: nothing hides
+    text = json.dumps(value, default=msgspec.to_builtins, separators=(",", ":"))  # ASCII: nothing hides
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")  # which stand in strings alone
     return Markup(text)  # noqa: S704 -- no tag can begin in it
@@ -70,6 +74,16 @@ def breakable(text: object, limit: int = 60) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=[:/_-])(?!$)|(?<=\.)(?!\d|$)", middle(text, limit)))
 
 
+def html(value: Shown) -> Markup:
+    """A value of the view: text of the inputs apart from ours, a short one as a name, and ours with its code."""
+    if isinstance(value, Text):
+        apart = Markup("<code><bdi>{}</bdi></code>") if value.limit <= LONGEST_NAME else Markup("<bdi>{}</bdi>")
+        return apart.format(one_line(value.raw, value.limit))
+    if isinstance(value, str):
+        return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(visible(value))))  # noqa: S704 -- escaped
+    return Markup().join(map(html, value))
+
+
 @cache
 def templates() -> jinja2.Environment:
     """Those of this folder; what they show is escaped."""
@@ -81,5 +95,5 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"text": one_line, "middle": middle, "name": breakable}
+    environment.filters |= {"text": one_line, "middle": middle, "name": breakable, "html": html}
     return environment

@@ -21,16 +21,35 @@ from rankgate.renderers.answer_rows import answer_lines
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import Pieces, Sentence, Text, command_line
 from rankgate.renderers.links import Link, links_of
-from rankgate.renderers.view.origins import Origin, accepted_anyway, origins_of
+from rankgate.renderers.view.origins import Origin, accepted_anyway, facts_of, origins_of
 from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
 from rankgate.renderers.view.questions import Lost, LostAnswer, answers_of, questions_of
-from rankgate.renderers.view.rows import MAX_NUMBERS, MAX_ROWS, Note, Rows, all_rows, first_rows, reasons_of
+from rankgate.renderers.view.rows import Note, Rows, all_rows, first_rows, reasons_of
+from rankgate.renderers.view.waivers import Permission, permissions_of
 from rankgate.renderers.what_differs import differences_line
 
-MAX_OPEN_PROBLEMS, MAX_PROBLEMS = 5, 20
-MAX_OPEN = 2  # warnings and notes on the first screen
-MAX_CHANGES, MAX_NOTES = 40, 40
+ALL = 10**9  # more than any report has
+MAX_OPEN_PROBLEMS = 5
+MAX_NOTES = 40
 LONGEST_PROBLEM = 300
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of each a medium lists; on its first screen `first` rows of what decided and `open` warnings."""
+
+    first: int = 3
+    open: int = 2
+    numbers: int = 60
+    lost: int = 10
+    answers: int = 10
+    parts: int = 10
+    metrics: int = 4
+    changes: int = 40
+    problems: int = 20
+
+
+COMMENT = Limits()
+EVERYTHING = Limits(first=ALL, open=ALL, numbers=ALL, changes=ALL)
 
 
 class Next(msgspec.Struct, frozen=True):
@@ -47,7 +66,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     `moved` counts the questions that got worse and better, of which `lost` are the worst; so do `answers_moved` and
     `answers`. `first` are the rows of what decided, `numbers` those of all gates. `warnings` are what failed or warned
     and is no gate's, `reasons` what rows do not say of gates, `gate_changes` what the pull request changed of the gate,
-    the weakening first. `notes` on whom to believe stand on the first screen, `fine_print` behind it.
+    the weakening first. `notes` on whom to believe stand on the first screen, `fine_print` behind it. `also` are the
+    findings after the first, `facts` say in one line which runs these are, `permissions` are the waivers.
     """
 
     verdict: Verdict
@@ -55,6 +75,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     icon: str
     conclusion: Sentence
     look_first: Sentence = ()
+    also: tuple[Sentence, ...] = ()
+    facts: Sentence = ()
     problems: tuple[Text, ...] = ()
     further_problems: tuple[Text, ...] = ()
     more_problems: int = 0
@@ -76,6 +98,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     base: Sentence = ()
     gate_changes: tuple[Note, ...] = ()
     more_changes: int = 0
+    permissions: tuple[Permission, ...] = ()
     differs: Sentence = ()
     fine_print: tuple[Sentence, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -83,44 +106,47 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
 
 
-def view_of(report: Report, *, rows: int = MAX_ROWS, everything: bool = False) -> View:
-    """The view, with so many rows of what decided; `everything` lists all rows, warnings and changes of the report."""
+def view_of(report: Report, limits: Limits = COMMENT) -> View:
+    """The view of a report, within the limits of a medium."""
     judged = bool(report.gates) and report.conclusion.kind is not ConclusionKind.EMPTY
     warnings, notes = _warnings(report), [*report.notes, *report.fine_print]
     reasons = tuple(reasons_of(report)) if judged else ()
-    most = len(warnings) if everything else MAX_OPEN
-    believed = MAX_OPEN if report.untrusted_run or report.base else 0
-    changed, limit = _changes(report), None if everything else MAX_CHANGES
+    believed = COMMENT.open if report.untrusted_run or report.base else 0
+    changed = _changes(report)
     listed = _problems(report)
-    problems = tuple(Text(each, LONGEST_PROBLEM) for each in listed[:MAX_PROBLEMS])
+    findings = _findings(report) if judged else []
+    problems = tuple(Text(each, LONGEST_PROBLEM) for each in listed[: limits.problems])
     return View(
         verdict=report.verdict,
         word=VERDICT_WORDS[report.verdict],
         icon=phrases.ICONS[report.verdict],
         conclusion=_conclusion(report),
-        look_first=_look_first(report) if judged else (),
+        look_first=findings[0] if findings else (),
+        also=tuple(findings[1:]),
+        facts=facts_of(report),
         problems=problems[:MAX_OPEN_PROBLEMS],
         further_problems=problems[MAX_OPEN_PROBLEMS:],
-        more_problems=max(0, len(listed) - MAX_PROBLEMS),
-        first=first_rows(report, len(report.gates) if everything else rows),
-        warnings=warnings[:most],
+        more_problems=max(0, len(listed) - limits.problems),
+        first=first_rows(report, limits.first),
+        warnings=warnings[: limits.open],
         next=_next(report),
         links=links_of(report),
         values=_values(report) if judged else (),
         notes=tuple(filter(None, (accepted_anyway(report), *((note,) for note in notes[:believed])))),
         history=history_of(report),
         moved=phrases.moved_head(report) if judged else "",
-        lost=questions_of(report) if judged else (),
+        lost=questions_of(report, limits.lost) if judged else (),
         answers_moved=_answers_moved(report) if judged else "",
-        answers=answers_of(report) if judged else (),
-        numbers=all_rows(report, len(report.gates) if everything else MAX_NUMBERS) if judged else Rows(),
+        answers=answers_of(report, limits.answers) if judged else (),
+        numbers=all_rows(report, limits.numbers) if judged else Rows(),
         segments=_segments(report) if judged else (),
-        reasons=(*warnings[most:], *reasons),
-        parts=parts_of(report) if judged else Parts(),
+        reasons=(*warnings[limits.open :], *reasons),
+        parts=parts_of(report, limits.parts, limits.metrics) if judged else Parts(),
         base=_base(report),
-        gate_changes=changed[:limit],
-        more_changes=len(changed) - len(changed[:limit]),
-        differs=_differs(report) if report.gates else (),
+        gate_changes=changed[: limits.changes],
+        more_changes=max(0, len(changed) - limits.changes),
+        permissions=permissions_of(report),
+        differs=_differs(report),
         fine_print=(*_fine_print(report), *((note,) for note in notes[believed:MAX_NOTES])) if report.gates else (),
         origins=origins_of(report),
         command=Text(command_line(report.provenance.command), 2_000) if report.provenance.command else None,
@@ -140,11 +166,9 @@ def _problems(report: Report) -> list[str]:
     return texts[1:] if said and len(texts[:1]) == len("".join(texts[:1]).splitlines()) else texts
 
 
-def _look_first(report: Report) -> Sentence:
-    if not report.diagnosis:
-        return ()
-    before, tag, after = phrases.finding_parts(report.diagnosis[0])
-    return tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}.")))
+def _findings(report: Report) -> list[Sentence]:
+    parts = map(phrases.finding_parts, report.diagnosis)
+    return [tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}."))) for before, tag, after in parts]
 
 
 def _warnings(report: Report) -> tuple[Note, ...]:

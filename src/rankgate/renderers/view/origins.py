@@ -9,10 +9,12 @@ import msgspec
 from rankgate.model.differences import KNOWN_KEYS, RECORDING
 from rankgate.model.lineage import Lineage
 from rankgate.model.report import BaselineSource, Report, Source
+from rankgate.model.wording import count_text
 from rankgate.renderers.escape import Sentence, Text
 from rankgate.renderers.phrases import inputs_of
 
 MAX_FACTS = 8
+_COMMITS = (f"{RECORDING}.commit", "code_version", "commit")
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -31,6 +33,23 @@ def origins_of(report: Report) -> tuple[Origin, ...]:
     by: Sentence = (Text(source.criteria), ", ") if source.criteria else ()
     origins.append(Origin("Criteria", (*by, "judged on ", Text(source.date), f" by rankgate {source.rankgate}")))
     return tuple(origins)
+
+
+def facts_of(report: Report) -> Sentence:
+    """The commit, the base, the day of the baseline, and how many questions there are, as far as they are known."""
+    source = report.provenance
+    stated = dict(_flat(source.run.about)) if source.run else {}
+    commit = next((stated[key] for key in _COMMITS if stated.get(key)), None)
+    facts: list[Sentence] = [("commit ", Text(str(commit)[:12]))] if commit else []
+    if report.base is not None:
+        facts.append(("base ", Text(report.base.commit.shown, 120)))
+    if source.baseline is not None:
+        lineage = source.baseline.lineage if isinstance(source.baseline, BaselineSource) else None
+        day = lineage.date if lineage else str(source.baseline.about.get("accepted", ""))
+        facts.append(("baseline of ", Text(day, 40)) if day else ("baseline ", Text(source.baseline.path, 120)))
+    if report.queries is not None:
+        facts.append((count_text(report.queries.total, "question"),))
+    return tuple(part for fact in facts for part in (" · ", *fact))[1:]
 
 
 def _facts(source: Source) -> Sentence:

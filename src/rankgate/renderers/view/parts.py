@@ -10,8 +10,6 @@ from rankgate.model.wording import confidence_text, value_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Text
 
-MAX_PARTS = 10
-MAX_METRICS = 4
 MAX_RUNS = 10
 _LEVELS = "▁▂▃▄▅▆▇█"
 
@@ -50,9 +48,9 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     now: str
 
 
-def parts_of(report: Report) -> Parts:
+def parts_of(report: Report, most: int, columns: int) -> Parts:
     """The parts by the change of the metric that the conclusion is about, else of the first that is shown."""
-    metrics = _columns(report)
+    metrics = _columns(report, columns)
     if not metrics:
         return Parts()
     spoken = report.conclusion.metric
@@ -66,23 +64,24 @@ def parts_of(report: Report) -> Parts:
         Part(Text(part.tag, 80), part.queries, tuple(_value(part, name, report) for name in metrics))
         for part in sorted(report.segments, key=loss)
     ]
-    return Parts(tuple(metrics), tuple(rows[:MAX_PARTS]), max(0, len(rows) - MAX_PARTS))
+    return Parts(tuple(metrics), tuple(rows[:most]), max(0, len(rows) - most))
 
 
-def _columns(report: Report) -> list[str]:
+def _columns(report: Report, most: int) -> list[str]:
     """The metrics that there is room for, in their order: those that failed or warned before the others."""
     bad = {gate.metric for gate in report.gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)}
-    kept = sorted(report.metrics, key=lambda name: name not in bad)[:MAX_METRICS]
+    kept = sorted(report.metrics, key=lambda name: name not in bad)[:most]
     return [name for name in report.metrics if name in kept]
 
 
 def _value(part: Segment, name: str, report: Report) -> PartValue:
-    """With the interval by which a gate judged the change; at 95% where none corrects those of its parts."""
+    """With the interval by which a gate judged the change; at 95% where that is the one level of the report."""
     if (value := part.metrics.get(name)) is None:
         return PartValue(phrases.NOTHING)
-    judging = [gate for gate in report.gates if gate.metric == name and gate.corrects]
-    ci, level = (None if judging else value.delta_ci), confidence_text(CONFIDENCE)
-    if gate := next((each for each in judging if each.segment == part.tag and not each.too_small), None):
+    one_level = all(gate.confidence == CONFIDENCE and not gate.corrects for gate in report.gates)
+    ci, level = (value.delta_ci if one_level else None), confidence_text(CONFIDENCE)
+    judging = (gate for gate in report.gates if gate.metric == name and gate.corrects and gate.segment == part.tag)
+    if gate := next((each for each in judging if not each.too_small), None):
         ci, level = gate.delta_ci, phrases.interval_name(gate)
     bounds = phrases.change_interval_text(ci, value.unit) if value.delta else ""
     return PartValue(phrases.segment_text(value), f"{level}: {bounds}" if bounds else "")

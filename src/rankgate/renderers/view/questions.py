@@ -15,9 +15,7 @@ from rankgate.renderers.escape import Pieces, Sentence, Text
 from rankgate.renderers.links import page_of
 from rankgate.renderers.phrases import CAUSE_WORDS, rank_move, telling
 
-MAX_LOST = 10
 MAX_DOCUMENTS = 3
-MAX_ANSWERS = 10
 UNSEEN = "the metric fell"  # and no document left the first k, as far as that is known
 
 
@@ -59,7 +57,7 @@ class LostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
 
 
-def questions_of(report: Report, most: int = MAX_LOST) -> tuple[Lost, ...]:
+def questions_of(report: Report, most: int) -> tuple[Lost, ...]:
     """The worst of them in the order of the report, the one that the next command explains before all others."""
     worse = [move for move in report.misses if move.worse]
     worse.sort(key=lambda move: move.query_id not in report.conclusion.next)
@@ -83,7 +81,7 @@ def _lost(move: Movement, report: Report) -> Lost:
     )
 
 
-def answers_of(report: Report, most: int = MAX_ANSWERS) -> tuple[LostAnswer, ...]:
+def answers_of(report: Report, most: int) -> tuple[LostAnswer, ...]:
     """The worst of them, those of every stage among them, and of one stage side by side."""
     stages = list(STAGE_WORDS)
     losses = sorted(lost_answers(report, most), key=lambda loss: stages.index(loss.stage))

@@ -18,8 +18,6 @@ from rankgate.model.wording import count_text, delta_text, value_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, plain
 
-MAX_ROWS = 3  # that failed or warn, on the first screen; with the rest and the whole of a segment one less
-MAX_NUMBERS = 60
 MAX_QUERIES = 10
 MAX_NAMED = 3  # questions that must pass, in a row
 LONGEST_NAME = 40
@@ -80,7 +78,7 @@ class Note(msgspec.Struct, frozen=True):
     text: Sentence
 
 
-def first_rows(report: Report, most: int = MAX_ROWS) -> Rows:
+def first_rows(report: Report, most: int) -> Rows:
     """What decided, the conclusion's row first; then one row for the rest that hold, and the whole of a segment."""
     first, spoken = headline_gate(report), report.conclusion
     bad = [gate for gate in report.gates if gate.verdict is not Verdict.PASS]
@@ -109,15 +107,13 @@ def first_rows(report: Report, most: int = MAX_ROWS) -> Rows:
     )
 
 
-def all_rows(report: Report, most: int = MAX_NUMBERS) -> Rows:
-    """The gates, and of their segments those that warn or fail, those that say most about the verdict."""
+def all_rows(report: Report, most: int) -> Rows:
+    """The gates, and of their segments those that warn or fail, the worst first."""
     if report.conclusion.kind is ConclusionKind.EMPTY:  # of that no metric says anything
         return Rows()
-    shown = phrases.foremost(report, most)
-    shown.sort(key=_rank)
-    hidden = [gate for gate in phrases.shown_gates(report) if gate not in shown]
-    rows = [row_of(gate, report, alone=False) for gate in shown]
-    return Rows(level=_level(rows), rows=tuple(rows), more=_more(hidden))
+    gates = sorted(phrases.shown_gates(report), key=_rank)
+    rows = [row_of(gate, report, alone=False) for gate in gates[:most]]
+    return Rows(level=_level(rows), rows=tuple(rows), more=_more(gates[most:]))
 
 
 def _rank(gate: GateResult) -> tuple[int, float, float]:
