@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.renderers.pages.exhibits import unpacked
 from tests.repositories import commit, git
 
 from rankgate.cli import main
@@ -55,6 +56,7 @@ def checked(*more: str) -> dict[str, str]:
     written = [word for name in OUTPUTS for word in ("-o", name)]
     assert main(["check", "--date", "2026-01-31", "--all", *files, *written]) == 1
     texts = {name: Path(name).read_text(encoding="utf-8") for name in OUTPUTS}
+    texts["report.html"] += str(unpacked(texts["report.html"]))
     report = decode_report(texts["report.json"].encode(), "report.json")
     return {**texts, "check run": msgspec.json.encode(check_run_output(report)).decode()}
 

@@ -34,6 +34,7 @@ def report_named(name: str) -> Report:
 
 def words_of(text: str) -> str:
     """Without markup, white space of any kind as one blank."""
+    text = re.sub(r"</?(?:bdi|code|wbr|strong)>", "", text)  # within a line
     text = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL)
     return " ".join(html.unescape(text).replace("`", "").replace("\\|", "|").split())
 

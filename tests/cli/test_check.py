@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from tests.renderers.pages.exhibits import unpacked
 
 import rankgate
 from rankgate.cli import main
@@ -77,7 +78,7 @@ def test_a_small_segment_that_certainly_fell_is_listed_and_named_and_changes_no_
     assert all(none in text for text in (printed, comment, page))
     assert f"Worse when looked at alone, which does not block: lang:ru −28.0 pp in recall@5 ({why})." in printed
     assert f"Worse when looked at alone, which does not block: `lang:ru` −28.0 pp in recall@5 ({why})." in comment
-    assert f"lang:ru −28.0 pp in recall@5 ({why})." in page
+    assert f"<bdi>lang:ru</bdi></code> −28.0 pp in recall@5 ({why})." in page
 
 
 @pytest.mark.parametrize(
@@ -450,11 +451,8 @@ PASSAGES = {
 
 def passages(page: str = "report.html") -> list[list[str | None]]:
     """The texts that a page shows of the first question's lists, before and now."""
-    text = Path(page).read_text(encoding="utf-8")
-    (embedded,) = re.findall('<script type="application/json" id="question-data">(.*?)</script>', text)
-    data = json.loads(embedded)
-    sides = data.get("passages", [[[], []]])[0]
-    return [[None if at is None else data["texts"][at] for at in side] for side in sides]
+    lists: list[list[str | None]] = unpacked(Path(page).read_text(encoding="utf-8"))["all_passages"][0]
+    return lists
 
 
 @pytest.fixture
@@ -474,7 +472,7 @@ def test_a_page_has_the_texts_that_each_run_states() -> None:
 def test_a_corpus_has_the_texts_that_no_run_states(with_passages: Path) -> None:
     assert main(["check", "-o", "report.html", "--corpus", "corpus.jsonl"]) == 0
     assert passages() == [["old a", "Beta of the corpus", None], ["new d", "new a", "Beta of the corpus"]]
-    assert "of no list" not in (with_passages / "report.html").read_text(encoding="utf-8")
+    assert "of no list" not in str(unpacked((with_passages / "report.html").read_text(encoding="utf-8")))
 
 
 @pytest.mark.usefixtures("with_passages")

@@ -59,27 +59,6 @@ def test_values_of_a_gate(gate: GateResult, baseline: str, now: str, change: str
 
 
 @pytest.mark.parametrize(
-    ("gate", "text"),
-    [
-        pytest.param(GATE, "95%: −10.4 to −2.1 pp", id="share"),
-        pytest.param(SCORE, "95%: −0.104 to −0.021", id="score"),
-        pytest.param(LATENCY, "95%: +1.0 to +9.5 ms", id="milliseconds"),
-        pytest.param(NO_BASELINE, "", id="no baseline"),
-        pytest.param(replace(GATE, delta_ci=None), "", id="no interval"),
-        pytest.param(replace(GATE, delta=0.0, delta_ci=(0.0, 0.0)), "", id="nothing changed"),
-        pytest.param(replace(GATE, delta_ci=(None, None)), "", id="no bound that the data support"),
-        pytest.param(
-            replace(GATE, value=0.761, n_pairs=40),
-            "95%: −10.4 to −2.1 pp; 91.9% → 85.8% on the 40 queries in both runs",
-            id="the value over all queries is another",
-        ),
-    ],
-)
-def test_interval_of_a_change(gate: GateResult, text: str) -> None:
-    assert phrases.gate_change_interval(gate) == text
-
-
-@pytest.mark.parametrize(
     ("ci", "unit", "text"),
     [
         pytest.param((0.841, 0.899), Unit.SHARE, "84.1 to 89.9%", id="the unit once"),

@@ -72,8 +72,9 @@ def details_of(
     """Put the details together; both runs are matched with `SHOWN`, and `depth` items of each ranking are kept.
 
     The panel has its own metrics and those of the gates; `leading` is the one whose changes are listed; if it was
-    `named`, causes speak of the ranks that it looks at. Of the report's segments `MAX_TAGS` are shown, the worst by the
-    leading metric, without it the largest. A value that one of the `gates` has in people's units is the gate's.
+    `named`, causes speak of the ranks that it looks at. Of the report's segments `MAX_TAGS` are shown: those whose
+    losses of the leading metric add up to most, without it the largest. A value that one of the `gates` has in people's
+    units is the gate's.
     """
     measures = list({metric.name: metric for metric in (*MEASURES, *gated)}.values())
     columns = columns_of(measures, gold, candidate, baseline)
@@ -89,7 +90,9 @@ def details_of(
     if leading and leading in columns.metrics:
         by_tag, way = panel(tags, leading), leading.direction
         change |= {tag: way.sign * value.delta for tag, value in by_tag.items() if value.delta is not None}
-    kept = sorted(tags, key=lambda tag: (change[tag], -len(tags[tag])))[:MAX_TAGS]
+    lost = {tag: min(change[tag], 0.0) * len(rows) for tag, rows in tags.items()}
+    kept = sorted(tags, key=lambda tag: (lost[tag], change[tag], -len(tags[tag])))[:MAX_TAGS]
+    kept.sort(key=lambda tag: (change[tag], -len(tags[tag])))
     scopes = {None: list(range(len(gold.samples))), **{tag: tags[tag] for tag in kept}}
     values = {each.name: panel(scopes, each) for each in columns.metrics}
     k, ks = first_k(leading), dict[str, int]()

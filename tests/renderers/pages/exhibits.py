@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
+from typing import Any
+
 from rankgate.model.details import (
     Cause,
     Expected,
@@ -19,11 +25,9 @@ RECALL = Measure(name="recall@5", meaning="share found", unit=Unit.SHARE, direct
 LATENCY = Measure(name="latency", meaning="milliseconds", unit=Unit.MILLISECONDS, direction=Direction.LOWER)
 
 
-def value_of(
-    delta: float | None, ci: tuple[float | None, float | None] | None = None, *, limit: float | None = None
-) -> PanelValue:
+def value_of(delta: float | None) -> PanelValue:
     """A value with a change."""
-    return PanelValue(value=0.5, ci=(0.4, 0.6), delta=delta, delta_ci=ci, limit=limit)
+    return PanelValue(value=0.5, ci=(0.4, 0.6), delta=delta)
 
 
 def question_of(
@@ -56,3 +60,24 @@ def details_of(
     return ReportDetails(
         leading=measure.name, k=5, depth=10, measures=(measure,), panel=panel, sweeps=sweeps, questions=questions
     )
+
+
+def unpacked(page: str) -> dict[str, Any]:
+    """What the script of a page reads: the head, and the columns of all blocks, with passages as their texts."""
+    head: dict[str, Any] = {}
+    for embedded in re.findall('<script type="application/json" id="question-data">(.*?)</script>', page):
+        head = json.loads(embedded)
+    for packed in re.findall(r'<script type="text/plain" id="block-\d+">(.*?)</script>', page):
+        block = json.loads(zlib.decompress(base64.b64decode(packed)))
+        texts = block.pop("texts")
+        block["passages"] = [
+            lists and [[None if at is None else texts[at] for at in items] for items in lists]
+            for lists in block["passages"]
+        ]
+        block["expected"] = [
+            [(*each[:4], None if each[4] is None else texts[each[4]]) for each in documents]
+            for documents in block["expected"]
+        ]
+        for key, column in block.items():
+            head.setdefault(f"all_{key}", []).extend(column)
+    return head

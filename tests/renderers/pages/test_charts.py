@@ -150,4 +150,4 @@ def test_the_pixels_of_a_curve_are_those_computed_by_hand() -> None:
         "45.0,214.0 190.5,214.0 336.0,166.5",
     ]
     assert "translate(190.5 119.0)" in svg
-    assert '<text x="182.5" y="137.0" text-anchor="end">knee 10</text>' in svg
+    assert '<text x="180.5" y="105.0" text-anchor="end">knee 10</text>' in svg

@@ -4,34 +4,49 @@ from __future__ import annotations
 
 import math
 import random
+import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.renderers.pages.exhibits import LATENCY, details_of, question_of
+from tests.renderers.pages.exhibits import LATENCY, details_of, question_of, unpacked
 from tests.renderers.reports import RECALL, REPORT
 
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Listed, Question, ReportDetails
+from rankgate.model.report import Report
 from rankgate.model.values import Verdict
+from rankgate.renderers.pages.groups import LEAST_SHARED, LEVEL, Group, groups_of, words_of
 from rankgate.renderers.pages.questions import (
-    LEAST_SHARED,
-    LEVEL,
+    BLOCK,
     MAX_EXPECTED,
     MAX_GROUPS,
     MAX_NAME,
     MAX_PASSAGE,
     MAX_PASSAGES,
-    Group,
-    groups_of,
-    questions_data,
-    words_of,
+    page_questions,
 )
 from rankgate.renderers.pages.report import render_report
 from rankgate.renderers.phrases import CAUSE_WORDS, whereabouts
+
+
+def questions_data(details: ReportDetails, report: Report = REPORT) -> dict[str, Any]:
+    """What the page of these details has of its questions, and what losses share."""
+    found = page_questions(details, report)
+    data = unpacked(render_report(replace(report, details=details)))
+    counts = {"groups": found.groups, "more_groups": found.more_groups, "lost": found.lost, "compared": found.compared}
+    return {**data, **counts, "notable": found.notable}
+
+
+def grouped(questions: Sequence[Question], ways: Sequence[int | None]) -> list[Group]:
+    """What these share."""
+    tags = list(dict.fromkeys(tag for each in questions for tag in each.tags))
+    numbers = [[tags.index(tag) for tag in each.tags] for each in questions]
+    causes = [CAUSE_WORDS[each.cause][0] for each in questions]
+    return groups_of([each.question or "" for each in questions], numbers, tags, causes, ways)
 
 
 def test_every_cause_has_words() -> None:
@@ -55,7 +70,7 @@ def test_every_question_is_there_and_the_worst_comes_first() -> None:
     assert found["id"] == ["gone", "half", "shuffled", "never", "fine", "new", "better"]
     assert found["way"] == [-1, -1, -1, 0, 0, None, 1]
     assert found["change"] == [-1.0, -0.5, -0.1, 0.0, 0.0, None, 1.0]
-    assert found["notable"] == [True, True, True, True, False, True, True]
+    assert found["notable"]
     assert (found["lost"], found["compared"], found["both"]) == (3, 6, True)
 
 
@@ -84,16 +99,27 @@ def test_without_a_baseline_nothing_is_compared_and_the_slowest_come_first() -> 
     questions = [question_of(name, Cause.NEVER_FOUND, None, now, metric="latency") for name, now in values.items()]
     found = questions_data(details_of(*questions, measure=LATENCY))
     assert found["id"] == ["unknown", "slow", "usual", "quick"]
-    assert (found["said"], found["lower"]) == (["–", "90.0 ms", "20.0 ms", "5.0 ms"], True)
+    assert [found["values"][each] for each in found["said"]] == ["–", "90.0 ms", "20.0 ms", "5.0 ms"]
+    assert found["lower"]
     assert (found["both"], found["compared"], found["groups"]) == (False, 0, [])
 
 
 def test_both_lists_name_their_items_once_and_say_what_the_gold_says_of_them() -> None:
     found = questions_data(details_of(question_of("a", Cause.GONE, 1.0, 0.0, ranks=(1, None))))
-    assert found["names"] == ["right", "other", "judged"]
-    assert found["lists"] == [[[0, 1], [1, 2, 0]]]
-    assert found["gains"] == [[[1.0, None], [None, 0.0, 2.0]]]
-    assert (found["expected"], found["said"]) == ([[(0, 1.0, 1, None)]], ["100.0% → 0.0%"])
+    assert found["all_lists"] == [[["right", "other"], ["other", "judged", "right"]]]
+    assert found["all_gains"] == [[[1.0, None], [None, 0.0, 2.0]]]
+    assert found["all_expected"] == [[("right", 1.0, 1, None, None)]]
+    assert found["values"] == ["100.0% → 0.0%"]
+
+
+@pytest.mark.parametrize("count", [1, BLOCK, BLOCK + 1, 2 * BLOCK + 1])
+def test_blocks_hold_a_hundred_questions_each_in_the_order_of_the_page(count: int) -> None:
+    questions = [question_of(f"q{n:03}", Cause.GONE, 1.0, n / 1000, ranks=(n % 5 + 1, None)) for n in range(count)]
+    found = page_questions(details_of(*questions), REPORT)
+    assert len(found.blocks) == -(-count // BLOCK)
+    data = questions_data(details_of(*questions))
+    ranks = [documents[0][2] for documents in data["all_expected"]]
+    assert ranks == [int(query_id[1:]) % 5 + 1 for query_id in data["id"]]
 
 
 def test_of_very_many_relevant_documents_those_that_left_are_kept_and_the_rest_is_counted() -> None:
@@ -102,8 +128,8 @@ def test_of_very_many_relevant_documents_those_that_left_are_kept_and_the_rest_i
         question_of("a", Cause.GONE), expected=(*stay, Expected(id="left", gain=1.0, before=1, after=None))
     )
     found = questions_data(details_of(question))
-    assert (len(found["expected"][0]), found["relevant"]) == (MAX_EXPECTED, [MAX_EXPECTED + 6])
-    assert found["names"][found["expected"][0][0][0]] == "left"
+    assert (len(found["all_expected"][0]), found["all_relevant"]) == (MAX_EXPECTED, [MAX_EXPECTED + 6])
+    assert found["all_expected"][0][0][0] == "left"
 
 
 @pytest.mark.parametrize(
@@ -130,17 +156,14 @@ def test_a_passage_is_what_its_own_run_says_and_is_there_once() -> None:
     found = questions_data(
         with_texts(question, before={"right": "old", "other": "same"}, now={"right": "new", "other": "same"})
     )
-    assert [[None if at is None else found["texts"][at] for at in side] for side in found["passages"][0]] == [
-        ["old", "same"],
-        ["same", None, "new"],
-    ]
-    assert len(found["texts"]) == 3
+    assert found["all_passages"][0] == [["old", "same"], ["same", None, "new"]]
+    assert found["all_expected"][0][0][4] == "new"
 
 
 def test_without_texts_there_are_no_passages() -> None:
     found = questions_data(details_of(question_of("a", Cause.GONE)))
-    assert found["texts"] == []
-    assert "passages" not in found
+    assert found["all_passages"] == [None]
+    assert found["passages"] == 0
 
 
 @pytest.mark.parametrize(
@@ -154,30 +177,28 @@ def test_without_texts_there_are_no_passages() -> None:
 )
 def test_a_passage_is_shown_with_nothing_hidden_and_cut(text: str, shown: str) -> None:
     found = questions_data(with_texts(question_of("a", Cause.GONE), before={}, now={"right": text}))
-    assert found["texts"] == [shown]
-    msgspec.json.encode(found)
+    assert found["all_passages"][0][1][2] == shown
 
 
-def texts_of_one(names: Sequence[str], number: int) -> tuple[Question, dict[str, str]]:
-    listed = tuple(Listed(id=f"{name}-{number}", gain=None) for name in names)
-    question = replace(question_of(f"q{number:04d}", Cause.LOWER, 1.0, number / 10_000), before=listed, now=())
-    return question, {each.id: f"{each.id:\u4e00<{MAX_PASSAGE}}" for each in listed}
+def test_passages_end_where_those_of_the_next_question_have_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankgate.renderers.pages.questions.MAX_PASSAGES", 20 * MAX_PASSAGE)
+    questions, texts = list[Question](), dict[str, str]()
+    for number in range(30):
+        listed = (Listed(id=f"d{number}", gain=None),)
+        questions.append(replace(question_of(f"q{number:02}", Cause.LOWER, 1.0, number / 100), before=listed, now=()))
+        texts[f"d{number}"] = f"{number:\u4e00<{MAX_PASSAGE}}"  # three bytes a letter
+    found = questions_data(with_texts(*questions, before=texts, now={}))
+    assert found["passages"] == 6
+    assert [bool(each) for each in found["all_passages"]] == [True] * 6 + [False] * 24
+    assert MAX_PASSAGES > 1_000_000
 
 
-def test_passages_end_where_those_of_the_next_question_have_no_room() -> None:
-    made = [texts_of_one("abcdefghij", number) for number in range(80)]
-    before = {name: text for _, texts in made for name, text in texts.items()}
-    found = questions_data(with_texts(*[question for question, _ in made], before=before, now={}))
-    each = sum(len(text.encode()) for text in made[0][1].values())
-    assert len(found["passages"]) == MAX_PASSAGES // each < 80
-    assert found["id"][0] == "q0000"
-    assert sum(len(text.encode()) for text in found["texts"]) <= MAX_PASSAGES
-
-
-def test_passages_are_of_the_questions_whose_texts_were_read() -> None:
-    questions = [question_of(f"q{number:04d}", Cause.LOWER, 1.0, number / 2000) for number in range(TEXTS_OF + 2)]
+def test_passages_are_of_the_questions_whose_texts_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankgate.renderers.pages.questions.TEXTS_OF", 3)
+    questions = [question_of(f"q{number}", Cause.LOWER, 1.0, number / 10) for number in range(5)]
     found = questions_data(with_texts(*questions, before={"right": "text"}, now={}))
-    assert (len(found["passages"]), len(found["id"])) == (TEXTS_OF, TEXTS_OF + 2)
+    assert (found["passages"], len(found["id"])) == (3, 5)
+    assert TEXTS_OF >= 1_000
 
 
 @pytest.mark.parametrize(
@@ -186,17 +207,40 @@ def test_passages_are_of_the_questions_whose_texts_were_read() -> None:
         pytest.param("How do I pay, e.g. by card?", {"how", "pay", "card"}, id="at least three letters"),
         pytest.param("PAY Straße \uff30\uff21\uff39", {"pay", "strasse"}, id="without regard to case and width"),
         pytest.param("naïve don't x-ray", {"naïve", "don", "ray"}, id="letters and nothing else"),
-        pytest.param("東京都の天気", {"東京", "京都", "都の", "の天", "天気"}, id="pairs where no spaces are"),
-        pytest.param("iPhone 15の電池", {"iphone", "の電", "電池"}, id="both in one"),
-        pytest.param("한국어 질문", {"한국", "국어", "질문"}, id="Hangul"),
-        pytest.param("हिन्दी में", {"हिन्दी", "में"}, id="vowel signs belong to their word"),
-        pytest.param("שלום עולם", {"שלום", "עולם"}, id="right to left"),
+        pytest.param("iPhone 15の電池", {"iphone"}, id="a script without spaces beside words"),
         pytest.param("1234 !! 5", set(), id="no letters"),
+        pytest.param("\u0301abc \u0e31\u0e31\u0e31abc", {"abc"}, id="no word begins with a mark"),
         pytest.param("", set(), id="nothing"),
     ],
 )
 def test_words(text: str, words: set[str]) -> None:
     assert words_of(text) == words
+
+
+SCRIPTS = {
+    "Latin": ("Wie zahle ich? naïve", {"wie", "zahle", "ich", "naïve"}),
+    "Greek": ("πώς πληρώνω", {"πώσ", "πληρώνω"}),
+    "Cyrillic": ("как оплатить й", {"как", "оплатить"}),
+    "Arabic with marks": ("كَيْفَ أدفع", {"كَيْفَ", "أدفع"}),
+    "Hebrew": ("שלום עולם", {"שלום", "עולם"}),
+    "Devanagari": ("हिन्दी में", {"हिन्दी"}),
+    "Tamil": ("தமிழ் கேள்வி", {"தமிழ்", "கேள்வி"}),
+    "Hangul": ("한국어 질문", {"한국어", "질문"}),
+    "Thai": ("วิธีชำระเงินคืน", set()),
+    "Lao": ("ພາສາລາວ", set()),
+    "Khmer": ("ភាសាខ្មែរ", set()),
+    "Burmese": ("မြန်မာဘာသာ", set()),
+    "Tibetan": ("བོད་སྐད", set()),
+    "Chinese": ("东京的天气", set()),
+    "Japanese": ("東京都のカメラ", set()),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_words_of_every_script_are_whole_or_none(script: str) -> None:
+    text, words = SCRIPTS[script]
+    assert words_of(text) == words
+    assert not [word for word in words_of(text) if unicodedata.category(word[0])[0] == "M"]
 
 
 def lost_and_kept(
@@ -211,7 +255,7 @@ def lost_and_kept(
 def test_words_that_losses_share_come_by_surprise_and_those_that_all_questions_have_do_not_come() -> None:
     lost = ["what about refund fees"] * 6 + ["what about prices"] * 4
     kept = ["what about prices"] * 30 + ["what about fees"] * 2
-    found = groups_of(*lost_and_kept(lost, kept))
+    found = grouped(*lost_and_kept(lost, kept))
     assert [(each.name, each.lost, each.questions, each.stands_out) for each in found if each.kind == "word"] == [
         ("refund", 6, 6, True),  # 6 of 6 where 10 of 42 were lost: C(36, 4) / C(42, 10)
         ("fees", 6, 8, True),
@@ -220,7 +264,7 @@ def test_words_that_losses_share_come_by_surprise_and_those_that_all_questions_h
 
 
 def test_a_word_that_two_losses_share_is_none() -> None:
-    found = groups_of(*lost_and_kept(["refund"] * (LEAST_SHARED - 1) + ["other"], ["prices"] * 9))
+    found = grouped(*lost_and_kept(["refund"] * (LEAST_SHARED - 1) + ["other"], ["prices"] * 9))
     assert not [each for each in found if each.kind == "word"]
 
 
@@ -231,7 +275,7 @@ def test_tags_come_the_largest_first_and_causes_count_the_losses() -> None:
         *(question_of(f"k{n}", Cause.FINE, tags=("lang:en", "all")) for n in range(9)),
         question_of("rare", Cause.GONE, 1.0, 0.0, tags=("rare", "all")),
     ]
-    found = groups_of(questions, [-1] * 6 + [0] * 9 + [-1])
+    found = grouped(questions, [-1] * 6 + [0] * 9 + [-1])
     assert [(each.kind, each.name, each.lost, each.questions) for each in found if each.kind != "word"] == [
         ("tag", "lang:zh", 5, 5),
         ("tag", "rare", 1, 1),
@@ -241,7 +285,7 @@ def test_tags_come_the_largest_first_and_causes_count_the_losses() -> None:
 
 
 def test_where_all_questions_got_worse_only_causes_say_something() -> None:
-    found = groups_of(*lost_and_kept(["refund"] * 5, [], tags=("lang:zh",)))
+    found = grouped(*lost_and_kept(["refund"] * 5, [], tags=("lang:zh",)))
     assert [(each.kind, each.name, each.lost) for each in found] == [("cause", "gone", 5)]
 
 
@@ -270,7 +314,7 @@ def slow_groups(questions: Sequence[Question], ways: Sequence[int | None]) -> se
 @given(st.integers(0, 10_000), st.integers(1, 60))
 def test_groups_are_those_of_a_slow_count(seed: int, size: int) -> None:
     chance = random.Random(seed)  # noqa: S311 -- a test's data
-    vocabulary, tags = ["refund", "card", "fees", "支払", "支払い", "where"], ["lang:en", "lang:zh", "topic:a"]
+    vocabulary, tags = ["refund", "card", "fees", "支払", "질문", "where"], ["lang:en", "lang:zh", "topic:a"]
     questions, ways = [], list[int | None]()
     for number in range(size):
         text = " ".join(chance.sample(vocabulary, chance.randint(0, 4)))
@@ -279,7 +323,7 @@ def test_groups_are_those_of_a_slow_count(seed: int, size: int) -> None:
         ways.append(chance.choice([-1, -1 if "card" in text else 0, 0, 1, None]))
     found = {
         (each.kind, each.name, each.lost, each.questions, each.stands_out)
-        for each in groups_of(questions, ways)
+        for each in grouped(questions, ways)
         if each.kind != "cause"
     }
     assert found == slow_groups(questions, ways)
@@ -297,7 +341,7 @@ def test_of_very_many_groups_the_foremost_are_kept_and_the_others_counted() -> N
 def test_a_tag_beyond_chance_comes_before_one_that_lost_more_by_its_size() -> None:
     lost = [question_of(f"l{n}", Cause.GONE, 1.0, 0.0, tags=("small" if n < 8 else "large",)) for n in range(20)]
     kept = [question_of(f"k{n}", Cause.FINE, tags=("large" if n < 20 else "rest",)) for n in range(60)]
-    found = groups_of([*lost, *kept], [-1] * 20 + [0] * 60)
+    found = grouped([*lost, *kept], [-1] * 20 + [0] * 60)
     assert [(each.name, each.lost, each.questions, each.stands_out) for each in found if each.kind == "tag"] == [
         ("small", 8, 8, True),
         ("large", 12, 32, False),
@@ -306,7 +350,7 @@ def test_a_tag_beyond_chance_comes_before_one_that_lost_more_by_its_size() -> No
 
 def test_a_tag_with_something_hidden_is_named_as_in_the_list() -> None:
     questions = [question_of("a", Cause.GONE, 1.0, 0.0, tags=("x\u202ey",)), question_of("b", Cause.FINE)]
-    (tag, _) = groups_of(questions, [-1, 0])
+    tag, _ = questions_data(details_of(*questions))["groups"]
     assert tag == Group("tag", "x\\u202ey", 1, 1, (), stands_out=False)
 
 

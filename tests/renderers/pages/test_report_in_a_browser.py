@@ -15,10 +15,12 @@ from tests.scenario_calls import CHECKS, make_page
 
 from rankgate.cli import main
 
-EXAMPLE = Path(__file__).parents[3] / "src" / "rankgate" / "cli" / "example"
-LOOKS = [(390, "light"), (860, "dark"), (1440, "light"), (1440, "dark"), (390, "dark")]
+LOOKS = [(390, "light"), (1280, "dark"), (1280, "light"), (390, "dark")]
 # Pages with every kind of section between them; axe-core sees these at every width, in light and in dark.
 TELLING = ("trend", "not_judged", "one_language", "waiver")
+# On a narrow screen: numbers in sight without a label beside them, or beyond the edge.
+UNLABELLED = """[...document.querySelectorAll('td')].filter((cell) => cell.checkVisibility() &&
+  (!cell.dataset.label || cell.getBoundingClientRect().right > innerWidth)).map((cell) => cell.outerHTML)"""
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,7 @@ class Seen:
 def axe(page: Page, node_modules: Path) -> list[str]:
     """What axe-core finds, of any level, and where; a picture is one thing to it, as to a reader."""
     if not page.evaluate("'axe' in window"):
-        page.add_script_tag(path=node_modules / "axe-core" / "axe.min.js")
+        page.evaluate((node_modules / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
     found = page.evaluate("axe.run({exclude: [['svg g']]}, {resultTypes: ['violations']})")
     return [
         f"{each['id']} ({each['impact']}): {node['target']} {node['failureSummary']}"
@@ -79,21 +81,25 @@ def axe(page: Page, node_modules: Path) -> list[str]:
     ]
 
 
+def sheets(page: Page) -> int:
+    """How many sheets of A4 the page is on paper."""
+    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+
+
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_page_loads_nothing_says_nothing_and_fits_a_phone(name: str, opened: Browser, pages: Pages) -> None:
+def test_a_page_loads_nothing_says_nothing_fits_a_phone_and_is_four_sheets_at_most(
+    name: str, opened: Browser, pages: Pages, node_modules: Path
+) -> None:
     with Seen(opened, pages[name], viewport={"width": 390, "height": 800}) as seen:
-        wide = seen.page.evaluate("document.documentElement.scrollWidth")
-        assert (seen.said, seen.asked, wide) == ([], [pages[name].as_uri()], 390)
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_axe_core_finds_nothing(name: str, opened: Browser, pages: Pages, node_modules: Path) -> None:
-    looks = LOOKS if name in TELLING else LOOKS[:1]
-    with Seen(opened, pages[name], bypass_csp=True) as seen:
-        for width, scheme in looks:
-            seen.page.set_viewport_size({"width": width, "height": 900})
-            seen.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-            assert axe(seen.page, node_modules) == [], (width, scheme)
+        page = seen.page
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        assert page.evaluate(UNLABELLED) == []
+        for width, scheme in LOOKS if name in TELLING else LOOKS[:1]:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            assert axe(page, node_modules) == [], (width, scheme)
+        assert (seen.said, seen.asked) == ([], [pages[name].as_uri()])
+        assert 1 <= sheets(page) <= 4
 
 
 def test_axe_core_finds_nothing_with_everything_open(opened: Browser, pages: Pages, node_modules: Path) -> None:
@@ -117,46 +123,30 @@ def test_without_scripts_the_page_says_where_the_questions_are_and_nothing_prete
     with Seen(opened, pages["fail"], java_script_enabled=False) as seen:
         assert "rankgate explain" in seen.page.locator("noscript").inner_text()
         assert not seen.page.locator("#filters").is_visible()
-        assert not seen.page.locator("#copy").is_visible()
-        assert "rankgate check --criteria" in seen.page.locator("#command").inner_text()
-        assert "12 of 60" not in seen.page.locator(".shared").inner_text()
-        assert "gone 1 of the 2 losses" in " ".join(seen.page.locator(".shared").inner_text().split())
+        assert not seen.page.locator(".copy:visible").count()
+        assert "rankgate check --criteria" in seen.page.locator("#origins ~ .command").inner_text()
+        assert seen.page.locator(".misses.paper > .miss").first.is_visible()
 
 
-def test_the_command_is_copied(opened: Browser, pages: Pages) -> None:
+def test_the_next_command_is_copied(opened: Browser, pages: Pages) -> None:
     with Seen(opened, pages["fail"], permissions=["clipboard-read", "clipboard-write"]) as seen:
-        seen.page.locator("#copy").click()
+        line = seen.page.locator(".verdict .line").inner_text()
+        seen.page.locator(".verdict .copy").click()
         expect(seen.page.locator("#copied")).to_have_text("Copied")
-        assert seen.page.evaluate("navigator.clipboard.readText()") == seen.page.locator("#command").inner_text()
+        assert seen.page.evaluate("navigator.clipboard.readText()") == line
+        assert line.startswith("rankgate explain ")
 
 
-def test_paper_has_what_is_folded_but_for_the_list_and_the_screen_is_as_it_was(opened: Browser, pages: Pages) -> None:
+def test_paper_has_the_worst_questions_and_nothing_to_press(opened: Browser, pages: Pages) -> None:
     with Seen(opened, pages["fail"]) as seen:
-        page, closed = seen.page, "document.querySelectorAll('details:not([open], .screen)').length"
-        page.evaluate("document.body.insertAdjacentHTML('beforeend', '<details><summary>a</summary>b</details>')")
-        before = page.evaluate(closed)
+        page = seen.page
         page.emulate_media(media="print")
-        page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert page.evaluate(closed) == 0
-        assert page.locator("#worst > .miss .question").all_inner_texts() == [
+        assert page.locator(".misses.paper > .miss .question").all_inner_texts() == [
             "¿tienen pan sin azúcar?",
             "which breads have nuts in them",
         ]
-        assert not page.locator("#filters, #misses, #pager").locator("visible=true").count()
-        page.evaluate("dispatchEvent(new Event('afterprint'))")
-        assert page.evaluate(closed) == before > 0
+        assert not page.locator("#filters, #misses, #pager, button").locator("visible=true").count()
         assert seen.said == []
-
-
-def sheets(page: Page) -> int:
-    """How many sheets of A4 the page is on paper."""
-    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_paper_is_at_most_twelve_sheets(name: str, opened: Browser, pages: Pages) -> None:
-    with Seen(opened, pages[name]) as seen:
-        assert 1 <= sheets(seen.page) <= 12
 
 
 def test_paper_is_white_whatever_the_screen_is(opened: Browser, pages: Pages) -> None:
@@ -206,7 +196,7 @@ def compared(folder: Path, segments: int, *, text: str = "") -> Path:
     return folder / "diff.html"
 
 
-def fits(opened: Browser, page: Path, node_modules: Path, examined: int = len(LOOKS)) -> str:
+def fits(opened: Browser, page: Path, node_modules: Path, examined: int = 2) -> str:
     """The text of a page that asks for nothing, says nothing, fits every width and has no finding of axe-core.
 
     Long pages are `examined` by axe-core in the first few looks.
@@ -216,12 +206,13 @@ def fits(opened: Browser, page: Path, node_modules: Path, examined: int = len(LO
             seen.page.set_viewport_size({"width": width, "height": 900})
             seen.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
             assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+            assert width > 390 or seen.page.evaluate(UNLABELLED) == []
             assert place >= examined or axe(seen.page, node_modules) == [], (width, scheme)
         assert (seen.said, seen.asked) == ([], [page.as_uri()])
         return seen.page.locator("body").inner_text()
 
 
-@pytest.mark.parametrize("segments", [1, 12, 60])
+@pytest.mark.parametrize("segments", [1, 60])
 def test_two_runs_compared_have_a_page_without_a_verdict(
     segments: int, opened: Browser, tmp_path: Path, node_modules: Path
 ) -> None:
@@ -239,21 +230,7 @@ def test_two_runs_compared_with_hostile_names(opened: Browser, tmp_path: Path, n
     assert "\u202e" not in text
 
 
-def test_the_demos_runs_compared(opened: Browser, tmp_path: Path, node_modules: Path) -> None:
-    runs = [str(EXAMPLE / "runs" / f"{name}.jsonl") for name in ("accepted", "harmful")]
-    page = tmp_path / "diff.html"
-    assert main(["compare", *runs, "--gold", str(EXAMPLE / "gold.yaml"), "-o", str(page)]) == 0
-    text = fits(opened, page, node_modules)
-    assert "B against A: recall@5 −6.1 points, 12 of 180 questions worse, 0 better" in text
-    with Seen(opened, page, viewport={"width": 1440, "height": 900}) as seen:
-        widths = seen.page.evaluate(
-            "['.panel', '#segments ~ .card', 'main'].map((each) => "
-            "document.querySelector(each).getBoundingClientRect().width)"
-        )
-        assert min(widths) > 1200, "the room is used"
-
-
-@pytest.mark.parametrize("name", ["hotpotqa_sample", "cranfield"])
+@pytest.mark.parametrize("name", ["cranfield"])
 def test_runs_of_real_collections_compared(name: str, opened: Browser, tmp_path: Path, node_modules: Path) -> None:
     data = next(iter(sorted(Path(__file__).resolve().parents[4].glob(f"*/data/{name}"))), None)
     if data is None:
@@ -261,32 +238,7 @@ def test_runs_of_real_collections_compared(name: str, opened: Browser, tmp_path:
     page = tmp_path / "diff.html"
     runs = [str(data / "runs" / f"{run}.jsonl") for run in ("bm25", "bm25_trunc30")]
     assert main(["compare", *runs, "--gold", str(data / "gold.jsonl"), "-o", str(page)]) == 0
-    assert "questions worse" in fits(opened, page, node_modules, examined=2)
-
-
-def test_a_long_id_keeps_its_end_and_is_copied_whole(opened: Browser, tmp_path: Path) -> None:
-    ids = [f"customers/region-{'x' * 90}/ticket-{number:04}" for number in range(3)]
-    for name, found in (("gold", None), ("run", ["x"]), ("base", ["a"])):
-        lines = [
-            {"id": each, "expected_output": ["a"], "metadata": {"tags": ["all"]}}
-            if found is None
-            else {"query_id": each, "retrieved": found}
-            for each in ids
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    criteria = tmp_path / "ship-criteria.yaml"
-    criteria.write_text("gates:\n  - {name: recall@5, threshold: 0.5, must_pass: [all]}\n", encoding="utf-8")
-    files = [str(tmp_path / f"{name}.jsonl") for name in ("gold", "run", "base")]
-    flags = [word for pair in zip(("--gold", "--run", "--baseline"), files, strict=True) for word in pair]
-    page = tmp_path / "report.html"
-    assert main(["check", "--criteria", str(criteria), *flags, "-o", str(page)]) == 1
-    with Seen(opened, page, viewport={"width": 390, "height": 800}) as seen:
-        shown = seen.page.locator(".reasons .id").first
-        head = shown.locator("span").evaluate("(each) => each.scrollWidth > each.clientWidth")
-        inside = "(each) => each.getBoundingClientRect().right <= innerWidth"
-        assert (head, shown.evaluate(inside), shown.inner_text()) == (True, True, ids[0])
-        copied = "(each) => { getSelection().selectAllChildren(each); return getSelection().toString(); }"
-        assert shown.evaluate(copied) == ids[0]
+    assert "questions worse" in fits(opened, page, node_modules, examined=1)
 
 
 @pytest.mark.parametrize("bypass_csp", [pytest.param(False, id="with our policy"), pytest.param(True, id="without it")])
@@ -328,7 +280,7 @@ def test_hostile_text_in_every_field_of_gold_and_run_is_only_text(
         assert (seen.said, seen.asked) == ([], [page.as_uri()])
         assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
         assert seen.page.locator("img, iframe, b").count() == 0
-        assert seen.page.locator("script").count() == 2  # our own, and its data
+        assert seen.page.locator("script").count() == 3  # our own, its data, and a block of lists
         text = seen.page.locator("body").inner_text()
         assert HOSTILE[0] in text
         assert "\u202e" not in text

@@ -80,7 +80,7 @@ def html(value: Shown) -> Markup:
         apart = Markup("<code><bdi>{}</bdi></code>") if value.limit <= LONGEST_NAME else Markup("<bdi>{}</bdi>")
         return apart.format(one_line(value.raw, value.limit))
     if isinstance(value, str):
-        return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(visible(value))))  # noqa: S704 -- escaped
+        return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(visible(value)))))  # noqa: S704 -- escaped
     return Markup().join(map(html, value))
 
 

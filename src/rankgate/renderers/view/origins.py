@@ -38,15 +38,16 @@ def origins_of(report: Report) -> tuple[Origin, ...]:
 def facts_of(report: Report) -> Sentence:
     """The commit, the base, the day of the baseline, and how many questions there are, as far as they are known."""
     source = report.provenance
+    baseline: Source | None = source.baseline
     stated = dict(_flat(source.run.about)) if source.run else {}
     commit = next((stated[key] for key in _COMMITS if stated.get(key)), None)
     facts: list[Sentence] = [("commit ", Text(str(commit)[:12]))] if commit else []
     if report.base is not None:
         facts.append(("base ", Text(report.base.commit.shown, 120)))
-    if source.baseline is not None:
-        lineage = source.baseline.lineage if isinstance(source.baseline, BaselineSource) else None
-        day = lineage.date if lineage else str(source.baseline.about.get("accepted", ""))
-        facts.append(("baseline of ", Text(day, 40)) if day else ("baseline ", Text(source.baseline.path, 120)))
+    if baseline is not None:
+        lineage = baseline.lineage if isinstance(baseline, BaselineSource) else None
+        day = lineage.date if lineage else str(baseline.about.get("accepted", ""))
+        facts.append(("baseline of ", Text(day, 40)) if day else ("baseline ", Text(baseline.path, 120)))
     if report.queries is not None:
         facts.append((count_text(report.queries.total, "question"),))
     return tuple(part for fact in facts for part in (" · ", *fact))[1:]
