@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("BASE is read for each candidate, so it must be a file")
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
-    plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset())
+    plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset(), keep=SHOWN_ITEMS)
     read = partial(_opened, arguments, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     results = [
         _Pair(*scored_pair(gold, [partial(read, base), partial(read, each)], plan, watch=bar)) for each in candidates

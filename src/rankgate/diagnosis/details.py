@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal, overload
 
@@ -149,16 +149,23 @@ def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: b
         if metric.name in scores.values
     }
     others = [metric for metric in metrics if metric.name not in scored]
-    values = Together(others).values
-
-    def row_of(query_id: str, sample: Sample) -> list[float | None]:
-        if (query := scores.matched.get(query_id)) is not None:
-            return values(query)
-        nothing = match(sample, Ranking(query_id, [])) if absent else None
-        return [metric.absent(nothing) if nothing else None for metric in others]
-
-    rows = [row_of(query_id, sample) for query_id, sample in gold.samples.items()]
-    return {**scored, **{metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}}
+    values, by_hits = Together(others).values, all(isinstance(metric, Recall | NDCG) for metric in others)
+    columns: dict[str, list[float | None]] = {metric.name: [] for metric in others}
+    known: dict[object, list[float | None]] = {}  # most questions have their hits where an earlier one had them
+    for query_id, sample in gold.samples.items():
+        query = scores.matched.get(query_id)
+        if query is None:
+            nothing = match(sample, Ranking(query_id, [])) if absent else None
+            row = [metric.absent(nothing) if nothing else None for metric in others]
+        elif by_hits and query.unfit is None:
+            alike = (query.hits, query.ideal)
+            if (row := known.get(alike, [])) == []:
+                row = known[alike] = values(query)
+        else:
+            row = values(query)
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+    return {**scored, **columns}
 
 
 def _panel(
@@ -292,13 +299,10 @@ class QuestionsOf(Sequence[Question]):
             question=sample.question,
             tags=sample.tags,
             cause=cause_of(expected, self._ks[query_id], new, old, compared=baseline is not None),
-            values={
-                name: (columns.before[name][row] if columns.before else None, column[row])
-                for name, column in columns.now.items()
-            },
+            values=_RowValues(columns, row),
             expected=expected,
-            before=_listed(sample, old, self._depth),
-            now=_listed(sample, new, self._depth),
+            before=_Ranked(sample, old, self._depth) if old else None,
+            now=_Ranked(sample, new, self._depth) if new else None,
         )
 
 
@@ -320,12 +324,43 @@ def cause_of(
     return Cause.FINE if all(each.after is not None and each.after <= k for each in expected) else Cause.NEVER_FOUND
 
 
-def _listed(sample: Sample, query: MatchedQuery | None, depth: int) -> tuple[Listed, ...] | None:
-    """The first items; one that stands for a relevant document has that document's gain, whatever its own id."""
-    if query is None:
-        return None
-    gains = dict((*query.repeats, *query.hits[::-1]))  # of several passages of an item the best
-    return tuple(
-        Listed(id=item, gain=gains.get(rank, sample.gains.get(item)))
-        for rank, item in enumerate(query.ids[:depth], start=1)
-    )
+class _Ranked(Sequence[Listed]):
+    """The first items of a list, built when they are asked for.
+
+    One that stands for a relevant document has that document's gain, whatever its own id.
+    """
+
+    def __init__(self, sample: Sample, query: MatchedQuery, depth: int) -> None:
+        self._sample, self._query, self._ids = sample, query, query.ids[:depth]
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Listed: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Listed]: ...
+    def __getitem__(self, place: int | slice) -> Listed | list[Listed]:
+        return list(self)[place]
+
+    def __iter__(self) -> Iterator[Listed]:
+        gains = dict((*self._query.repeats, *self._query.hits[::-1]))  # of several passages of an item the best
+        for rank, item in enumerate(self._ids, start=1):
+            yield Listed(id=item, gain=gains.get(rank, self._sample.gains.get(item)))
+
+
+class _RowValues(Mapping[str, tuple[float | None, float | None]]):
+    """A question's values by metric, before and now, where the columns have them."""
+
+    def __init__(self, columns: Columns, row: int) -> None:
+        self._columns, self._row = columns, row
+
+    def __len__(self) -> int:
+        return len(self._columns.now)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns.now)
+
+    def __getitem__(self, name: str) -> tuple[float | None, float | None]:
+        before, now = self._columns.before, self._columns.now[name][self._row]
+        return (before[name][self._row] if before else None, now)

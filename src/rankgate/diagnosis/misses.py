@@ -157,8 +157,8 @@ def explain_misses(
                 now=now,
                 expected=each.expected,
                 instead=tuple(instead.get(each.query_id) or _came(each, details.first(each))),
-                first_before=each.before if each.before is None else each.before[:depth],
-                first_now=each.now if each.now is None else each.now[:depth],
+                first_before=each.before if each.before is None else tuple(each.before[:depth]),
+                first_now=each.now if each.now is None else tuple(each.now[:depth]),
                 lexical=lexical(each) if lexical else None,
             )
         )

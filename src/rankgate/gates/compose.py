@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from rankgate.criteria import Criteria
 
 MAX_IDS = 20
+LEAST_KEPT = 10  # items of a list that the metrics of a page look at, and more
 SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})  # what details need of the runs beyond what metrics ask for
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _EMPTY_BASELINE = (
@@ -91,7 +92,10 @@ def with_leading(plan: Plan, inputs: Inputs) -> Plan:
         metrics.setdefault(GivenRate.key, GivenRate())
     if inputs.leading:
         metrics.setdefault(inputs.leading.name, inputs.leading)
-    return replace(plan, also=SHOWN if inputs.details else frozenset(), metrics=[*metrics.values()])
+    metrics_asked = [*metrics.values()]
+    if inputs.details is None:
+        return replace(plan, metrics=metrics_asked)
+    return replace(plan, also=SHOWN, keep=max(inputs.details, LEAST_KEPT), metrics=metrics_asked)
 
 
 def compose(
@@ -247,8 +251,9 @@ def with_details(
     measured = (gold, plan.metrics, leading, report.segments, runs[0].scores, before)
     named, depth = inputs.leading is not None, inputs.details
     details = details_of(*measured, depth=depth, named=named, gates=report.gates)
+    details = replace(details, order=worst_rows(details, failing(report.gates)))
     if inputs.texts:
-        worst = [details.questions[row] for row in worst_rows(details, failing(report.gates))[:TEXTS_OF]]
+        worst = [details.questions[row] for row in details.order[:TEXTS_OF]]
         wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}
         wanted |= {document.id for each in worst for document in each.expected}
         new, *others = [run.texts_of(wanted) for run in runs]

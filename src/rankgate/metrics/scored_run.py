@@ -22,6 +22,7 @@ from rankgate.readers.base import Run, answering
 
 READ = frozenset({Need.RAW, Need.DOCS})  # for the diagnosis, where a run states it
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
+PROBED = 10_000  # items
 MAX_TEXT = 1_000  # characters of an item's text that pages may show
 MAX_PIPED = 10_000_000  # ids of a pipe, which cannot be read again
 
@@ -49,12 +50,20 @@ class ScoredRun(msgspec.Struct, frozen=True):
         return len(self.scores.query_ids) - len(self.scores.missing)
 
     def texts_of(self, wanted: Collection[str]) -> dict[str, str]:
-        """The texts that the run states of these items; none where it cannot be read again with them."""
+        """The texts that the run states of these items; none where it cannot be read again with them.
+
+        One whose first `PROBED` items state none is read no further.
+        """
         texts: dict[str, str] = {}
+        items, states_texts = 0, False
         with suppress(RankgateError):
             for ranking in self.texts():
-                stated = zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
+                stated = list(zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False))
                 texts |= {name: item.text[:MAX_TEXT] for name, item in stated if item.text and name in wanted}
+                states_texts = states_texts or any(item.text for _, item in stated)
+                items += len(ranking.ids)
+                if not states_texts and items >= PROBED:
+                    break
         return texts
 
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from rankgate.errors import Problem, RankgateError, bad_input, shown
-from rankgate.metrics.base import Metric, Together, sees_below
+from rankgate.metrics.base import Metric, Together, needs_of, sees_below
 from rankgate.metrics.comparison import too_many
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan
@@ -79,6 +79,8 @@ class Tally:
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
         self.outlines: dict[str, Outline] = {}
+        by_metrics = needs_of(plan.metrics) | plan.how.needs
+        self.most = plan.keep if by_metrics <= {Need.LATENCY} else None  # items of a list that are kept
         self.alike: dict[Any, Any] = {}  # most queries have their hits where an earlier one had them
         self.unknown_queries: list[str] = []
         self.duplicates = self.cut = 0
@@ -136,6 +138,8 @@ class Tally:
         if self.needs:
             force_setattr(query, "hits", share(query.hits, query.hits))
             force_setattr(query, "ideal", share(query.ideal, query.ideal))
+            if self.most is not None:
+                _trim(query, self.most)
             self.matched[sample.query_id] = query
 
     def _note_cut(self, row: int, sample: Sample, ranking: Ranking, depth: int) -> None:
@@ -179,6 +183,15 @@ class Tally:
                 self.stated.add(need)
             elif stated is not None:
                 self.unstated.setdefault(need, ranking.query_id)
+
+
+def _trim(query: MatchedQuery, most: int) -> None:
+    """Keep the first items of its list alone, by id and document: all of 62,500 questions are half a gigabyte."""
+    force_setattr(query, "ids", tuple(query.ids[:most]))
+    force_setattr(query, "documents", tuple(query.documents[:most]))
+    if query.details is not None:
+        rest = replace(query.details, items=None)
+        force_setattr(query, "details", None if rest == Details() else rest)
 
 
 def longest(ranking: Ranking) -> int:

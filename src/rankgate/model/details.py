@@ -16,7 +16,7 @@ import msgspec
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit
 
 T = TypeVar("T")
-TEXTS_OF = 1_000  # questions of whose lists texts are read, the worst
+TEXTS_OF = 3_000  # questions of whose lists texts are read, the worst
 _NOWHERE = 10**6  # the rank of what is in no list: below all others
 
 
@@ -111,8 +111,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause
     values: Mapping[str, tuple[float | None, float | None]]
     expected: tuple[Expected, ...]
-    before: tuple[Listed, ...] | None
-    now: tuple[Listed, ...] | None
+    before: Sequence[Listed] | None
+    now: Sequence[Listed] | None
 
 
 class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,8 +122,8 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     speak of the first `k` ranks, or of `ks` where questions have their own; `depth` items of each ranking are shown.
     `measures` are the columns of the panel, in order, and those of the gated metrics that it lacks. Panel and sweeps
     are over all queries first, then by tag, from the worst change of the leading metric to the best; `left_out` tags
-    have no row, none of which lost more. `texts` are items' by id, before and now, of the worst
-    `TEXTS_OF` questions.
+    have no row, none of which lost more. `order` are the places of the questions, the worst
+    first, as `worst_rows` has them. `texts` are items' by id, before and now, of the worst `TEXTS_OF` questions.
     """
 
     leading: str | None
@@ -133,6 +133,7 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     panel: tuple[PanelRow, ...]
     sweeps: tuple[Sweep, ...]
     questions: Sequence[Question]
+    order: Sequence[int] = ()
     left_out: int = 0
     ks: Mapping[str, int] = {}
     texts: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})

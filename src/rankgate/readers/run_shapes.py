@@ -257,6 +257,9 @@ def plausible(times: Mapping[str, float | None] | None) -> bool:
     return False not in [time is None or 0.0 <= time <= LONGEST for time in (times or {}).values()]
 
 
+_BARE = RankedItem()  # of which nothing is stated
+
+
 def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: str = "") -> Ranking:
     try:
         items = _by_rank(written)
@@ -271,7 +274,15 @@ def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: 
             first = {item_id: position for position, item_id in reversed(list(enumerate(ids)))}
             kept = sorted(first.values())
             ids, items = [ids[position] for position in kept], [items[position] for position in kept]
-        stated = [_item(item, needs) for item in items] if needs & _OF_ITEMS else None
+        of_items = needs & _OF_ITEMS
+        stated = None
+        if of_items == {Need.DOCS}:
+            stated = [
+                RankedItem(doc_id=str(doc)) if (doc := getattr(item, _DOC, None)) is not None else _BARE
+                for item in items
+            ]
+        elif of_items:
+            stated = [_item(item, needs) for item in items]
         routed = needs & _OF_ITEMS == {Need.SOURCE} and all(item.source is None for item in stated or ())  # as a whole
         details = None if stated is None or routed else Details(items=stated)
     except ValueError as error:

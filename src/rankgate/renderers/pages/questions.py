@@ -51,7 +51,7 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
 
     The one that the next command explains stands before all others. report.js explains the columns of the head.
     """
-    order = worst_rows(details, failing(report.gates))
+    order = list(details.order or worst_rows(details, failing(report.gates)))
     spoken = details.questions[order[0]].query_id if order else ""
     if spoken not in report.conclusion.next:
         order.sort(key=lambda row: details.questions[row].query_id not in report.conclusion.next)
@@ -62,8 +62,15 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     both = notable = False
     short: dict[int, int] = {}
     texts: list[str] = []
+    passages = _Passages(details)
+    block: list[Question] = []
+    blocks: list[str] = []
     for place, row in enumerate(order):
         question = details.questions[row]
+        block.append(question)
+        if len(block) == BLOCK or place == len(order) - 1:
+            blocks.append(passages.block(block))
+            block = []
         before, now = question.values.get(measure.name, (None, None)) if measure else (None, None)
         compared = question.before is not None
         moved = details.moved(question)
@@ -91,8 +98,6 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     groups = groups_of(texts, columns["tagged"], [*tags], [words[each][1] for each in columns["cause"]], ways)
     by_kind = {kind: [*each] for kind, each in groupby(groups, key=lambda group: group.kind)}
     kept = [group for each in by_kind.values() for group in each[:MAX_GROUPS]]
-    passages = _Passages(details)
-    blocks = [passages.block(order[at : at + BLOCK]) for at in range(0, len(order), BLOCK)]
     head = {
         **columns,
         "tags": [*tags],
@@ -130,12 +135,12 @@ class _Passages:
         self._left = MAX_PASSAGES if any(details.texts) else -1
         self.questions = 0  # of which the passages are there
 
-    def block(self, rows: Sequence[int]) -> str:
+    def block(self, questions: Sequence[Question]) -> str:
         """Of so many questions what stands below the head: deflated JSON in base64."""
         texts = defaultdict[str, int](count().__next__)
         columns = defaultdict[str, list[Any]](list)
-        for row in rows:
-            for key, value in self._columns(self._details.questions[row], texts):
+        for question in questions:
+            for key, value in self._columns(question, texts):
                 columns[key].append(value)
         columns["texts"] = [*texts]
         packed = zlib.compress(
@@ -147,8 +152,11 @@ class _Passages:
         lead, rest = telling(question.expected, self._details.first(question), MAX_EXPECTED)
         expected = [*lead, *rest][:MAX_EXPECTED]
         lists = (question.before, question.now)
-        shown = [[_passage(by_id.get(each.id, "")) for each in items or ()] for items, by_id in self._pairs(lists)]
-        relevant = [_passage(self._text_of(each.id)) for each in expected]
+        shown: list[list[str]] = [[], []]
+        relevant = [""] * len(expected)
+        if self._left >= 0 and self.questions < TEXTS_OF:
+            shown = [[_passage(by_id.get(each.id, "")) for each in items or ()] for items, by_id in self._pairs(lists)]
+            relevant = [_passage(self._text_of(each.id)) for each in expected]
         new = {*shown[0], *shown[1], *relevant} - texts.keys() - {""}
         self._left -= sum(len(text.encode("utf-8", "replace")) for text in new)
         has_room = self._left >= 0 and self.questions < TEXTS_OF
