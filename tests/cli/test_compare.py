@@ -247,7 +247,7 @@ def test_the_page_says_in_a_sentence_what_changed_and_gives_no_verdict(project: 
     assert title == "B against A: mrr −0.125, 2 of 4 questions worse, 1 better"
     assert title in body
     assert "A is before. jsonl , on this page the baseline; B is after. jsonl , on this page now." in body
-    assert "Every question" in body
+    assert "Questions" in body
     for absent in ("PASS", "WARN", "FAIL", "NOT JUDGED", "Gates", "Re-run", "Do not merge", "Judged on", "report.json"):
         assert absent not in body
     assert capsys.readouterr().out.startswith("  metric")

@@ -36,6 +36,7 @@ from rankgate.renderers.view.origins import Origin
 from rankgate.renderers.view.parts import History, Part, Parts, PartValue
 from rankgate.renderers.view.questions import Document, Lost, LostAnswer
 from rankgate.renderers.view.rows import Note, Row, Rows
+from rankgate.renderers.view.waivers import Permission
 
 DOCS = Path(__file__).parents[2] / "docs" / "templates.md"
 
@@ -352,7 +353,8 @@ def test_the_documentation_lists_exactly_the_filters_and_functions_that_there_ar
 def test_the_documentation_names_every_field_of_the_view_and_its_example_renders(templates: Templates) -> None:
     text = DOCS.read_text(encoding="utf-8")
     fields = re.findall(r"`\.(\w+)`", text)
-    structs = (View, Row, Rows, Note, Next, History, Lost, Document, LostAnswer, Parts, Part, PartValue, Origin, Link)
+    words = (View, Row, Rows, Note, Next, History, Lost, Document, LostAnswer, Parts, Part, PartValue, Origin, Link)
+    structs = (*words, Permission)
     assert set(fields) == {name for each in structs for name in each.__struct_fields__} - {"left_out", "more_changes"}
     (example,) = re.findall(r"```jinja\n(.*?)```", text, re.DOTALL)
     assert templates.render(example).splitlines() == [

@@ -158,7 +158,7 @@ def _report(
     report = Report(
         verdict=Verdict.NOT_JUDGED,
         summary=_summary(leading, pairs[leading]),
-        notes=notes,
+        notes=[*_changes(pairs), *notes],
         segments=by_tag(gold, plan.metrics, new, old, leading),
         differences=run_differences(a.provenance, b.provenance),
         provenance=Provenance(
@@ -182,6 +182,19 @@ def _summary(metric: Metric, pairs: Compared) -> str:
     points = delta_text(pairs.delta, metric.unit).replace(" pp", " points")
     moved = f"{pairs.worse:,} of {count_text(pairs.n_pairs, 'question')} worse, {pairs.better:,} better"
     return f"B against A: {metric.name} {points}, {moved}"
+
+
+def _changes(pairs: Mapping[Metric, Compared]) -> list[str]:
+    """`mrr 0.750 → 0.625, −0.125 (95%: −0.728 to +0.626).` for each metric that can be compared."""
+    lines: list[str] = []
+    for metric, compared in pairs.items():
+        if isinstance(compared, Comparison):
+            unit = metric.unit
+            values = f"{value_text(compared.baseline, unit)} → {value_text(compared.value, unit)}"
+            bounds = interval_text(compared.ci, unit, change=True)
+            interval = f" (95%: {bounds})" if bounds else ""
+            lines.append(f"{metric.name} {values}, {delta_text(compared.delta, unit)}{interval}.")
+    return lines
 
 
 def absent_lines(absent: Sequence[tuple[str, int]]) -> list[str]:

@@ -20,7 +20,7 @@ from rankgate.diagnosis.lexical import Lexical, LexicalIndex
 from rankgate.diagnosis.misses import explain_misses, explain_query
 from rankgate.errors import RankgateError, bad_input, did_you_mean, shown
 from rankgate.metrics.base import Kind, Metric
-from rankgate.model.details import Cause, Question, ReportDetails
+from rankgate.model.details import Cause, Question, ReportDetails, read
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Verdict
 from rankgate.readers.corpus import read_corpus
@@ -108,6 +108,7 @@ def _query(arguments: argparse.Namespace, report: Report, details: ReportDetails
     if question is None:
         near = did_you_mean(arguments.query, [each.query_id for each in details.questions])
         raise bad_input(f"no question {shown(arguments.query)} in the gold set{near}")
+    question = read(question)
     explained = explain_query(report, details, question, look(question, details.k) if look else None)
     if arguments.format == "json":
         return as_json({"explains": "query", "query": explained})

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit
 
@@ -113,6 +114,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     expected: tuple[Expected, ...]
     before: Sequence[Listed] | None
     now: Sequence[Listed] | None
+
+
+def read(question: Question) -> Question:
+    """The question with its values and lists in it, where they are read from columns only when they are asked for."""
+    before = None if question.before is None else tuple(question.before)
+    now = None if question.now is None else tuple(question.now)
+    return replace(question, values=dict(question.values), before=before, now=now)
 
 
 class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
