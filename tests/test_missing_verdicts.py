@@ -83,6 +83,12 @@ def half(setting: Setting) -> None:
     setting.write_run("now.jsonl", "It is so.", 0, 1, 2)
 
 
+def new_gate(setting: Setting) -> None:
+    """Of the answers much is known, and nothing that this gate is on."""
+    criteria = Path("our.yaml").read_text("utf-8")
+    Path("our.yaml").write_text(criteria.replace("name: answered_rate", "name: answer_relevancy"), "utf-8")
+
+
 def stale(setting: Setting) -> None:
     setting.write_run("now.jsonl", "It is new.")
 
@@ -145,6 +151,23 @@ def test_one_sentence_says_what_is_missing_why_and_which_command_asks_for_it(
     assert main(report["conclusion"]["next"][1:]) == 0
     assert setting.server.requests
     assert "rankgate judge" not in checked()["summary"]
+
+
+def test_a_gate_that_came_later_says_that_nobody_was_asked_about_it(setting: Setting) -> None:
+    new_gate(setting)
+    report = checked()
+    needed = f"no judge's verdicts for {RUN}, which answer_relevancy needs: the judge was not asked"
+    assert report["summary"] == f"May be merged, with a warning: {needed}{PLAIN}."
+    assert report["conclusion"]["next"] == ["rankgate", "judge", *FILES]
+
+
+def test_answers_that_a_run_leaves_out_are_no_judges_affair(setting: Setting) -> None:
+    lines = [json.loads(line) for line in Path("now.jsonl").read_text("utf-8").splitlines()]
+    write("now.jsonl", [{**line, "answer": None} if n else line for n, line in enumerate(lines)])
+    report = checked()
+    sentence = "5 of 6 questions in the run have no `answer`, which faithfulness needs"
+    assert sentence in report["summary"]
+    assert report["conclusion"]["next"][:2] == ["rankgate", "validate"]
 
 
 @pytest.mark.parametrize(

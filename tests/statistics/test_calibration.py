@@ -17,7 +17,6 @@ from rankgate.statistics.calibration import (
     Measured,
     Quality,
     anchored,
-    judges_share,
     kappa,
     people_change,
     quality,
@@ -258,13 +257,3 @@ def test_a_judge_detects_only_drops_that_are_larger_by_its_slope(
     assert raw._replace(slope=0.5).drop(evidence, 400, 0.03) == pytest.approx(expected(raw))
     assert raw._replace(slope=0.5).margin(400) == pytest.approx(2 * raw.margin(400))
     assert (raw._replace(slope=0.5).needed("proven_harm", 0.03) or 0) > 3 * (raw.needed("proven_harm", 0.03) or 0)
-
-
-def test_the_judges_share_of_a_variance_worked_out_by_hand() -> None:
-    # Means 0.5 and 1, of which the variance is 1/8; within 1/2 and 0, on average 1/4: of two repeats 1/8.
-    assert judges_share([[0.0, 1.0], [1.0, 1.0]]) == pytest.approx((1.0, 1.0))
-    # Means 0, 0.5 and 1: variance 1/4. Within 0, 1/2, 0: 1/6, of two repeats 1/12. Between: 1/6.
-    assert judges_share([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]) == pytest.approx((1 / 3, 1 / 2))
-    assert judges_share([[1.0, 1.0], [1.0, 1.0]]) is None
-    assert judges_share([[0.0, 1.0]]) is None
-    assert judges_share([[0.0, 0.0], [1.0, 1.0]]) == (0.0, 0.0)

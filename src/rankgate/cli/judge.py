@@ -50,7 +50,7 @@ from rankgate.judge.job import (
 )
 from rankgate.judge.judging import WORKERS
 from rankgate.judge.label_files import read_sample
-from rankgate.judge.plan import Plan, judged
+from rankgate.judge.plan import Plan
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
@@ -61,7 +61,6 @@ from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
 from rankgate.renderers.escape import code
-from rankgate.statistics.calibration import judges_share
 
 _MAX_WORKERS = 256  # more is a slip of the finger
 
@@ -185,7 +184,6 @@ def _plan_and_ask(
         say(
             [
                 *_outcome_lines(job, outcome),
-                *_noise_lines(job, outcome, names),
                 f"verdicts: {redacted(output or store.name)}",
                 *_next(arguments, outcome),
             ]
@@ -372,22 +370,6 @@ def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
         yield f"the baseline: {verdicts} asked for again, as they were by another model than now answers by this name"
     by = ", ".join(f"{model or NAMELESS} ({count:,})" for model, count in outcome.models.most_common())
     yield f"{cost_text(outcome.spent)}{f'; verdicts by {by}' if by else ''}"
-
-
-def _noise_lines(job: Job, outcome: Outcome, names: list[str]) -> Iterator[str]:
-    """Of each metric how much of what answers differ by is the judge's own noise, as its repeats show."""
-    known, repeats = {**job.kept, **outcome.records}, range(job.block.repeats)
-    metrics = [metric for name in names if len(repeats) > 1 for metric in parse_metrics(name)]
-    for metric in (metric for metric in metrics if isinstance(metric, JudgedMetric)):
-        values: list[list[float]] = []
-        for answer in job.run.answers:
-            found = [judged(answer, outcome.judge, job.wants, known, repeat) for repeat in repeats]
-            row = [value for each in found if not metric.unjudged(each) and (value := metric.value(each)) is not None]
-            values += [row] if len(row) == len(repeats) else []
-        if share := judges_share(values):
-            now, alone = (f"{part:.0%}" for part in share)
-            noise = f"{now} of the variance over answers is the judge's own noise; without repeats it would be {alone}"
-            yield f"{metric.name}: {noise}"
 
 
 def _json(job: Job, about: Mapping[str, list[str]], planned: Planned, outcome: Outcome | None, output: str) -> str:

@@ -12,12 +12,11 @@ from typing import NamedTuple
 import msgspec
 
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, refuse_two_stdins
-from rankgate.cli.labels import add_label_options, due, take_labels
+from rankgate.cli.labels import due, take_labels
 from rankgate.cli.options import add_criteria, add_gold, add_run, today
 from rankgate.cli.output import say
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, gold_of, runs_of
-from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
@@ -76,7 +75,8 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     label.set_defaults(sheet=None)
     label.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
     label.add_argument("-o", "--output", metavar="FILE", help="the labels (default: sample.labels.jsonl)")
-    add_label_options(label)
+    label.add_argument("--by", metavar="NAME", required=True, help="who labels")
+    label.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet, CSV")
 
 
 def run_action(arguments: argparse.Namespace) -> int:
@@ -122,8 +122,8 @@ class Judged(NamedTuple):
         return shlex.join(["rankgate", "judge", *(word for name in names for word in ("--metric", name))])
 
 
-def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold, Inputs]:
-    """The criteria, the judge, the gold set, and what names the run, the baseline and the verdicts."""
+def judged_of(arguments: argparse.Namespace, *, beside: str | None = None) -> Judged:
+    """What the options name; `beside` is a further file of verdicts, if it is there."""
     criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
     block, files = judge_in(criteria), [file_of(arguments, flag) for flag in ("gold", "run", "baseline")]
     refuse_two_stdins(*files)
@@ -134,12 +134,7 @@ def named_by(arguments: argparse.Namespace) -> tuple[Criteria, JudgeBlock, Gold,
         untrusted_run=arguments.untrusted_run,
         verdicts=arguments.verdicts,
     )
-    return criteria, block, gold_of(files[0], criteria), inputs
-
-
-def judged_of(arguments: argparse.Namespace, *, beside: str | None = None) -> Judged:
-    """What the options name; `beside` is a further file of verdicts, if it is there."""
-    criteria, block, gold, inputs = named_by(arguments)
+    gold = gold_of(files[0], criteria)
     candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
     require_answers(run)

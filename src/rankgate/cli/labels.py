@@ -36,12 +36,6 @@ _KEYS = {
 }
 
 
-def add_label_options(options: argparse.ArgumentParser) -> None:
-    """Who labels, and where."""
-    options.add_argument("--by", metavar="NAME", required=True, help="who labels")
-    options.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet, CSV")
-
-
 def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str) -> Labels:
     """All labels after what this person says now, at the terminal or in a sheet."""
     labels, by = label_files.read_labels(path, items), arguments.by.strip()

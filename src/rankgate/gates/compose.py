@@ -381,12 +381,13 @@ def _call(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Ru
     options: dict[str, str] = {}
     for option, named, known, name in files:
         if named and not (named.held or named.is_table or (known and known.path == named.path)):
-            options[option] = f"{named.format}:{_typed(name)}" if named.format else _typed(name)
+            typed = STDIN if named.path == STDIN else _typed(name)
+            options[option] = f"{named.format}:{typed}" if named.format else typed
     store = inputs.baseline is not None or criteria.inputs.baseline is not None
     judging = ["--base", inputs.base] if inputs.base else []
     if inputs.untrusted_run:
         judging.append("--untrusted-run")
-    if inputs.verdicts or inputs.untrusted_run:
+    if inputs.verdicts or inputs.untrusted_run or (inputs.run and inputs.run.path == STDIN):
         judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
     retriever = criteria.retriever is not None
     return Call(options=options, judging=tuple(judging), retriever=retriever, store=store)

@@ -380,7 +380,7 @@ def _judged(report: Report, call: Call) -> list[str]:
 
 def _explained(report: Report, call: Call, question: str) -> list[str]:
     """The command that explains a question, with what the check was called with."""
-    run = report.provenance.run.path if report.provenance.run else None
+    run = call.options.get("run") or (report.provenance.run.path if report.provenance.run else None)
     options = [*_option("--run", run), *_elsewhere(report), *_given(call, "gold", "baseline")]
     return ["explain", *options, "--", question] if question[:1] == "-" else ["explain", question, *options]
 

@@ -114,16 +114,23 @@ def uncompared(evaluation: Evaluation) -> list[Reason]:
         return [Reason(ReasonKind.NO_BASELINE)]
     if metric.name in baseline.foreign:
         return [Reason(ReasonKind.FOREIGN_BASELINE)]
-    if pairs is None and Need.VERDICTS in metric.needs and gap.missing_before:
-        lacking = len(gap.missing_before)
-        return [Reason(ReasonKind.NO_VERDICT, count=lacking, among=lacking, source="baseline")]
     if pairs is None:
-        need = next((need for need in baseline.unstated if need in metric.needs), None)
-        return [Reason(ReasonKind.NOT_STATED, need=need) if need else Reason(ReasonKind.NOT_IN_BASELINE)]
+        return [_without_pairs(metric, baseline, gap)]
     if evaluation.not_comparable:
         names = tuple(_giver(metric, scores, gap.other_judge) for scores in (evaluation.candidate, baseline))
         return [Reason(ReasonKind.OTHER_JUDGE, count=len(gap.other_judge), among=pairs.n_pairs, names=names)]
     return []
+
+
+def _without_pairs(metric: Metric, baseline: Scores, gap: Gaps) -> Reason:
+    """What of the baseline lacks a value for every query: what its run states, a judge's word, or the metric."""
+    need = next((need for need in baseline.unstated if need in metric.needs), None)
+    if need:
+        return Reason(ReasonKind.NOT_STATED, need=need)
+    lacking = len(gap.missing_before)
+    if Need.VERDICTS in metric.needs and lacking:
+        return Reason(ReasonKind.NO_VERDICT, count=lacking, among=lacking, source="baseline")
+    return Reason(ReasonKind.NOT_IN_BASELINE)
 
 
 def _giver(metric: Metric, scores: Scores, rows: Sequence[int]) -> str:

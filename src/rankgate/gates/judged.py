@@ -22,10 +22,10 @@ from rankgate.metrics.answers import AnsweredRate, JudgedMetric, criterion_of
 from rankgate.metrics.base import Metric
 from rankgate.metrics.lines import GivenRate
 from rankgate.model.answer_losses import NoVerdicts
-from rankgate.model.answers import Advisory, GateJudge, JudgeMark, UnjudgedKind, has_labels, served_text
+from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels, served_text
 from rankgate.model.calibration import Trust, without_labels
 from rankgate.model.report import GateResult
-from rankgate.model.values import Reason, ReasonKind, Ruling, Scores, Verdict
+from rankgate.model.values import Need, Reason, ReasonKind, Ruling, Scores, Verdict
 from rankgate.readers.dates import days_between
 
 _ENOUGH = 0.5  # of the questions that have a value: those of the labelled run
@@ -153,13 +153,18 @@ def _failed(gate: Gate, scores: Scores | None) -> NoVerdicts | None:
 
 
 def _with_causes(gate: Gate, judge: Judge, row: GateResult, candidate: Scores, baseline: Scores | None) -> GateResult:
-    """The result with why verdicts are missing: what the judge failed at, or whose verdicts, of others, are there."""
+    """The result with why verdicts are missing: no answer, what the judge failed at, or whose verdicts are there."""
 
     def caused(reason: Reason) -> Reason:
-        lacking = _failed(gate, baseline if reason.source == "baseline" else candidate)
-        kinds = lacking.kinds if lacking else {}
-        none = reason.count == reason.among and kinds.keys() <= {UnjudgedKind.NO_VERDICT}
-        return replace(reason, kinds=kinds, names=judge.judges if none else ())
+        scores = baseline if reason.source == "baseline" else candidate
+        if scores is None:
+            return reason
+        details = [query.details for query in scores.matched.values() if query.details]
+        if len(scores.query_ids) - sum(each.generated is not None for each in details) >= reason.count:
+            return replace(reason, need=Need.ANSWER)  # there is nothing to judge
+        lacking = _failed(gate, scores)
+        known = any(verdicts.served for each in details for verdicts in each.verdicts or ())
+        return replace(reason, kinds=lacking.kinds if lacking else {}, names=() if known else judge.judges)
 
     reasons = [caused(each) if each.kind is ReasonKind.NO_VERDICT else each for each in row.reasons]
     return replace(row, reasons=reasons)

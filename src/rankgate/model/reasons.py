@@ -241,6 +241,8 @@ def _no_verdict(reason: Reason, gate: GateResult, of: str) -> str:
     failed = {kind: count for kind, count in reason.kinds.items() if kind.lasts}
     why, count = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in failed.items()), sum(failed.values())
     of = f"{of} in the {reason.source}"
+    if reason.need is Need.ANSWER:
+        return f"{of} have no `answer`, which {gate.metric} needs; state it, an empty one where there is none"
     if count >= reason.count:
         return f"the judge failed at {of} ({why}), which {gate.metric} needs; run `rankgate judge --again`"
     missing = f"no judge's verdicts for {of}, which {gate.metric} needs"

@@ -24,6 +24,7 @@ from rankgate.model.values import (
     EvidenceState,
     Exact,
     Interval,
+    Need,
     Reason,
     ReasonKind,
     Unit,
@@ -167,7 +168,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def lacks_verdicts(self) -> bool:
         """Whether it waits for what `rankgate judge` gives."""
         moved = ReasonKind.OTHER_JUDGE if self.by_judge else None
-        return any(reason.kind in (ReasonKind.NO_VERDICT, moved) for reason in self.reasons)
+        lacking = [reason for reason in self.reasons if reason.need is not Need.ANSWER]
+        return any(reason.kind in (ReasonKind.NO_VERDICT, moved) for reason in lacking)
 
     @property
     def corrects(self) -> bool:

@@ -155,23 +155,3 @@ def anchored(value: float, ci: tuple[float, float], change: Change) -> Change:
         return change
     low, high = (None if bound is None else -bound for bound in change.ci)
     return Change(value + change.value, square_and_add(value, ci, -change.value, (high, low)))
-
-
-def judges_share(values: Sequence[Sequence[float]]) -> tuple[float, float] | None:
-    """The part of a metric's variance over answers that is its judge's noise: with the repeats, and with one alone.
-
-    `values` has the m >= 2 repeats of each answer. W, the mean variance within an answer, makes W / m of V, the
-    variance of their means; so these are W / m / V and W / (V - W / m + W), 1 at most. None for fewer than two answers,
-    and where all values are the same.
-    """
-    if len(values) <= 1:
-        return None
-    within = sum(map(_variance, values)) / len(values)
-    noise = within / len(values[0])
-    rest = max(_variance([sum(each) / len(each) for each in values]) - noise, 0.0)
-    return (noise / (rest + noise), within / (rest + within)) if rest + noise > 0 else None
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
