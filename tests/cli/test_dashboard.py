@@ -9,17 +9,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.renderers.dashboards.memories import CRITERIA, GOLD, made
-from tests.repositories import commit, git
 
 from rankgate.baselines.directory import DirectoryStore
 from rankgate.baselines.object_memory import memory_at
 from rankgate.cli import main
 
 DATE = ("--date", "2026-02-01")
-WAIVER = """\
-waivers:
-  - {gate: recall@1, up_to: 0.05, expires: 2026-02-20, issue: 'https://example.org/12', reason: tables are lost, by: b}
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -164,27 +159,15 @@ def test_commits_are_linked_to_where_the_repository_is(words: tuple[str, ...], l
     assert re.findall(rf'href="([^"]*)/commit/{sha}"', page) == ([link] if link else [])
 
 
-def test_in_a_repository_releases_and_waivers_of_the_time_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    git("init", "-q", "-b", "main")
-    git("remote", "add", "origin", "git@github.com:acme/search.git")
-    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
-        monkeypatch.setenv(name, "2026-01-10T12:00:00+0000")
-    Path("ship-waivers.yaml").write_text(WAIVER, encoding="utf-8")
-    head = commit()
-    git("tag", "v1.4")
-    memory = memory_at((Path.cwd() / "store").as_uri())
-    memory.add("history", *made("2026-01-31", 8, commit=head))
-    page = text(written()["ship-criteria.html"])
-    assert "recall@1 5.0 pp 2026-01-10 in force until 2026-02-20 tables are lost b https://example.org/12" in page
-    assert f"v1.4 2026-01-10 {head[:7]} 2026-01-31 PASS" in page
-    assert f'href="https://github.com/acme/search/commit/{head}"' in Path("site/ship-criteria.html").read_text("utf-8")
-
-
 def test_further_metrics_are_scored_from_the_stored_rankings_and_the_page_says_so() -> None:
     page = text(written("--metrics", "recall@1,recall@5,ndcg@10")["ship-criteria.html"])
     assert "what was not recorded was rescored from the stored rankings, with today's gold set" in page
     assert re.search(r"2026-01-30 \w{7} PASS 80\.0% 100\.0% 0\.926", page)
-    assert "rescored" not in text(written()["ship-criteria.html"])
+
+
+def test_where_no_metrics_are_named_recall_and_ndcg_stand_beside_those_of_the_gates() -> None:
+    page = written()["ship-criteria.html"]
+    assert re.findall(r'<h3 id="metric-\d+">(.*?)</h3>', page) == ["recall@1", "recall@5", "recall@10", "ndcg@10"]
 
 
 def test_what_cannot_be_scored_is_said() -> None:

@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from tests.renderers.dashboards.memories import record, sha
 
-from rankgate.criteria.waivers import Waiver
-from rankgate.metrics.names import parse_metric, parse_metrics
+from rankgate.metrics.names import parse_metrics
 from rankgate.model.values import Verdict
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
+from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
 from rankgate.renderers.dashboards.collect import page_names
-from rankgate.renderers.dashboards.values import Dashboard, GateSet, Questions, Tag
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Questions
 from rankgate.renderers.pages.dashboard import site_of
 
 TODAY = "2026-03-01"
@@ -40,7 +39,6 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
         for number in range(count)
     ]
     accepted = [replace(each, reason=text, by=text) for each in history[::4]]
-    waiver = Waiver(gate=text, segment=text, up_to=0.1, expires=TODAY, issue="https://e.example/", reason=text, by=text)
     runs = [each.id for each in history]
     columns = {run: {"recall@1": "3e8" * number + "000" * (3 - number) + "---"} for number, run in enumerate(runs[:4])}
     depths = {run: 10 if number < 3 else 5 for number, run in enumerate(runs[:4])}
@@ -51,8 +49,6 @@ def dashboard(count: int, text: str = "main") -> Dashboard:
         text,
         Remembered(history=history, accepted=accepted),
         Shown(metrics=parse_metrics("recall@1,ndcg@10"), limits={"recall@1": [0.7]}, date=TODAY, limit=500),
-        tags=[Tag(text, sha("2"), TODAY), Tag(f"v1{text}", sha("none"), TODAY)],
-        spans=spans_of([Version(day=days_after(TODAY, -2), waivers=(waiver,))], {text: parse_metric("recall@1")}),
     )
     found = replace(found, unscored=[text], questions=Questions(ids=ids, columns=columns, depths=depths, more=1))
     return Dashboard(date=TODAY, repository="https://git.example/acme/search", sets=(found,))

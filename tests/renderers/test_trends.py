@@ -10,28 +10,22 @@ from msgspec.structs import replace
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
-from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.values import Verdict
-from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
-from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Step, Tag, place_of
-from rankgate.renderers.pages.charts import BEFORE, SAME, Line, Pane, width_of
+from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Step, place_of
+from rankgate.renderers.pages.charts import BEFORE, Line, Pane
 from rankgate.renderers.pages.dashboard import change, events_of, notable, outlook, site_of
-from rankgate.renderers.pages.trend_chart import NARROW, WIDE, chart_of, described, domain, looks_of
+from rankgate.renderers.pages.trend_chart import WIDE, chart_of, described, looks_of
 
 TODAY = "2026-03-01"
 
 
 def shown(
     *history: Record,
-    waived: tuple[str, str] | None = None,
-    tags: tuple[Tag, ...] = (),
     paired: Callable[[Record, Record], Mapping[str, Known]] | None = None,
     **logs: Any,
 ) -> GateSet:
-    first, last = waived or (TODAY, TODAY)
-    waiver = Waiver(gate="g", segment=None, up_to=0.1, expires=last, issue="https://e.example", reason="r", by="b")
-    spans = spans_of([Version(day=first, waivers=(waiver,))], {"g": parse_metric("recall@1")}) if waived else ()
     asked = Shown(
         metrics=parse_metrics("recall@1,mrr,latency"),
         limits={"recall@1": [0.7], "mrr": [], "latency": []},
@@ -39,7 +33,7 @@ def shown(
         limit=500,
         paired=paired,
     )
-    return gate_set("c", "c.html", "s", Remembered(history=history, **logs), asked, tags=tags, spans=spans)
+    return gate_set("c", "c.html", "s", Remembered(history=history, **logs), asked)
 
 
 def run(day: str, recall: float, mrr: float = 0.5, latency: float = 20, **said: Any) -> Record:
@@ -98,25 +92,29 @@ OLD = run("2026-01-01", 0.8)
         pytest.param([], "No run has been recorded yet.", id="none"),
         pytest.param(
             [run("2026-02-20", 0.8)],
-            "The last run, of 2026-02-20, passed. No gated metric has a value from 30 days ago, so that there is "
+            "None of 1 run of the last 30 days failed. The last run, of 2026-02-20, passed. "
+            "No gated metric has a value from 30 days ago, so that there is "
             "nothing to compare.",
             id="a young history",
         ),
         pytest.param(
             [OLD, run("2026-02-20", 0.7, 0.5, 15, verdict=Verdict.FAIL)],
-            "The last run, of 2026-02-20, failed. Compared with 30 days ago it is worse in recall@1 (−10.0 pp); "
+            "1 of 1 run of the last 30 days failed, on 2026-02-20. The last run, of 2026-02-20, failed. "
+            "Compared with 30 days ago it is worse in recall@1 (−10.0 pp); "
             "better in latency (−5.0 ms); about the same in mrr.",
             id="worse first",
         ),
         pytest.param(
             [OLD, run("2026-02-20", 0.8, verdict=Verdict.WARN)],
-            "The last run, of 2026-02-20, passed with a warning. Compared with 30 days ago it is about the same in "
+            "None of 1 run of the last 30 days failed. The last run, of 2026-02-20, passed with a warning. "
+            "Compared with 30 days ago it is about the same in "
             "recall@1, mrr, latency.",
             id="nothing moved",
         ),
         pytest.param(
             [OLD, run("2026-02-20", 0.9, 0.6, verdict=None)],
-            "The last run, of 2026-02-20, was not checked. Compared with 30 days ago it is better in recall@1 "
+            "None of 1 run of the last 30 days failed. The last run, of 2026-02-20, was not checked. "
+            "Compared with 30 days ago it is better in recall@1 "
             "(+10.0 pp); about the same in latency; not compared in mrr (+0.100).",
             id="not checked",
         ),
@@ -131,6 +129,34 @@ def test_the_first_sentence_alone_says_how_it_stands(history: list[Record], sent
     assert outlook(shown(*history, paired=paired)) == sentence
 
 
+@pytest.mark.parametrize(
+    ("days", "sentence"),
+    [
+        pytest.param({}, "None of 2 runs of the last 30 days failed.", id="none failed"),
+        pytest.param(
+            {"2026-02-19": 0.6, "2026-02-18": 0.7},
+            "2 of 4 runs of the last 30 days failed, the last on 2026-02-19: recall@1 60.0% (−20.0 pp).",
+            id="the last of two, below the floor and what was accepted",
+        ),
+        pytest.param(
+            {"2026-01-20": 0.6}, "None of 2 runs of the last 30 days failed.", id="one that failed longer ago"
+        ),
+        pytest.param(
+            {"2026-02-19": 0.9}, "1 of 3 runs of the last 30 days failed, on 2026-02-19.", id="for no value of a curve"
+        ),
+    ],
+)
+def test_what_failed_within_a_month_is_named_though_the_last_run_passed(days: dict[str, float], sentence: str) -> None:
+    passed = [run("2026-02-10", 0.8), run("2026-02-25", 0.8)]
+    failed = [run(day, recall, verdict=Verdict.FAIL) for day, recall in days.items()]
+    history = sorted([*passed, *failed], key=lambda record: record.date)
+    assert outlook(shown(*history, accepted=[passed[0]])).startswith(sentence)
+
+
+def test_where_nothing_ran_for_a_month_the_first_sentence_says_so() -> None:
+    assert outlook(shown(run("2026-01-10", 0.8))).startswith("No run of the last 30 days. The last run, of 2026-01-10,")
+
+
 def test_runs_about_which_there_is_nothing_to_say_are_told_from_the_others() -> None:
     days = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04", "2026-01-05", "2026-01-06", "2026-01-07"]
     runs = [run(day, 0.8, verdict=Verdict.FAIL if at == 2 else Verdict.PASS) for at, day in enumerate(days)]
@@ -142,9 +168,8 @@ def test_runs_about_which_there_is_nothing_to_say_are_told_from_the_others() -> 
 
 def test_what_is_noted_of_a_run_is_in_words() -> None:
     first, second = run("2026-01-01", 0.8, gold="a"), run("2026-01-02", 0.8, gold="b")
-    tags = (Tag("v1", sha("2026-01-02"), "2026-01-02"),)
-    found = shown(first, second, tags=tags, accepted=[second])
-    assert [events_of(each) for each in found.runs] == [[], ["accepted", "release v1", "new gold set"]]
+    found = shown(first, second, accepted=[second])
+    assert [events_of(each) for each in found.runs] == [[], ["accepted", "new gold set"]]
 
 
 # The chart
@@ -188,64 +213,6 @@ def test_of_what_was_accepted_before_the_first_run_shown_the_last_counts() -> No
     assert [value for _, value in steps.points] == [0.7, 0.7, 0.75, 0.75]
 
 
-@pytest.mark.parametrize(
-    ("waived", "band", "end"),
-    [
-        pytest.param(("2026-02-05", "2026-02-10"), ("2026-02-05", "2026-02-11"), "2026-02-11", id="in between"),
-        pytest.param(
-            ("2025-01-01", "2026-02-10"), ("2026-02-01", "2026-02-11"), "2026-02-11", id="from before the first run"
-        ),
-        pytest.param(("2026-02-05", "2027-01-01"), ("2026-02-05", "2026-03-02"), None, id="beyond the end of the axis"),
-    ],
-)
-def test_a_waiver_is_a_band_as_far_as_the_axis_goes_and_a_line_at_its_end(
-    waived: tuple[str, str], band: tuple[str, str], end: str | None
-) -> None:
-    plot = plot_of(shown(run("2026-02-01", 0.8), run("2026-02-25", 0.8), waived=waived))
-    [area] = lines(plot, "var(--warn)", filled=True)
-    assert sorted({plot.x.at(x) for x, _ in area.points}) == [plot.x.at(place_of(day)) for day in band]
-    ends = lines(plot, "var(--warn)")
-    assert [line.points[0][0] for line in ends] == ([place_of(end)] if end else [])
-
-
-@pytest.mark.parametrize("last", ["2026-03-03", "2030-01-01", "2026-02-10"])
-def test_the_axis_ends_today_however_long_a_waiver_counts(last: str) -> None:
-    runs = (run("2026-02-01", 0.8), run("2026-02-25", 0.8))
-    assert domain(shown(*runs)) == (place_of("2026-02-01"), place_of(TODAY) + 1)
-    assert domain(shown(*runs, waived=("2026-02-05", last))) == (place_of("2026-02-01"), place_of(TODAY) + 1)
-
-
-def test_a_waiver_shades_the_metric_that_it_is_about() -> None:
-    found = shown(run("2026-02-01", 0.8), run("2026-02-25", 0.8), waived=("2026-02-05", "2026-02-10"))
-    shaded = {
-        curve.metric: bool(lines(plot_of(found, at), "var(--warn)", filled=True))
-        for at, curve in enumerate(found.curves)
-    }
-    assert shaded == {"recall@1": True, "mrr": False, "latency": False}
-
-
-@pytest.mark.parametrize(
-    ("width", "names"),
-    [
-        pytest.param(WIDE, ["v22", "v21", "v15", "v8", "v1"], id="wide: 28 pixels a day, 21 a name"),
-        pytest.param(NARROW, ["v22", "v15", "v8", "v1"], id="narrow: 10 pixels a day"),
-    ],
-)
-def test_releases_are_lines_and_the_newest_that_have_room_are_named(width: int, names: list[str]) -> None:
-    tags = [Tag(f"v{day}", sha(str(day)), f"2026-02-{day:02}") for day in (1, 8, 15, 21, 22)]
-    plot = plot_of(shown(run("2026-02-01", 0.8), tags=tuple(tags)), width=width)
-    assert len(lines(plot, SAME)) == 5
-    assert [name for _, name in plot.over] == names
-
-
-@pytest.mark.parametrize("day", ["2026-02-01", "2026-03-01"])
-def test_a_long_name_of_a_release_stays_within_the_chart(day: str) -> None:
-    tags = (Tag("W" * 30, sha("1"), day),)
-    found = shown(run("2026-02-01", 0.8), tags=tags)
-    [(middle, name)] = plot_of(found, width=NARROW).over
-    assert width_of(name) / 2 <= middle <= NARROW - width_of(name) / 2
-
-
 def test_who_cannot_see_the_chart_hears_its_numbers() -> None:
     found = shown(run("2026-02-01", 0.8), run("2026-02-02", 0.5), run("2026-02-03", 0.7))
     assert described(found.curves[0]) == (
@@ -265,10 +232,3 @@ def test_runs_that_are_too_old_to_be_listed_are_counted_by_verdict() -> None:
     pages = site_of(Dashboard(date=TODAY, repository=None, sets=(replace(shown(run("2026-02-20", 0.8)), older=older),)))
     said = "Not listed: 4 older runs of 2026-01-01 to 2026-01-04 (1 not checked, 1 FAIL, 2 PASS)."
     assert said in pages["c.html"]
-
-
-def test_a_small_ceiling_of_a_waiver_is_no_ceiling_of_nothing() -> None:
-    waiver = Waiver(gate="r", segment=None, up_to=0.0004, expires=TODAY, issue="https://e.example", reason="r", by="a")
-    spans = spans_of([Version(day="2026-02-01", waivers=(waiver,))], {"r": parse_metric("recall@1")})
-    pages = site_of(Dashboard(date=TODAY, repository=None, sets=(replace(shown(run("2026-02-20", 0.8)), spans=spans),)))
-    assert "0.04 pp" in pages["c.html"]

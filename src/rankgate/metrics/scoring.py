@@ -188,7 +188,7 @@ class Tally:
 def _trim(query: MatchedQuery, most: int) -> None:
     """Keep the first items of its list alone, by id and document: all of 62,500 questions are half a gigabyte."""
     force_setattr(query, "ids", tuple(query.ids[:most]))
-    force_setattr(query, "documents", tuple(query.documents[:most]))
+    force_setattr(query, "documents", tuple(query.documents[: most // 2]))
     if query.details is not None:
         rest = replace(query.details, items=None)
         force_setattr(query, "details", None if rest == Details() else rest)

@@ -14,13 +14,12 @@ from msgspec.structs import replace
 from tests.renderers.dashboards.memories import record, sha
 
 from rankgate.baselines.records import Record
-from rankgate.criteria.waivers import Waiver
-from rankgate.metrics.names import parse_metric, parse_metrics
+from rankgate.metrics.names import parse_metrics
 from rankgate.model.answers import JudgeMark
 from rankgate.model.values import Direction, Interval, Unit
 from rankgate.readers.dates import days_after
-from rankgate.renderers.dashboards.build import Remembered, Shown, Version, gate_set, spans_of
-from rankgate.renderers.dashboards.values import GateSet, Known, Step, Tag, Way, place_of, places_of
+from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
+from rankgate.renderers.dashboards.values import GateSet, Known, Step, Way, place_of, places_of
 from rankgate.renderers.pages.dashboard import events_of
 from rankgate.renderers.pages.trend_chart import WIDE, chart_of
 
@@ -33,12 +32,11 @@ def shown(
     accepted: tuple[Record, ...] = (),
     limit: int = 500,
     stored: Mapping[str, Any] = {},
-    **more: object,
 ) -> GateSet:
     remembered = Remembered(history=history, accepted=accepted).until(TODAY)
     asked = Shown(metrics=parse_metrics("recall@1,latency"), limits={"recall@1": [0.7]}, date=TODAY, limit=limit)
     asked = replace(asked, **stored)
-    return gate_set("ship-criteria.yaml", "gates.html", "store", remembered, asked, **more)  # type: ignore[arg-type]
+    return gate_set("ship-criteria.yaml", "gates.html", "store", remembered, asked)
 
 
 def days_of(found: GateSet) -> list[str]:
@@ -50,7 +48,7 @@ def days_of(found: GateSet) -> list[str]:
 
 def test_nothing_recorded_is_a_page_without_runs() -> None:
     found = shown()
-    assert (found.runs, found.older, found.acceptances, found.releases) == ((), [], (), ())
+    assert (found.runs, found.older, found.acceptances) == ((), [], ())
     assert [curve.last for curve in found.curves] == [None, None]
 
 
@@ -210,22 +208,6 @@ def test_what_is_accepted_now_has_no_value_where_nobody_recorded_one() -> None:
     assert shown(first, second, accepted=(first, second)).curves[0].accepted is None
 
 
-def test_a_release_is_marked_at_the_run_of_its_commit_else_on_its_day() -> None:
-    one, two = record("2026-01-01", commit=sha("one")), record("2026-02-01", commit=sha("two"))
-    tags = [
-        Tag("v0.9", sha("long ago"), "2025-06-01"),
-        Tag("v1", sha("one"), "2026-01-20"),
-        Tag("v2", sha("none"), "2026-01-21"),
-        Tag("v3", sha("two"), "2026-04-01"),
-    ]
-    found = shown(one, two, tags=tags)
-    assert [(each.tag.name, each.run, each.at) for each in found.releases] == [
-        ("v1", one, found.runs[0].at),
-        ("v2", None, place_of("2026-01-21") + 0.5),
-    ]
-    assert [run.releases for run in found.runs] == [("v1",), ()]
-
-
 def test_a_new_gold_set_is_named_at_the_first_run_with_it() -> None:
     runs = [record(f"2026-01-0{day}", gold=gold) for day, gold in ((1, "a"), (2, "a"), (3, "b"), (4, "b"))]
     found = shown(*runs[:3], replace(runs[3], gold=None))
@@ -247,63 +229,3 @@ def test_numbers_of_two_judges_are_two_curves_of_a_judged_metric_and_nothing_els
     lines = chart_of(judged, found, "a", WIDE).panes[0].lines[-2:]
     assert [len(line.points) for line in lines] == [2, 2], "one a judge"
     assert events_of(found.runs[2]) == ["new judge"]
-
-
-# On which days a waiver was in force, by the versions of its file
-
-
-def waiver(expires: str = "2026-02-28", *, gate: str = "recall@5", line: int | None = None) -> Waiver:
-    issue = "https://example.org/1"
-    return Waiver(gate=gate, segment=None, up_to=0.1, expires=expires, issue=issue, reason="soon", by="ana", line=line)
-
-
-def spans(*versions: tuple[str | None, tuple[Waiver, ...]]) -> list[tuple[str | None, str]]:
-    found = spans_of(
-        [Version(day=day, waivers=waivers) for day, waivers in versions], {"recall@5": parse_metric("recall@5")}
-    )
-    return [(span.since, span.until) for span in found]
-
-
-@pytest.mark.parametrize(
-    ("versions", "expected"),
-    [
-        pytest.param([], [], id="no file"),
-        pytest.param([(None, (waiver(),))], [(None, "2026-02-28")], id="without git nobody knows since when"),
-        pytest.param([("2026-01-05", (waiver(),))], [("2026-01-05", "2026-02-28")], id="until its last day"),
-        pytest.param(
-            [("2026-01-05", (waiver(),)), ("2026-01-20", ())], [("2026-01-05", "2026-01-19")], id="or until taken out"
-        ),
-        pytest.param(
-            [("2026-01-05", (waiver(),)), ("2026-04-01", ())], [("2026-01-05", "2026-02-28")], id="whichever is first"
-        ),
-        pytest.param(
-            [("2026-01-05", (waiver(),)), ("2026-01-20", (waiver(line=9),)), (None, (waiver(line=3),))],
-            [("2026-01-05", "2026-02-28")],
-            id="on another line it is the same one",
-        ),
-        pytest.param(
-            [("2026-01-05", (waiver(),)), ("2026-02-20", (waiver("2026-03-31"),))],
-            [("2026-01-05", "2026-02-19"), ("2026-02-20", "2026-03-31")],
-            id="longer: one after the other",
-        ),
-        pytest.param([("2026-03-05", (waiver(),))], [], id="expired before it was there"),
-        pytest.param(
-            [("2026-01-05", (waiver(),)), (None, ())], [("2026-01-05", "2026-02-28")], id="taken out, not committed yet"
-        ),
-    ],
-)
-def test_a_waiver_counts(
-    versions: list[tuple[str | None, tuple[Waiver, ...]]], expected: list[tuple[str, str]]
-) -> None:
-    assert spans(*versions) == expected
-
-
-def test_a_span_lies_from_the_begin_of_its_first_day_to_the_end_of_its_last() -> None:
-    [span] = spans_of([Version(day="2026-01-05", waivers=(waiver(),))], {"recall@5": parse_metric("recall@5")})
-    assert (span.first, span.last) == (place_of("2026-01-05"), place_of("2026-03-01"))
-    assert span.unit is Unit.SHARE
-
-
-def test_of_a_gate_that_is_no_more_the_unit_is_unknown() -> None:
-    [span] = spans_of([Version(day=None, waivers=(waiver(gate="gone"),))], {"recall@5": parse_metric("recall@5")})
-    assert (span.unit, span.first) == (Unit.NUMBER, None)

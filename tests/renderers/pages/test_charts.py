@@ -29,7 +29,7 @@ def labelled(text: str) -> Chart:
     x = Axis(0, 1, 50, 90, [(0, text), (1, text)], text)
     y = Axis(0, 1, 90, 10, [(0, text), (1, text)], text)
     mark = Mark(0.5, 0.5, "circle", "var(--now)", 4, text=text, run="r", hover=text)
-    parts = Pane(x, y, [Line([(0, 0), (1, 1)], "var(--now)")], [mark], over=[(50, text)], right=[(0.5, text)])
+    parts = Pane(x, y, [Line([(0, 0), (1, 1)], "var(--now)")], [mark])
     return Chart(id="one", title=text, description=text, width=100, height=120, panes=[parts])
 
 
@@ -41,7 +41,7 @@ def test_any_text_stays_text_and_a_chart_one_image_with_a_name(text: str) -> Non
     svg = ET.fromstring(drawn(labelled(text)).strip())  # noqa: S314
     plain = one_line(text)
     texts = [part.text for part in svg.iter() if part.tag in ("text", "title", "desc")]
-    assert texts == ([plain] * 12 if plain else [None] * 3)
+    assert texts == ([plain] * 10 if plain else [None] * 3)
     assert {part.tag for part in svg.iter()} <= {"svg", "g", "path", "polyline", "text", "title", "desc"}
     named = [part for part in svg.iter() if {"id", "role", "style", "aria-labelledby"} & part.attrib.keys()]
     assert [part.attrib.get("id") for part in named] == [None, "one-title", "one-desc"]

@@ -9,7 +9,6 @@ import msgspec
 from msgspec import UNSET
 
 from rankgate.baselines.records import Record
-from rankgate.criteria.waivers import Waiver
 from rankgate.metrics.base import Metric
 from rankgate.model.answers import JudgeMark
 from rankgate.model.values import Need
@@ -22,11 +21,8 @@ from rankgate.renderers.dashboards.values import (
     GateSet,
     Known,
     Point,
-    Release,
     ShownRun,
-    Span,
     Step,
-    Tag,
     Value,
     place_of,
     places_of,
@@ -70,21 +66,15 @@ def gate_set(
     place: str,
     remembered: Remembered,
     shown: Shown,
-    *,
-    tags: Sequence[Tag] = (),
-    spans: Sequence[Span] = (),
 ) -> GateSet:
     """The values of one page: its criteria's name, the file that it is written to, and its store without secrets.
 
-    `remembered` is what the store holds up to today. `tags` are the repository's releases.
+    `remembered` is what the store holds up to today.
     """
     records = remembered.runs()
     listed = records[max(0, len(records) - shown.limit) :]
     placed = list(zip(listed, places_of([record.date for record in listed]), strict=True))
-    first = place_of(listed[0].date if listed else shown.date)
-    releases = [_release(tag, placed) for tag in tags]
-    releases = [each for each in releases if first <= each.at and each.tag.date <= shown.date]
-    runs = _runs(placed, remembered, releases, shown)
+    runs = _runs(placed, remembered, shown)
     acceptances = _acceptances(remembered.accepted, {run.record.id: run for run in runs}, shown)
     return GateSet(
         name=name,
@@ -95,12 +85,10 @@ def gate_set(
         older=records[: len(records) - len(listed)],
         curves=tuple(_curve(metric, runs, acceptances, shown) for metric in shown.metrics),
         acceptances=acceptances,
-        releases=tuple(releases),
-        spans=tuple(span for span in spans if span.last > first and (span.since or "") <= shown.date),
     )
 
 
-def _runs(placed: Placed, remembered: Remembered, releases: Sequence[Release], shown: Shown) -> tuple[ShownRun, ...]:
+def _runs(placed: Placed, remembered: Remembered, shown: Shown) -> tuple[ShownRun, ...]:
     accepted = {record.id for record in remembered.accepted}
     golds = [record.gold.fingerprint if record.gold else None for record, _ in placed]
     judges: list[JudgeMark | None] = []
@@ -112,7 +100,6 @@ def _runs(placed: Placed, remembered: Remembered, releases: Sequence[Release], s
             record=record,
             at=at,
             accepted=record.id in accepted,
-            releases=tuple(release.tag.name for release in releases if release.run and release.run.id == record.id),
             new_gold=None not in (gold, before) and gold != before,
             judges=judges_so_far,
             new_judge=new_judge,
@@ -147,12 +134,6 @@ def _acceptances(accepted: Sequence[Record], runs: Mapping[str, ShownRun], shown
 def _accepted_at(record: Record, run: ShownRun | None) -> float:
     """The place of the run if it was accepted on its own day, else the noon of the day of the acceptance."""
     return run.at if run is not None and run.record.date == record.date else place_of(record.date) + NOON
-
-
-def _release(tag: Tag, placed: Placed) -> Release:
-    of_commit = [(record, at) for record, at in placed if record.commit == tag.commit]
-    run, at = of_commit[-1] if of_commit else (None, place_of(tag.date) + NOON)
-    return Release(tag=tag, at=at, run=run)
 
 
 def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Acceptance], shown: Shown) -> Curve:
@@ -198,36 +179,3 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         better=largest.get("better"),
         missing=len(runs) - len(points),
     )
-
-
-class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """The waivers from a day on, until the next version; `day` is None where nobody can tell since when."""
-
-    day: str | None
-    waivers: tuple[Waiver, ...]
-
-
-def spans_of(versions: Sequence[Version], metrics: Mapping[str, Metric]) -> tuple[Span, ...]:
-    """The days on which each waiver was in force, by their begin; of a waiver that never counted there are none.
-
-    The versions of the waiver file come oldest first. `metrics` are by gate.
-    """
-    closed: list[tuple[Waiver, str | None, str]] = []
-    open_since: dict[Waiver, str | None] = {}
-    for version in versions:
-        now = {waiver.model_copy(update={"line": None}): version.day for waiver in version.waivers}
-        for waiver in [each for each in open_since if each not in now]:
-            # The day on which it was taken out is not one of its days; nobody knows that day without a version's.
-            last = days_after(version.day, -1) if version.day else waiver.expires
-            closed.append((waiver, open_since.pop(waiver), min(last, waiver.expires)))
-        open_since = {**now, **open_since}
-    closed += [(waiver, since, waiver.expires) for waiver, since in open_since.items()]
-    spans = (
-        Span(waiver=waiver, metric=metrics.get(waiver.gate), since=since, until=until)
-        for waiver, since, until in closed
-        if since is None or since <= until
-    )
-    by_begin = sorted(
-        spans, key=lambda span: (span.since or "", span.until, span.waiver.gate, span.waiver.segment or "")
-    )
-    return tuple(by_begin)

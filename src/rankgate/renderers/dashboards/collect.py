@@ -1,4 +1,4 @@
-"""Criteria files, their stores, waivers and releases are read, and become a dashboard.
+"""Criteria files and their stores are read, and become a dashboard.
 
 The stored rankings are scored with today's gold set as far as they are kept: for metrics that no gate recorded, for
 intervals, and to compare runs.
@@ -22,18 +22,24 @@ from rankgate.baselines.tree import NotKeptError
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import deepest_cutoff, gold_of
 from rankgate.errors import RankgateError, bad_input, redacted
+from rankgate.files.git import GitError, run_git
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import paired_scores
 from rankgate.metrics.estimates import attainable, estimate
+from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
 from rankgate.model.values import Gold, Need, Scores, Unit
 from rankgate.model.wording import count_text
-from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set, spans_of
-from rankgate.renderers.dashboards.repository import releases, waiver_versions, web_address
-from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Questions, Tag
+from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
+from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Questions
 from rankgate.renderers.escape import one_line
 
+USUAL = "recall@1,5,10,ndcg@10"  # curves beside those of the gates, where no others are named
+_REMOTE = re.compile(
+    r"(?:(?:https|ssh)://(?:[^@/\s]+@)?github\.com/|(?:[^@/\s]+@)?github\.com:)(?P<name>[\w-]+/[\w.-]+?)(?:\.git)?/?",
+    re.ASCII,
+)
 MAX_EMBEDDED = 3_000_000  # letters of values question by question in a page
 
 
@@ -54,8 +60,7 @@ def collect(request: Request) -> Dashboard:
     if compared:
         raise bad_input(f"{compared} compares with a baseline, which a run alone has none of", key="--metrics")
     pages = page_names(request.criteria)
-    tags = releases()
-    sets = tuple(_collected(path, page, request, tags) for path, page in zip(request.criteria, pages, strict=True))
+    sets = tuple(_collected(path, page, request) for path, page in zip(request.criteria, pages, strict=True))
     return Dashboard(date=request.date, repository=request.repository or web_address(), sets=sets)
 
 
@@ -70,7 +75,7 @@ def page_names(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> GateSet:
+def _collected(path: str, page: str, request: Request) -> GateSet:
     criteria = load_criteria(path)
     place, memory = _memory(criteria, request)
     logs = Remembered(history=memory.read("history"), accepted=memory.read("accepted"))
@@ -78,7 +83,8 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
     limits: dict[str, list[float]] = {metric.name: [] for metric in criteria.metrics()}
     for gate in criteria.gates:
         limits[gate.metric.name] += [] if gate.threshold is None else [gate.threshold]
-    metrics = list({metric.name: metric for metric in (*criteria.metrics(), *request.metrics)}.values())
+    usual = [] if request.metrics else parse_metrics(USUAL)
+    metrics = list({metric.name: metric for metric in (*criteria.metrics(), *request.metrics, *usual)}.values())
     records = remembered.runs()[-request.limit :]
     plan = replace(criteria.plan(), metrics=[metric for metric in metrics if Need.BASELINE not in metric.needs])
     shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=request.limit)
@@ -92,9 +98,20 @@ def _collected(path: str, page: str, request: Request, tags: Sequence[Tag]) -> G
         if request.metrics:
             raise
         unscored = [f"Runs could not be compared: {error}"]
-    spans = spans_of(waiver_versions(criteria), {gate.name: gate.metric for gate in criteria.gates})
-    found = gate_set(criteria.name, page, redacted(place), remembered, shown, tags=tags, spans=spans)
-    return replace(found, unscored=unscored, questions=questions)
+    built = gate_set(criteria.name, page, redacted(place), remembered, shown)
+    named = {*limits, *(metric.name for metric in request.metrics)}
+    curves = tuple(curve for curve in built.curves if curve.metric in named or curve.points[1:])
+    return replace(built, curves=curves, unscored=unscored, questions=questions)
+
+
+def web_address() -> str | None:
+    """The address of the repository on github.com; None where its remote `origin` lies elsewhere or there is none."""
+    try:
+        printed = run_git(".", "remote", "get-url", "origin")
+    except GitError:
+        return None
+    match = _REMOTE.fullmatch(printed.stdout.decode("utf-8", "replace").strip())
+    return f"https://github.com/{match['name']}" if match and not printed.returncode else None
 
 
 def _memory(criteria: Criteria, request: Request) -> tuple[str, Memory]:

@@ -9,8 +9,6 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from rankgate.baselines.records import Record
-from rankgate.criteria.waivers import Waiver
-from rankgate.metrics.base import Metric
 from rankgate.model.values import Direction, Interval, Unit
 from rankgate.model.wording import vanishes
 from rankgate.readers.dates import days_after, days_between
@@ -57,7 +55,6 @@ class ShownRun(_Part, frozen=True, kw_only=True):
     record: Record
     at: float
     accepted: bool
-    releases: tuple[str, ...] = ()
     new_gold: bool = False  # another gold set than that of the run before
     judges: int = 0  # how often another judge came up to this run: values of judged metrics compare within one
     new_judge: bool = False
@@ -71,46 +68,6 @@ class Acceptance(_Part, frozen=True, kw_only=True):
     at: float
     shown: bool
     values: Mapping[str, Value]
-
-
-class Tag(msgspec.Struct, frozen=True):
-    """A tag of the repository, the commit that it names, and its day."""
-
-    name: str
-    commit: str
-    date: str
-
-
-class Release(_Part, frozen=True, kw_only=True):
-    """A tag of the repository; `run` is the newest run shown of its very commit."""
-
-    tag: Tag
-    at: float
-    run: Record | None
-
-
-class Span(_Part, frozen=True, kw_only=True):
-    """How long a waiver was in force."""
-
-    waiver: Waiver
-    metric: Metric | None  # of its gate; None where no gate has that name any more
-    since: str | None  # its first day; None where nobody can tell
-    until: str  # its last day: the one before it was taken out where that was earlier than the one on which it expires
-
-    @property
-    def unit(self) -> Unit:
-        """Of its ceiling."""
-        return self.metric.unit if self.metric else Unit.NUMBER
-
-    @property
-    def first(self) -> float | None:
-        """Where it begins."""
-        return place_of(self.since) if self.since else None
-
-    @property
-    def last(self) -> float:
-        """Where it ends."""
-        return place_of(self.until) + 1
 
 
 class Known(NamedTuple):
@@ -205,8 +162,6 @@ class GateSet(_Part, frozen=True, kw_only=True):
     older: Sequence[Record]  # runs that are too old to be listed
     curves: tuple[Curve, ...]
     acceptances: tuple[Acceptance, ...]
-    releases: tuple[Release, ...]
-    spans: tuple[Span, ...]
     unscored: Sequence[str] = ()  # what `--metrics` asked for and could not be rescored
     questions: Questions | None = None
 

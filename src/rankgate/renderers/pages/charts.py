@@ -71,14 +71,12 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class Pane(msgspec.Struct, frozen=True):
-    """A plot: what lies between its axes by values, texts over it by pixels, and those of its rows at the right."""
+    """A plot: what lies between its axes, by values."""
 
     x: Axis
     y: Axis
     lines: Sequence[Line] = ()
     marks: Sequence[Mark] = ()
-    over: Ticks = ()
-    right: Ticks = ()
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):

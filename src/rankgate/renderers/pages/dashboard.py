@@ -10,9 +10,9 @@ from functools import partial
 from rankgate.baselines.records import Record
 from rankgate.model import wording
 from rankgate.model.values import Unit, Verdict
-from rankgate.model.wording import VERDICT_WORDS, delta_text, interval_text, value_text
+from rankgate.model.wording import VERDICT_WORDS, delta_text, interval_text, value_text, vanishes
 from rankgate.renderers import phrases
-from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Span, Step
+from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Step
 from rankgate.renderers.escape import command_line, one_line, visible
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import UNCHECKED, looks_of, trend_charts
@@ -44,7 +44,6 @@ def site_of(dashboard: Dashboard) -> dict[str, str]:
         link=partial(_link, dashboard.repository),
         outlook=outlook,
         notable=notable,
-        span_text=partial(_span_text, dashboard.date),
         verdicts_text=_verdicts_text,
     )
     pages = {
@@ -77,14 +76,6 @@ def _link(repository: str | None, commit: str | None) -> str | None:
     return f"{repository}/commit/{commit}" if known else None
 
 
-def _span_text(today: str, span: Span) -> str:
-    """Until when a waiver counts or counted, and whether it does today."""
-    if span.until >= today:
-        return f"in force until {span.until}"
-    expires = span.waiver.expires
-    return f"ended on {span.until}" + (f", before its last day {expires}" if span.until < expires else "")
-
-
 def _options(shown: GateSet, curve: Curve) -> str:
     """What `rankgate compare A B` needs to compare two of these runs by this metric."""
     return visible(command_line(["--baseline", shown.place, "--criteria", shown.name, "--metrics", curve.metric]))
@@ -115,11 +106,12 @@ def notable(shown: GateSet) -> list[ShownRun]:
 
 
 def outlook(shown: GateSet) -> str:
-    """What the last run came to, and which gated metrics are better or worse than a month ago."""
+    """Which runs failed of late, what the last one came to, and which gated metrics moved within a month."""
     if not shown.runs:
         return "No run has been recorded yet."
     last = shown.runs[-1].record
-    lead = f"The last run, of {last.date}, {_SAYS[last.verdict] if last.verdict else 'was not checked'}."
+    state = _SAYS[last.verdict] if last.verdict else "was not checked"
+    lead = " ".join(filter(None, [failures(shown), f"The last run, of {last.date}, {state}."]))
     metrics: dict[str, list[str]] = {way: [] for way in (*CHANGED, *_UNCHANGED)}
     for curve in shown.curves:
         if (step := curve.month) and curve.gated:
@@ -131,11 +123,41 @@ def outlook(shown: GateSet) -> str:
     return f"{lead} Compared with {MONTH} days ago it is {'; '.join(parts)}."
 
 
+def failures(shown: GateSet) -> str:
+    """A sentence: `2 of 41 runs of the last 30 days failed, the last on 2026-11-17: recall@5 61.0% (−9.0 pp)`."""
+    recent = [run for run in shown.runs if run.at >= shown.today - MONTH]
+    failed = [run for run in recent if run.record.verdict is Verdict.FAIL]
+    if not recent:
+        return f"No run of the last {MONTH} days."
+    if not failed:
+        return f"None of {wording.count_text(len(recent), 'run')} of the last {MONTH} days failed."
+    last = failed[-1]
+    lead = f"{len(failed):,} of {wording.count_text(len(recent), 'run')} of the last {MONTH} days failed"
+    day = f", the last on {last.record.date}" if failed[1:] else f", on {last.record.date}"
+    values = [_missed(curve, last) for curve in shown.curves if curve.gated]
+    named = ", ".join(filter(None, values))
+    return f"{lead}{day}{f': {named}' if named else ''}."
+
+
+def _missed(curve: Curve, run: ShownRun) -> str:
+    """A gated metric that lay beyond today's limit in this run, or lost against what was accepted before it."""
+    value = run.values[curve.metric].value if curve.metric in run.values else None
+    if value is None:
+        return ""
+    sign = curve.direction.sign
+    accepted = [level for at, level in curve.steps if at < run.at]
+    change = value - accepted[-1] if accepted else 0.0
+    beyond = any(sign * (value - limit) < 0 for limit in curve.limits)
+    if not beyond and sign * change >= 0:
+        return ""
+    against = f" ({delta_text(change, curve.unit)})" if accepted and not vanishes(change, curve.unit) else ""
+    return f"{curve.metric} {value_text(value, curve.unit)}{against}"
+
+
 def events_of(run: ShownRun) -> list[str]:
-    """What happened with a run, beside its verdict; releases by the names that people gave them."""
+    """What happened with a run, beside its verdict."""
     return [
         *(["accepted"] if run.accepted else []),
-        *(f"release {tag}" for tag in run.releases),
         *(["new gold set"] if run.new_gold else []),
         *(["new judge"] if run.new_judge else []),
     ]

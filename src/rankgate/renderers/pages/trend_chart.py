@@ -9,7 +9,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, interval_text, value_text
 from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point, day_of
-from rankgate.renderers.escape import one_line, visible
+from rankgate.renderers.escape import visible
 from rankgate.renderers.pages import charts
 from rankgate.renderers.phrases import value_or_dash
 
@@ -25,7 +25,6 @@ MARKS = {
 }
 WIDE, NARROW = 900, 350  # pixels
 MAX_METRICS = 8  # of a report
-_LONGEST_TAG = 16  # letters of a release's name
 _MANY = 100  # points; more are drawn smaller
 # How a point of a report looks, by where it comes from.
 _RECORDED = ("circle", charts.FAINT, 2.8)
@@ -87,22 +86,21 @@ def trend_charts(shown: GateSet) -> list[tuple[charts.Chart, charts.Chart] | Non
 
 
 def chart_of(curve: Curve, shown: GateSet, id_: str, width: int) -> charts.Chart:
-    """A curve with its events by the day, and on each point a tooltip, which `dashboard.js` shows too."""
+    """A curve by the day, and on each point a tooltip, which `dashboard.js` shows too."""
     height = 310 if width == WIDE else 266
     values = [*(point.value for point in curve.points), *(value for _, value in curve.steps), *curve.limits]
     ends, (start, today) = charts.around(values, curve.unit), domain(shown)
     y = charts.Axis(*ends, height - 26, 24, charts.ticks_of(*ends, curve.unit, 7))
     x = charts.Axis(start, today, y.margin, width - 24, day_ticks(start, today, width // 100))
-    releases = [charts.Line([(each.at, y.low), (each.at, y.high)], charts.SAME, 1) for each in shown.releases]
     limits = [charts.Line([(start, limit), (today, limit)], _FAIL, dash="2 3") for limit in curve.limits]
-    lines = [*_waived(curve, shown, y), *releases, *limits, *_accepted(curve, start, today), *_by_judge(curve)]
+    lines = [*limits, *_accepted(curve, start, today), *_by_judge(curve)]
     return charts.Chart(
         id=id_,
         title=f"{curve.metric} over time",
         description=described(curve),
         width=width,
         height=height,
-        panes=[charts.Pane(x, y, lines, _marks(curve), _names(shown, x))],
+        panes=[charts.Pane(x, y, lines, _marks(curve))],
     )
 
 
@@ -175,33 +173,3 @@ def _accepted(curve: Curve, start: float, today: float) -> list[charts.Line]:
     steps = [(at, end, value) for (at, value), end in zip(curve.steps, ends, strict=False) if end > start]
     points = [(place, value) for at, end, value in steps for place in (at, end)]
     return [charts.Line(points, charts.BEFORE, dash="6 3")] if points else []
-
-
-def _waived(curve: Curve, shown: GateSet, y: charts.Axis) -> list[charts.Line]:
-    """For each waiver of the metric a band where its begin is known, and a line at its end."""
-    start, today = domain(shown)
-    lines: list[charts.Line] = []
-    for span in shown.spans:
-        if not span.metric or span.metric.name != curve.metric:
-            continue
-        first, last = span.first, span.last
-        if first is not None and first < today and last > start:
-            corners = [(first, y.low), (first, y.high), (last, y.high), (last, y.low)]
-            lines.append(charts.Line(corners, _WARN, opacity=0.13, filled=True))
-        if start <= last <= today:
-            lines.append(charts.Line([(last, y.low), (last, y.high)], _WARN, 1, "1 3"))
-    return lines
-
-
-def _names(shown: GateSet, x: charts.Axis) -> charts.Ticks:
-    """The names of as many releases as have room over the chart, the newest first."""
-    edge = left = x.end + 24
-    names: list[tuple[float, str]] = []
-    for release in sorted(shown.releases, key=lambda release: release.at, reverse=True):
-        name = one_line(release.tag.name, _LONGEST_TAG)
-        half = charts.width_of(name) / 2
-        middle = max(half, min(x.at(release.at), edge - half))
-        if middle + half <= left:
-            left = middle - half - 7
-            names.append((middle, name))
-    return names
