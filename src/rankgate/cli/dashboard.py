@@ -23,8 +23,8 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "dashboard",
-        "Write a static site from the history of runs: a page for each criteria file with what failed of late, a curve\n"
-        "a metric, what was accepted and why, and every run. It opens from disk, needs no network and no scripts, and\n"
+        "Write a static site from the history of runs: a page for each criteria file with what failed of late, curves,\n"
+        "what was accepted and why, and every run. It opens from disk, needs no network and no scripts, and\n"
         "is ready for GitHub Pages.",
         "rankgate dashboard site/",
         "rankgate dashboard site/ --metrics recall@1,5,10,ndcg@10",
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     criteria = "ship criteria; repeats, a page for each (default: as for `rankgate check`)"
     options.add_argument("--criteria", metavar="FILE", action="append", help=criteria)
     options.add_argument("--baseline", metavar="SPEC", help="the store (default: inputs.baseline of the criteria)")
-    metrics = "in place of recall@1,5,10,ndcg@10 beside those of gates; what was not recorded is rescored from stored rankings, with today's gold set"
+    metrics = "metrics in place of recall@1,5,10,ndcg@10, beside those of the gates; what was not recorded is rescored"
     options.add_argument("--metrics", metavar="LIST", help=metrics)
     limit = f"the newest runs to list (default: {USUAL})"
     options.add_argument("--limit", metavar="N", type=int, default=USUAL, help=limit)
