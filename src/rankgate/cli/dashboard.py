@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "dashboard",
-        "Write a static site from the history of runs: a page for each criteria file with what failed of late, curves,\n"
+        "Write a static site from the history of runs: for each criteria file what failed of late, curves,\n"
         "what was accepted and why, and every run. It opens from disk, needs no network and no scripts, and\n"
         "is ready for GitHub Pages.",
         "rankgate dashboard site/",
