@@ -275,20 +275,6 @@ def test_a_pass_of_a_fork_asks_for_a_maintainer(job: ReportingJob) -> None:
     assert "rankings supplied by the pull request" in check["output"]["title"]
 
 
-def test_a_required_check_that_asks_for_a_maintainer_blocks_the_merge_until_a_label_accepts(job: ReportingJob) -> None:
-    pull = job.github.fork_pull()
-    job.github.protect(CHECK)
-    job.artifact()
-    job.report(pull)
-    assert job.github.merge(pull.number) != 200
-    job.accepts(pull)
-    report, _, _ = job.labelled(pull)
-    assert report.notes[-1] == "`alice` has accepted these rankings."
-    assert job.concluded(pull) == ["success"]
-    assert len(job.github.comments(pull.number)) == 1
-    assert job.github.merge(pull.number) == 200
-
-
 def new_run(**about: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run 7, which was reported, and another one."""
     return {}, {"id": 8, **about}
@@ -627,17 +613,6 @@ def test_a_base_that_is_not_in_the_clone_is_no_verdict(job: ReportingJob) -> Non
     assert job.concluded(pull) == ["failure"]
 
 
-def test_an_interrupted_reporting_job_completes_the_check(job: ReportingJob) -> None:
-    class Interrupted(Verdicts):
-        def judge(self, pull: Pull, run: bytes, **_: Any) -> Report:
-            raise KeyboardInterrupt
-
-    pull = job.recorded()
-    with pytest.raises(KeyboardInterrupt):
-        job.report(pull, verdicts=Interrupted())
-    assert job.concluded(pull) == ["failure"]
-
-
 def test_an_interruption_between_two_pull_requests_is_no_verdict(job: ReportingJob) -> None:
     """The one that was not judged any more may be the one that fails."""
 
@@ -730,16 +705,10 @@ def test_with_an_app_a_run_of_this_repository_counts_as_a_forks_where_its_author
     assert job.concluded(pull) == ["action_required"]
 
 
-@pytest.mark.parametrize("may", ["read", "triage", "none"])
+@pytest.mark.parametrize("may", ["triage", "none"])
 def test_with_an_app_who_may_not_write_any_more_is_not_believed(job: ReportingJob, may: str) -> None:
     pull = job.pull_of_writer()
     job.app_judges(pull, may=may)
-    assert job.concluded(pull) == ["action_required"]
-
-
-def test_with_an_app_a_forks_run_is_judged_as_without_one(job: ReportingJob) -> None:
-    pull = job.recorded()
-    job.app_judges(pull)
     assert job.concluded(pull) == ["action_required"]
 
 
@@ -856,12 +825,6 @@ def test_with_an_app_a_label_of_the_pull_request_counts_in_the_merge_queue(job: 
     job.sets(pull)
     _, _, verdicts = job.app_judges(pull, queue=queue_of(pull))
     assert (verdicts.judged[0][0], verdicts.labels) == (0, counts())
-
-
-def test_with_an_app_the_merge_queue_never_waits_for_a_recording_that_failed(job: ReportingJob) -> None:
-    pull = job.github.new_pull()
-    job.app_judges(pull, queue=queue_of(pull))
-    assert job.concluded(pull) == ["failure"]
 
 
 def test_without_an_app_the_merge_queue_has_a_job_of_its_own(job: ReportingJob) -> None:
