@@ -1,7 +1,8 @@
 """Runs an action.yml for real: its `run:` steps with bash as the runner starts it, wired through the runner's files.
 
 Steps with `uses:` are not run but recorded; they count as successful. Those that only start a phase of ours can be run
-in this process, by the environment that bash would give them, which takes a tenth of the time.
+in this process, by the environment that bash would give them, which takes a tenth of the time; then nothing is
+installed either.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
@@ -95,9 +97,8 @@ class Job:
             case ["inputs", key] if key in self.inputs:
                 return self.inputs[key]
             case ["steps", step, *path]:
-                return (
-                    self.outcomes.get(step, "") if path == ["outcome"] else self.outputs.get(step, {}).get(path[1], "")
-                )
+                known = {"outcome": self.outcomes.get(step, ""), **self.outputs.get(step, {})}
+                return known.get(path[-1], "")
             case ["github", "token"]:
                 return self.token
             case ["github", "event", *path]:
@@ -142,6 +143,9 @@ class Job:
     def run(self, step: Mapping[str, Any], name: str) -> Ran:
         """A `run:` step, and what it wrote to the runner's files."""
         assert step["shell"] == "bash", "a composite step names its shell"
+        if self.in_this_process and name == "install":
+            self.outputs[name] = {"python": sys.executable}
+            return Ran(name, 0, "", "")
         with tempfile.TemporaryDirectory() as temporary:
             output, summary, script = (Path(temporary, each) for each in ("output", "summary", "script.sh"))
             output.touch()

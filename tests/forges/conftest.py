@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 from collections.abc import Iterator
@@ -38,24 +37,18 @@ def github(described: Description) -> Iterator[GitHub]:
         yield github
 
 
-@pytest.fixture(scope="session")
-def runner_temp(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The runner's directory, in which the action is installed, as by a job's first gate: once for all workers."""
-    own, base = tmp_path_factory.mktemp("runner"), tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "installed-action"
-    shared.mkdir(exist_ok=True)
+@pytest.fixture
+def runner_temp(tmp_path: Path) -> Path:
+    """The runner's directory, in which the action is installed."""
     places = {
         "GITHUB_ACTION_PATH": str(ROOT),
-        "GITHUB_WORKSPACE": str(own),
-        "GITHUB_OUTPUT": str(own / "output"),
-        "RUNNER_TEMP": str(shared),
+        "GITHUB_WORKSPACE": str(tmp_path),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "RUNNER_TEMP": str(tmp_path / "installed"),
     }
-    with (shared / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        subprocess.run(["bash", ROOT / "scripts" / "install_action.sh"], env={**os.environ, **places}, check=True)
-    (own / "rankgate").mkdir()
-    (own / "rankgate" / "venv").symlink_to(shared / "rankgate" / "venv")
-    return own
+    (tmp_path / "installed").mkdir()
+    subprocess.run(["bash", ROOT / "scripts" / "install_action.sh"], env={**os.environ, **places}, check=True)
+    return tmp_path / "installed"
 
 
 @pytest.fixture

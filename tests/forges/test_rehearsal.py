@@ -40,12 +40,12 @@ GIT = ["git", "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c
 class Team:
     """A team's repository, on this machine and on the emulator, and the jobs that GitHub would start for it."""
 
-    def __init__(self, github: GitHub, place: Path, runner_temp: Path) -> None:
+    def __init__(self, github: GitHub, place: Path) -> None:
         self.github = github
         self.github = github
         self.clone = place / "clone"
         self.events = place / "events"
-        self.runner_temp = runner_temp
+        self.runner_temp = place / "runner"
         self.runs = 0
         self.in_this_process = True
         self.events.mkdir()
@@ -142,16 +142,18 @@ class Team:
 
 
 @pytest.fixture
-def team(github: GitHub, tmp_path: Path, runner_temp: Path) -> Team:
-    return Team(github, tmp_path, runner_temp)
+def team(github: GitHub, tmp_path: Path) -> Team:
+    return Team(github, tmp_path)
 
 
-def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_throughout(team: Team) -> None:
+def test_a_red_pull_request_is_blocked_mended_green_and_merged_with_one_comment_throughout(
+    team: Team, runner_temp: Path
+) -> None:
     """Each phase in a process of the environment that the action has installed; elsewhere they are called here.
 
     What lies in the checkout under a module's name is not imported by any of them.
     """
-    team.in_this_process = False
+    team.in_this_process, team.runner_temp = False, runner_temp
     for name in ("logging", "pip", "json"):
         (team.clone / f"{name}.py").write_text(f"open({str(team.events / 'imported')!r}, 'a').write({name!r})\n")
     github = team.github
