@@ -77,12 +77,6 @@ def test_a_value_that_contains_the_delimiter_is_refused(tmp_path: Path, monkeypa
     assert not (tmp_path / "output").exists()
 
 
-@pytest.mark.parametrize("name", ["", "1st", "a=b", "a<<b", "a b", "a\n", "é", "-a"])
-def test_a_name_that_no_output_has_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(RankgateError, match="no name of an output"):
-        set_output(str(tmp_path / "output"), name, "pass")
-
-
 def test_half_of_a_surrogate_pair_is_no_value(tmp_path: Path) -> None:
     with pytest.raises(RankgateError, match=r"^verdict: half of a surrogate pair"):
         set_output(str(tmp_path / "output"), "verdict", "a\ud800")

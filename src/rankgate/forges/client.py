@@ -60,7 +60,12 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class Client:
-    """Requests to one API with one token, one after the other; with `dry_run` writes are told instead of sent."""
+    """Requests to one API with one token, one after the other.
+
+    `max_wait` are the seconds that all waits for limits and retries may take together, without the gaps between writes,
+    which are `write_gap` seconds long. With `dry_run` writes are told instead of sent; reading goes on. `tell` takes a
+    line about every wait, and the writes of a dry run. `clock` is another time than the machine's.
+    """
 
     def __init__(
         self,
@@ -73,17 +78,6 @@ class Client:
         tell: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
     ) -> None:
-        """Nothing is sent yet.
-
-        Args:
-            api_url: as https://api.github.com or https://HOST/api/v3.
-            token: of a user, of an app, or the job's own.
-            max_wait: seconds that all waits for limits and retries may take together, without the gaps between writes.
-            write_gap: seconds between the end of a write and the beginning of the next.
-            dry_run: tell writes as method, path and JSON instead of sending them; reading goes on.
-            tell: takes a line about every wait, and the writes of a dry run.
-            clock: another time than the machine's.
-        """
         if not re.fullmatch(r"[!-~]+", token):
             raise bad_input("is empty or has a character that no token has", key="token")
         self.dry_run = dry_run

@@ -13,9 +13,8 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import SplitResult, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import urlencode, urljoin
 
 import msgspec
 import requests
@@ -32,7 +31,12 @@ BODY_SECONDS = 120.0  # for a whole body, however steadily it trickles
 BODY_BYTES = 20_000_000  # of an answer that is not a download
 _CHUNK = 65_536
 
-_PORTS = {"https": 443, "http": 80}
+_HOST = r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]"
+# A user's name, a password and a query have no place in it.
+_ADDRESS = re.compile(
+    rf"(?P<origin>(?P<scheme>https?)://(?P<host>{_HOST})(?::[1-9][0-9]{{0,4}})?)(?P<path>/[\w.~/-]*)", re.ASCII
+)
+_LOOPBACK = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
 _CLEAN = re.compile(r"[!-\[\]-~]+")  # visible ASCII but the backslash, which not everyone reads as the same character
 # What a caller may ask for: no empty step and none that climbs, however it is written.
 _PATH = re.compile(r"(?:/(?!(?:\.|%2e){1,2}(?:/|$))(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})+)+", re.ASCII | re.IGNORECASE)
@@ -184,54 +188,32 @@ class Base(msgspec.Struct, frozen=True):
         return f"{self.origin}{self.path}{path}{query}" if _PATH.fullmatch(path) else None
 
     def own(self, address: str, *, seen_at: str) -> str | None:
-        """An address that the server named at `seen_at`, on the API's own origin; None for any other.
-
-        It is rewritten so that no second reader of addresses can find another host in it.
-        """
-        parts = _split(address, seen_at)
-        if parts is None or _origin(parts) != self.origin:
-            return None
-        return f"{self.origin}{parts.path}" + (f"?{parts.query}" if parts.query else "")
+        """An address that the server named at `seen_at`, on the API's own origin; None for any other."""
+        whole = _joined(address, seen_at).partition("#")[0]
+        return whole if whole.startswith(f"{self.origin}/") else None
 
     def elsewhere(self, address: str, *, seen_at: str) -> str | None:
         """Where a file lies that the server named at `seen_at`; None unless it is reached as safely as the API is."""
-        parts = _split(address, seen_at)
-        safe = ("https", "http") if self.origin.startswith("http:") else ("https",)
-        return urlunsplit(parts) if parts is not None and parts.scheme in safe else None
+        whole = _joined(address, seen_at)
+        match = _ADDRESS.match(whole)
+        safe = match is not None and (match["scheme"] == "https" or self.origin.startswith("http:"))
+        return whole if safe else None
 
 
 def base_of(api_url: str) -> Base:
     """The API's address, with or without a slash at its end, which must be as safe as a token needs."""
-    parts = _split(api_url)
-    if parts is None or parts.query or parts.fragment:
+    match = _ADDRESS.fullmatch(f"{api_url.rstrip('/')}/")
+    if match is None or not _CLEAN.fullmatch(api_url):
         raise bad_input("is no address of an API, as https://api.github.com or https://HOST/api/v3", key="api url")
-    if parts.scheme == "http" and not _loopback(parts.hostname or ""):
-        raise bad_input(
-            f"is http, which would show the token to everyone on the way to {parts.hostname}", key="api url"
-        )
-    return Base(_origin(parts), parts.path.rstrip("/"))
+    if match["scheme"] == "http" and not _LOOPBACK.fullmatch(match["host"]):
+        message = f"is http, which would show the token to everyone on the way to {match['host']}"
+        raise bad_input(message, key="api url")
+    return Base(match["origin"], match["path"].rstrip("/"))
 
 
-def _split(address: str, seen_at: str = "") -> SplitResult | None:
-    """The parts of an http address with a host and without a user, None for anything else."""
-    if not _CLEAN.fullmatch(address):
-        return None
+def _joined(address: str, seen_at: str) -> str:
+    """The whole address that was named at another one; empty where it is none."""
     try:
-        parts = urlsplit(urljoin(seen_at, address))
-        whole = parts.scheme in _PORTS and parts.hostname and "@" not in parts.netloc and parts.port != 0
-    except ValueError:  # a port that is no number, half of an IPv6 address
-        return None
-    return parts if whole else None
-
-
-def _origin(parts: SplitResult) -> str:
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
-    return f"{parts.scheme}://{host}{port}"
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
+        return urljoin(seen_at, address) if _CLEAN.fullmatch(address) else ""
+    except ValueError:  # half of an IPv6 address
+        return ""
