@@ -319,7 +319,7 @@ def test_a_branch_that_was_deleted_meanwhile_is_begun_anew(clone: Path, remote: 
     assert held()["history"] == ["a-2"]
 
 
-WRITERS, ROUNDS = 8, 20
+WRITERS, ROUNDS = 8, 5
 
 
 def start_writer(folder: Path, who: str, rounds: int) -> subprocess.Popen[str]:
