@@ -214,8 +214,10 @@ def killed(place: Place, runner: Driver | Single, folder: Path, driver: Driver) 
         with server.lock:  # no request is answered before the process is known
             server.place = place
             server.victim = runner.begin(folder, words, place.n if place.moment == "in byte" else None)
-        code = runner.end()
-        server.released.set()
+        try:
+            code = runner.end()
+        finally:
+            server.released.set()  # a process that does not end is an error, and no server that waits for it
         interrupted = place.number in INTERRUPTS
         assert code == (130 if interrupted else -place.number)
         kept = len(read_verdicts(file)) if file.exists() else 0
