@@ -92,12 +92,13 @@ SLOWER = replace(
         ),
         pytest.param(
             report(gate(now=0.88), THAI, *HOLDING), "gate_fails", FAIL,
-            "Do not merge: lang:th lost 40.0 points of recall@5: 96.0% → 56.0%, 10.0 allowed. The 3 other parts hold.",
+            "Do not merge: lang:th lost 40.0 points of recall@5: 96.0% → 56.0%, 10.0 allowed. The 3 other languages "
+            "hold.",
             id="a segment, and those that hold",
         ),
         pytest.param(
             report(gate(FAIL, before=0.84, now=0.841, floor=0.85, drop=None)), "gate_fails", FAIL,
-            "Do not merge: recall@5 is 84.1%, below the floor of 85.0%; the baseline missed it too (84.0%).",
+            "Do not merge: recall@5 is 84.1%, below the floor of 85.0%; the baseline was below it, too (84.0%).",
             id="a floor that the baseline missed too",
         ),
         pytest.param(
@@ -112,7 +113,7 @@ SLOWER = replace(
         ),
         pytest.param(
             report(gate(), empties=Empties(empty=23, total=300, segments={"lang:th": (23, 25)}, first="th-1")),
-            "empty_segment", WARN, "lang:th came back empty: 23 of its 25 questions got no result.", id="an empty tag",
+            "empty_segment", WARN, "23 of the 25 questions of lang:th got no result.", id="an empty tag",
         ),
         pytest.param(
             report(gate(now=0.87), lost_parts=[PART]), "lost_part", WARN,
@@ -149,8 +150,8 @@ SLOWER = replace(
         ),
         pytest.param(
             report(gate(before=0.607, now=0.6, ci=(-0.147, 0.111), n=30)), "pass", PASS,
-            "Unproven: −0.7 points of recall@5, within noise; a loss of up to 14.7 is not excluded, 3.0 are allowed "
-            "(30 questions).",
+            "Unproven: −0.7 points of recall@5, within noise, but with 30 questions a loss of up to 14.7 points is not "
+            "excluded; 3.0 are allowed.",
             id="not excluded",
         ),
         pytest.param(
@@ -205,8 +206,8 @@ SLOWER = replace(
         ),
         pytest.param(
             report(gate(FAIL, before=0.89, now=0.4, floor=0.9, drop=None)), "gate_fails", FAIL,
-            "Do not merge: recall@5 is 40.0%, below the floor of 90.0%; the baseline missed it too (89.0%, 49.0 points "
-            "better).",
+            "Do not merge: recall@5 is 40.0%, below the floor of 90.0%; the baseline was below it, too (89.0%, 49.0 "
+            "points better).",
             id="a floor that the baseline hardly missed",
         ),
         pytest.param(

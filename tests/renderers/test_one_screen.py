@@ -173,10 +173,10 @@ def first_screen(report: Report) -> str:
     ("name", "counted"),
     [
         ("one segment", "3.0 allowed."),
-        ("two of twelve languages", "3.0 allowed; 1 more part fails. 10 other parts hold."),
-        ("two of twelve languages, and the whole", "3.0 allowed; 1 more part fails. 10 other parts hold."),
+        ("two of twelve languages", "3.0 allowed; 1 more language fails. 10 other languages hold."),
+        ("two of twelve languages, and the whole", "3.0 allowed; 1 more language fails. 10 other languages hold."),
         ("twelve gates", "3.0 allowed; 11 more gates fail."),
-        ("twelve gates by twelve languages", "3.0 allowed; 11 more parts and 11 more gates fail."),
+        ("twelve gates by twelve languages", "3.0 allowed; 11 more languages and 11 more gates fail."),
     ],
 )
 def test_the_sentence_counts_segments_as_parts_and_never_as_gates(name: str, counted: str) -> None:

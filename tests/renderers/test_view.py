@@ -77,7 +77,7 @@ LOSS = PartLoss(
             "recall@5",
             [
                 "fail | lang:zh · 40 questions | 90.0% → 40.0% | −50.0 pp",
-                "pass | 3 other parts, 1 too small to judge |  | worst: lang:ar −8.0 pp",
+                "pass | 3 other languages, 1 too small to judge |  | worst: lang:ar −8.0 pp",
                 "pass | all 40 questions | 90.0% → 90.0% | ±0.0 pp",
             ],
             "",
@@ -118,13 +118,23 @@ LOSS = PartLoss(
         ),
         pytest.param(
             report_of(
-                *(replace(DROPPED, name=f"r{k}", metric=f"recall@{k}") for k in (5, 6, 7)),
-                losers={f"r{k}\n": ["q-1", "q-2"] for k in (5, 6, 7)},
+                *(replace(DROPPED, name=f"r{k}", metric=f"recall@{k}") for k in (5, 6, 7, 8)),
+                losers={f"r{k}\n": ["q-1", "q-2"] for k in (5, 6, 7, 8)},
             ),
             "recall@5",
             ["fail | all 40 questions | 90.0% → 80.0% | −10.0 pp"],
             "",
-            id="one cause is one row",
+            id="more of one cause than there is room for are one row",
+        ),
+        pytest.param(
+            report_of(
+                *(replace(DROPPED, name=f"r{k}", metric=f"recall@{k}") for k in (5, 6)),
+                losers={f"r{k}\n": ["q-1", "q-2"] for k in (5, 6)},
+            ),
+            "Metric",
+            ["fail | recall@5 | 90.0% → 80.0% | −10.0 pp", "fail | recall@6 | 90.0% → 80.0% | −10.0 pp"],
+            "",
+            id="two of one cause are two rows",
         ),
     ],
 )
@@ -145,7 +155,7 @@ MUST = replace(DROPPED, queries=["a", "b", "c", "d"])
         pytest.param([RECALL, SLOWER], "90% or 95% interval", id="two"),
         pytest.param(
             [RECALL, replace(part("a", -0.2), reasons=[Reason(ReasonKind.REGRESSION, corrected_for=12)])],
-            "interval, for 12 parts at once",
+            "interval, for 12 languages at once",
             id="corrected",
         ),
         pytest.param([replace(RECALL, delta_ci=None)], "interval", id="none"),
@@ -263,7 +273,7 @@ def test_where_gates_correct_for_many_parts_these_have_their_intervals_and_no_pl
     plain_rows = view_of(replace(REPORT, segments=parts)).parts.rows
     assert {row.values[0].interval for row in plain_rows} == {"95%: −30.0 to −10.0 pp"}
     rows = view_of(replace(REPORT, segments=parts, gates=[RECALL, judged, small])).parts.rows
-    expected = {"lang:es": "for 3 parts at once: −40.0 to +10.0 pp", "lang:pt": "", "lang:en": ""}
+    expected = {"lang:es": "for 3 languages at once: −40.0 to +10.0 pp", "lang:pt": "", "lang:en": ""}
     assert {row.tag.raw: row.values[0].interval for row in rows} == expected
 
 

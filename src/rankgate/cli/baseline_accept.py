@@ -304,7 +304,8 @@ def _small_losses(candidate: Candidate, *, new_anchor: bool) -> list[str]:
     """What the acceptance notes of them."""
     if new_anchor:
         return ["small losses add up from this run on"]
-    return [f"noted: {given_up_text(loss)}" for loss in (candidate.report.given_up if candidate.report else ())]
+    report = candidate.report
+    return [f"noted: {given_up_text(loss, report)}" for loss in report.given_up] if report else []
 
 
 def _facts(candidate: Candidate) -> list[Block]:

@@ -34,7 +34,7 @@ _STAGES = ("retrieve", "rerank")
 # What became of the questions, of one or of many.
 _KNOWN = {
     Cause.NO_RESULT: "return{s} no results now",
-    Cause.GONE: "no longer list{s} a relevant document that was in the first {k}",
+    Cause.GONE: "no longer list{s} anywhere a relevant document that was in the first {k}",
     Cause.LOWER: "still list{s} {their} relevant documents, but one fell below the first {k}",
     Cause.FINE: "{have} {their} relevant documents in the first {k} as before, but score{s} lower",
 }
@@ -140,7 +140,8 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores) -> Diagnosis
     if not (misses := places.total()):
         return None
     which = " tagged {tag}" if gate.segment is not None else ""
-    parts = [f"{count:,} {_PLACES[place].format(k=k)}" for place, count in places.items() if count]
+    where = {_PLACES[place].format(k=k): count for place, count in places.items() if count}
+    parts = [f"{count:,} {place}" if len(where) > 1 else f"all {place}" for place, count in where.items()]
     text = f"{misses:,} of the {count_text(len(samples), 'question')}{which} miss a relevant document: "
     text += ", ".join(parts) + (f"; {elsewhere:,} went to other sources only" if elsewhere else "")
     evidence: dict[str, str | int | float] = {"questions": len(samples), "misses": misses, "elsewhere": elsewhere}

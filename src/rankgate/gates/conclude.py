@@ -341,7 +341,8 @@ def _next(report: Report, found: Conclusion) -> list[str]:
     elsewhere = _elsewhere(report)
     run = report.provenance.run.path if report.provenance.run else None
     first = report.empties.first if report.empties else None
-    question = next(iter(report.losers_of(found.place)), None)
+    named = next((gate.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), [])
+    question = next(iter([*named, *report.losers_of(found.place)]), None)
     if question is None and found.rule == "floor" and found.place and report.lowest:
         question = report.lowest.get(place_key(found.place))
     words: list[str] = []

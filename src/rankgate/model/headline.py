@@ -9,14 +9,15 @@ from typing import NamedTuple
 from rankgate.errors import Problem, ProblemKind, on_one_line
 from rankgate.model.base_ref import SHORT_SHA
 from rankgate.model.conclusion import Conclusion, ConclusionKind, GivenUp, OtherCode, PartLoss, Strength
-from rankgate.model.reasons import plain_sentence, waived_text
+from rankgate.model.reasons import plain_sentence, sentences, waived_text
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import BEYOND, TOLERANCE, Direction, Unit, Verdict
+from rankgate.model.values import BEYOND, TOLERANCE, Direction, ReasonKind, Unit, Verdict
 from rankgate.model.wording import (
     count_text,
     delta_text,
     exact_decimals,
     limit_word,
+    part_word,
     size_text,
     telling_decimals,
     value_text,
@@ -95,18 +96,18 @@ def _empty(spoken: _Spoken) -> str:
     if 2 * absent > empty:
         return f"the run lacks {absent:,} of the {count_text(total, 'question')}: it has no line for them."
     what = "is empty" if empty == total else "is nearly empty"
-    return f"the run {what}: {_without_result(found, 'the')}. The index or the retriever returned nothing."
+    return f"the run {what}: {_without_result(found)}. The index or the retriever returned nothing."
 
 
 def _empty_segment(spoken: _Spoken) -> str:
-    return f"{spoken.part} came back empty: {_without_result(spoken.found, 'its')}."
+    return f"{_without_result(spoken.found, f' of {spoken.part}')}."
 
 
-def _without_result(found: Conclusion, whose: str) -> str:
+def _without_result(found: Conclusion, whose: str = "") -> str:
     empty, total = found.counts.get("empty", 0), found.counts.get("total", 0)
     if empty == total:
-        return f"none of {whose} {count_text(total, 'question')} got a result"
-    return f"{empty:,} of {whose} {total:,} questions got no result"
+        return f"none of the {count_text(total, 'question')}{whose} got a result"
+    return f"{empty:,} of the {total:,} questions{whose} got no result"
 
 
 def _failure(spoken: _Spoken) -> str:
@@ -118,7 +119,7 @@ def _warning(spoken: _Spoken) -> str:
 
 
 def _given_up(spoken: _Spoken) -> str:
-    return f"{given_up_text(spoken.report.given_up[0])}."
+    return f"{given_up_text(spoken.report.given_up[0], spoken.report)}."
 
 
 def _other_code(spoken: _Spoken) -> str:
@@ -137,16 +138,25 @@ def _of_gate(spoken: _Spoken) -> str:
     if found.rule == "other" and gate is not None:
         where = "" if found.segment is None else f"for {spoken.part}, "
         if gate.queries:
-            others = count_text(len(gate.queries) - 1, "other question")
-            must = f"{spoken.name(gate.queries[0])} must pass and does not"
-            must = (
-                must if len(gate.queries) == 1 else f"{spoken.name(gate.queries[0])} and {others} must pass and do not"
-            )
-            return f"{by}{where}{must} ({gate.metric}){more_text(report)}."
+            others = f" and {count_text(len(gate.queries) - 1, 'other question')}" if gate.queries[1:] else ""
+            do = "do" if others else "does"
+            must = f"{spoken.name(gate.queries[0])}{others} must pass and {do} not ({gate.metric})"
+            also = "".join(f"; {text}" for text in _other_rules(gate))
+            return f"{by}{where}{must}{also}{more_text(report)}."
         reason = plain_sentence(gate) if gate.reasons else f"{gate.metric} gives no reason"
         return f"{where}{reason}{more_text(report)}."
     limit = _floor(found, spoken.name) if found.rule == "floor" else _drop(found, spoken.name)
     return f"{waived}{by}{limit}{_missing_text(found)}{more_text(report)}.{_rest(found)}"
+
+
+def _other_rules(gate: GateResult) -> list[str]:
+    """What else a gate fails for whose questions that must pass do not."""
+    reasons = enumerate(zip(gate.reasons, sentences(gate), strict=True))
+    return [
+        text
+        for position, (reason, text) in reasons
+        if reason.kind is not ReasonKind.MUST_PASS and gate.verdict_of(position) is gate.verdict
+    ]
 
 
 def _missing_text(found: Conclusion) -> str:
@@ -169,7 +179,7 @@ def _lost_part(spoken: _Spoken) -> str:
     worse, pairs = found.counts.get("worse", 0), found.counts.get("pairs", 0)
     ending = f": {worse:,} of {count_text(pairs, 'question')} got worse"
     if more := found.counts.get("segments_fail", 0):
-        ending += f"; so did {count_text(more, 'more part')}"
+        ending += f"; so did {count_text(more, f'more {part_word(found.segment)}')}"
     if own is None or own.verdict is not Verdict.PASS or own.delta is None:
         return f"{_lost(found, spoken.part)}{ending}."
     change = delta_text(own.delta, own.unit).replace(" pp", "")
@@ -202,7 +212,7 @@ def _lost(found: Conclusion, part: str, digits: int | None = None) -> str:
 
 
 def _floor(found: Conclusion, name: Spell) -> str:
-    """`recall@5 is 84.1%, below the floor of 85.0%; the baseline missed it too (84.0%)`."""
+    """`recall@5 is 84.1%, below the floor of 85.0%; the baseline was below it, too (84.0%)`."""
     digits, unit = _decimals(found), found.unit or Unit.NUMBER
     sign = (found.direction or Direction.HIGHER).sign
     now, limit = found.now or 0.0, found.limit or 0.0
@@ -219,16 +229,20 @@ def _floor(found: Conclusion, name: Spell) -> str:
         return said
     before, missed = value_text(found.before, unit, digits), sign * (limit - found.before) > TOLERANCE
     fell = "" if vanishes(_change(found), unit) or _harm(found) <= 0 else f", {_points(_harm(found), found)} better"
-    return f"{said}; the baseline {'missed it too' if missed else 'held it'} ({before}{fell if missed else ''})"
+    was = f"was {side} it, too" if missed else "held it"
+    return f"{said}; the baseline {was} ({before}{fell if missed else ''})"
 
 
 def _rest(found: Conclusion) -> str:
-    """What became of the other parts: `The 11 other parts hold`."""
+    """What became of the other parts: `The 11 other languages hold`."""
     holding, failing = found.counts.get("segments_hold", 0), found.counts.get("segments_fail", 0)
     if found.segment is None or not holding:
         return ""
-    which = "The other part holds" if holding == 1 else f"The {holding:,} other parts hold"
-    return f" {holding:,} other parts hold." if failing else f" {which}."
+    word = part_word(found.segment)
+    which = f"The other {word} holds" if holding == 1 else f"The {holding:,} other {word}s hold"
+    if failing:
+        return f" {count_text(holding, f'other {word}')} {'holds' if holding == 1 else 'hold'}."
+    return f" {which}."
 
 
 def _code_text(found: OtherCode | None, text: Spell) -> str:
@@ -281,11 +295,12 @@ def _passes(spoken: _Spoken) -> str:
     if found.strength is Strength.LOST_AND_ALLOWED:
         out = "" if bound is None else f"; more than {bound.partition(' ')[0]} is ruled out"
         return f"{_lost_first(found, digits)}, which is allowed: {_arrow(found, digits)}{out}."
-    open_end = f"a {loss} of up to {bound.partition(' ')[0]} is not excluded" if bound else f"no {loss} is excluded"
+    size = f"a {loss} of up to {bound}" if bound else f"any {loss}"
     moved = f"{_signed(found, digits)} of {found.metric}, within noise"
     if vanishes(_change(found), unit, digits):
         moved = f"{found.metric} stays at {value_text(found.now or 0.0, unit, digits)}"
-    return f"unproven: {moved}; {open_end}, {allowed} ({questions}).{_uncompared(spoken)}"
+    unsure = f"with {questions} {size} is not excluded; {allowed}"
+    return f"unproven: {moved}, but {unsure}.{_uncompared(spoken)}"
 
 
 def _what_stays(spoken: _Spoken) -> str:
@@ -408,7 +423,7 @@ def _other_warnings(report: Report, name: Spell, text: Spell) -> Iterator[str]:
         also = " and ".join(f"{each.metric} ({delta_text(each.now - each.before, each.unit)})" for each in others)
         yield part_text(largest, name) + (f"; also {also}" if also else "")
     for loss in report.given_up[kind is ConclusionKind.GIVEN_UP :]:
-        yield given_up_text(loss)
+        yield given_up_text(loss, report)
 
 
 def part_text(part: PartLoss, name: Spell) -> str:
@@ -424,14 +439,19 @@ def part_text(part: PartLoss, name: Spell) -> str:
     return f"{_lost(found, name(part.segment))}: {part.worse:,} of {count_text(part.n, 'question')} got worse"
 
 
-def given_up_text(loss: GivenUp) -> str:
-    """`6.3 points of recall@5 were given up in 3 accepted steps since 2026-10-01`."""
+def given_up_text(loss: GivenUp, report: Report) -> str:
+    """`6.3 points of recall@5 were given up since 2026-10-01: 2.1 by this run, the rest in 2 accepted steps`."""
     size = size_text(loss.loss, loss.unit).replace(" pp", " points")
-    steps = count_text(loss.steps, "accepted step") + (" and this run" if loss.with_run else "")
+    steps = count_text(loss.steps, "accepted step")
+    when = f"in {steps}{' and this run' if loss.with_run else ''} since {loss.since}"
+    gate = next((each for each in report.gates if each.is_main and each.metric == loss.metric), None)
+    if loss.with_run and gate is not None and gate.delta is not None:
+        own = size_text(gate.delta, loss.unit).partition(" ")[0]
+        when = f"since {loss.since}: {own} by this run, the rest in {steps}"
     if loss.unit in (Unit.SHARE, Unit.SCORE) and loss.direction is Direction.HIGHER:
-        return f"{size} of {loss.metric} were given up in {steps} since {loss.since}"
+        return f"{size} of {loss.metric} were given up {when}"
     verb = "fell" if loss.direction is Direction.HIGHER else "rose"
-    return f"{loss.metric} {verb} by {size} in {steps} since {loss.since}"
+    return f"{loss.metric} {verb} by {size} {when}"
 
 
 def _paradox(report: Report) -> str:
@@ -452,7 +472,8 @@ def more_text(report: Report) -> str:
     """`; 2 more parts and 1 more gate fail`, and `2 more gates fail with it` where they are of one cause."""
     counts = report.conclusion.counts
     parts, gates, alike = (counts.get(key, 0) for key in ("segments_fail", "gates_fail", "same_cause"))
-    named = [count_text(parts, "more part")] * bool(parts) + [count_text(gates, "more gate")] * bool(gates)
+    word = f"more {part_word(report.conclusion.segment)}"
+    named = [count_text(parts, word)] * bool(parts) + [count_text(gates, "more gate")] * bool(gates)
     one, many = ("fails", "fail") if report.verdict is Verdict.FAIL else ("warns", "warn")
     told = [f"{' and '.join(named)} {one if parts + gates == 1 else many}"] if named else []
     told += [f"{count_text(alike, 'more gate')} {one if alike == 1 else many} with it"] if alike else []

@@ -8,6 +8,7 @@ from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
 MINUS = "−"
 _SUFFIXES = {Unit.SHARE: "%", Unit.SCORE: "", Unit.NUMBER: "", Unit.MILLISECONDS: " ms"}
+LANGUAGES = ("lang:", "language:", "locale:")
 _MAX_DECIMALS = 9
 
 VERDICT_WORDS = {verdict: verdict.value.upper().replace("_", " ") for verdict in Verdict}  # as NOT JUDGED
@@ -70,10 +71,15 @@ def size_text(size: float, unit: Unit, decimals: int | None = None) -> str:
 
 
 def beyond_text(beyond: float, covered: float, unit: Unit) -> str:
-    """`6.3 points beyond the limit, 5.0 waived`."""
+    """`it covers 5.0 points beyond the limit, and this is 6.3 beyond`."""
     digits = max(exact_decimals(covered, unit), telling_decimals(beyond, covered, unit))
-    waived = size_text(covered, unit, digits).partition(" ")[0]
-    return f"{size_text(beyond, unit, digits).replace(' pp', ' points')} beyond the limit, {waived} waived"
+    size = size_text(covered, unit, digits).replace(" pp", " points")
+    return f"it covers {size} beyond the limit, and this is {size_text(beyond, unit, digits).partition(' ')[0]} beyond"
+
+
+def part_word(tag: str | None) -> str:
+    """What the questions with one value of a tag are called: `language` where the tag says so."""
+    return "language" if tag is not None and tag.startswith(LANGUAGES) and " × " not in tag else "part"
 
 
 def harm_word(direction: Direction) -> str:

@@ -20,6 +20,7 @@ from rankgate.model.wording import (
     exact_decimals,
     harm_word,
     interval_text,
+    part_word,
     size_text,
     telling_decimals,
     value_text,
@@ -85,7 +86,7 @@ def gate_change(gate: GateResult) -> str:
 def interval_name(gate: GateResult) -> str:
     """`95%`, or `for 12 parts at once`, whose level only report.json says."""
     parts = next((reason.corrected_for for reason in gate.reasons if reason.corrected_for), 0)
-    return f"for {parts} parts at once" if parts > 1 else confidence_text(gate.confidence)
+    return f"for {parts} {part_word(gate.segment)}s at once" if parts > 1 else confidence_text(gate.confidence)
 
 
 def differs_on_pairs(gate: GateResult) -> bool:
@@ -169,7 +170,9 @@ def values_line(report: Report, most: int = 4) -> str:
         if gate.is_main:
             gates.setdefault(gate.metric, gate)
     values = [
-        f"{gate.metric} {gate_now(gate)}" + (f" ({gate_change(gate)})" if gate.delta is not None else "")
+        f"{gate.metric} {gate_now(gate)}"
+        if gate.delta is None
+        else f"{gate.metric} {_value(gate.paired_value, gate)} ({gate_change(gate)})"
         for gate in gates.values()
     ]
     return f"{listed(values, most)}." if values else ""

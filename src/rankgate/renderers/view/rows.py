@@ -13,8 +13,8 @@ from rankgate.model.conclusion import ConclusionKind, PartLoss
 from rankgate.model.headline import OF_GATES, headline_gate
 from rankgate.model.reasons import sentences, waived_text
 from rankgate.model.report import GateResult, Report
-from rankgate.model.values import ReasonKind, Verdict, worst
-from rankgate.model.wording import count_text, delta_text, value_text
+from rankgate.model.values import Reason, ReasonKind, Verdict, worst
+from rankgate.model.wording import count_text, delta_text, part_word, value_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import Sentence, Text, plain
 
@@ -63,9 +63,13 @@ def cells_of(row: Row, name: str | None = None) -> tuple[str, ...]:
 
 
 class Rows(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of one table: the heading of the first column, the kind of interval, and what there is no room for."""
+    """Rows of one table: the heading of the first column, the kind of interval, and what there is no room for.
+
+    `meaning` is that of the metric, where all rows are of one, in words.
+    """
 
     heading: str = "Metric"
+    meaning: str = ""
     level: str = "interval"
     rows: tuple[Row, ...] = ()
     more: str = ""
@@ -87,10 +91,11 @@ def first_rows(report: Report, most: int) -> Rows:
         return Rows()
 
     order, whole = sorted(bad, key=lambda gate: (gate is not first, *_rank(gate))), _whole(report, first)
+    room = max(not lost, most - len(lost) - (whole is not None))
     listed = order
-    if spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
+    if len(order) > room and spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
         listed = [gate for gate in order if gate.name == order[0].name or gate.verdict is not report.verdict]
-    shown = listed[: max(not lost, most - len(lost) - (whole is not None))]
+    shown = listed[:room]
     wholes = [whole] if whole else []
     metrics = {*(gate.metric for gate in (*shown, *wholes)), *(part.metric for part in lost)}
     alone = len(metrics) == 1 and len({gate.name for gate in (*shown, *wholes)}) <= 1
@@ -101,6 +106,7 @@ def first_rows(report: Report, most: int) -> Rows:
         hidden = [gate for gate in hidden if gate.verdict is not report.verdict]
     return Rows(
         heading=rows[0].metric if alone else "Metric",
+        meaning=next((gate.meaning for gate in report.gates if alone and gate.metric == rows[0].metric), ""),
         level=_level(rows),
         rows=tuple(rows),
         more=_more(hidden),
@@ -165,7 +171,7 @@ def _rest(report: Report, first: GateResult | None, whole: GateResult | None) ->
     small = sum(part.too_small for part in parts)
     if holding:
         is_small = f", {small:,} too small to judge" if small else ""
-        yield _held(holding, f"{count_text(len(holding), 'other part')}{is_small}")
+        yield _held(holding, f"{count_text(len(holding), f'other {part_word(holding[0].segment)}')}{is_small}")
     ends: dict[str, list[GateResult]] = {}
     for gate in report.gates:
         ends.setdefault(gate.name, []).append(gate)
@@ -248,17 +254,40 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
         yield (*named, f"{more} must pass and {'do' if gate.queries[1:] else 'does'} not")
     if gate.waived:
         yield (waived_text(gate.waived),)
-    if why := _other_rule(gate, report):
-        yield (why,)
+    for position in _unsaid(gate, report)[: _rules_beside(gate)]:
+        yield (sentences(gate)[position],)
     if note := phrases.waiver_note(gate, report):
         yield (note,)
 
 
-def _other_rule(gate: GateResult, report: Report) -> str:
-    """Why a gate fails or warns by no number of its row, where the conclusion does not say it."""
-    if gate.verdict is Verdict.PASS or not gate.reasons or gate is headline_gate(report):
-        return ""
-    return "" if gate.reasons[0].kind in {*_IN_NUMBERS, ReasonKind.TEXT} or gate.queries else sentences(gate)[0]
+def _rules_beside(gate: GateResult) -> int:
+    """How many reasons stand beside the numbers of its row, where questions that must pass do not take the room."""
+    return 0 if gate.queries else 1
+
+
+def _unsaid(gate: GateResult, report: Report) -> list[int]:
+    """The places of its reasons that neither the conclusion says, nor the numbers of its row, nor a note of its own."""
+    if gate.verdict is Verdict.PASS:
+        return []
+    return [
+        position
+        for position, reason in enumerate(gate.reasons)
+        if reason.kind is not ReasonKind.TEXT
+        and not _in_numbers(gate, reason)
+        and not (gate is headline_gate(report) and _concluded(gate, position, report.conclusion.rule))
+    ]
+
+
+def _concluded(gate: GateResult, position: int, rule: str | None) -> bool:
+    """Whether the conclusion, which is about this rule of the gate, says the reason."""
+    if rule == "other":
+        return position == 0 or (bool(gate.queries) and gate.verdict_of(position) is gate.verdict)
+    return gate.reasons[position].kind is (ReasonKind.THRESHOLD if rule == "floor" else ReasonKind.REGRESSION)
+
+
+def _in_numbers(gate: GateResult, reason: Reason) -> bool:
+    """Whether the numbers of a row say it."""
+    return reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.counted is None
 
 
 def _level(rows: Sequence[Row]) -> str:
@@ -278,11 +307,10 @@ def reasons_of(report: Report) -> list[Note]:
     for gate in sorted(rows, key=lambda gate: gate.verdict is not report.verdict):
         named: Sentence = (Text(gate.name, LONGEST_NAME), ": ") if _is_named(gate, report) else ()
         where: Sentence = (*named, "in ", Text(gate.segment, LONGEST_NAME), ", ") if gate.segment else named
+        later = _unsaid(gate, report)[_rules_beside(gate) :]
         headed = gate is first and not (gate.segment or gate.queries)
         for position, (reason, text) in enumerate(zip(gate.reasons, sentences(gate), strict=True)):
-            in_row = reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.counted is None
-            noted = not position and (headed or _other_rule(gate, report))
-            if not in_row and not noted:
+            if position in later or (reason.kind is ReasonKind.TEXT and not (headed and position == 0)):
                 notes.append(Note(gate.verdict_of(position), (*where, f"{text}.")))
         if gate.waived:
             texts = [part for text in gate.waived.texts for part in (", ", Text(text, 300))][1:]
