@@ -254,15 +254,10 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
         yield (*named, f"{more} must pass and {'do' if gate.queries[1:] else 'does'} not")
     if gate.waived:
         yield (waived_text(gate.waived),)
-    for position in _unsaid(gate, report)[: _rules_beside(gate)]:
-        yield (sentences(gate)[position],)
+    if 0 in _unsaid(gate, report):
+        yield (sentences(gate)[0],)
     if note := phrases.waiver_note(gate, report):
         yield (note,)
-
-
-def _rules_beside(gate: GateResult) -> int:
-    """How many reasons stand beside the numbers of its row, where questions that must pass do not take the room."""
-    return 0 if gate.queries else 1
 
 
 def _unsaid(gate: GateResult, report: Report) -> list[int]:
@@ -307,7 +302,7 @@ def reasons_of(report: Report) -> list[Note]:
     for gate in sorted(rows, key=lambda gate: gate.verdict is not report.verdict):
         named: Sentence = (Text(gate.name, LONGEST_NAME), ": ") if _is_named(gate, report) else ()
         where: Sentence = (*named, "in ", Text(gate.segment, LONGEST_NAME), ", ") if gate.segment else named
-        later = _unsaid(gate, report)[_rules_beside(gate) :]
+        later = [position for position in _unsaid(gate, report) if position]
         headed = gate is first and not (gate.segment or gate.queries)
         for position, (reason, text) in enumerate(zip(gate.reasons, sentences(gate), strict=True)):
             if position in later or (reason.kind is ReasonKind.TEXT and not (headed and position == 0)):
