@@ -469,6 +469,7 @@ def test_a_page_of_five_thousand_holds_every_question(opened: Browser, tmp_path:
         assert page.locator("#misses > .miss").count() == 10
         page.goto(f"{page_file.as_uri()}#q=q4998")
         assert page.locator("#misses > .target .what a").inner_text() == "q4998"
+        expect(page.locator("#misses > .target .ranking li").first).to_be_visible()  # of the last block
         page.goto(f"{page_file.as_uri()}#way=better")
         better = sum(number % 7 == 0 and number % 3 != 1 for number in range(5000))
         assert status(page) == f"1 to 10 of {better} questions, of 5,000"

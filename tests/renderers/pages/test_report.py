@@ -79,6 +79,12 @@ def test_sections_stand_in_the_order_in_which_they_are_needed(tmp_path: Path) ->
     ]
 
 
+def test_where_no_question_got_worse_the_gates_stand_before_the_questions(tmp_path: Path) -> None:
+    page = make_page("pass", tmp_path).read_text(encoding="utf-8")
+    headings = [" ".join(heading.split()) for heading in Read(page).headings]
+    assert headings.index("Gates") < headings.index("Questions")
+
+
 def test_a_page_from_report_json_alone_says_who_shows_the_rest(tmp_path: Path) -> None:
     """Without rankings there is nothing to draw, so not even the extra is needed."""
     source = tmp_path / "report.json"
