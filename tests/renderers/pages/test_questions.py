@@ -366,3 +366,17 @@ def test_a_tag_with_something_hidden_is_named_as_in_the_list() -> None:
 )
 def test_where_a_document_was_and_is(before: int | None, after: int | None, compared: bool, expected: str) -> None:  # noqa: FBT001
     assert whereabouts(Expected(id="d", gain=1.0, before=before, after=after), compared=compared) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        pytest.param(["explain", "q1", "--run", "a b.jsonl"], "--run 'a b.jsonl'", id="as the next command has them"),
+        pytest.param(["explain", "--run", "r.jsonl", "--", "-q"], "--run r.jsonl", id="before an id with a hyphen"),
+        pytest.param(["validate"], "--criteria ship-criteria.yaml --run run.jsonl", id="as the check was called"),
+    ],
+)
+def test_the_command_that_explains_a_question_has_the_options_of_the_check(command: list[str], options: str) -> None:
+    spoken = replace(REPORT.conclusion, next=["rankgate", *command])
+    found = page_questions(details_of(question_of("a", Cause.GONE)), replace(REPORT, conclusion=spoken))
+    assert found.head["explain"] == options

@@ -182,13 +182,16 @@ class _Passages:
         return new.get(name) or old.get(name, "")
 
 
-def _explain(report: Report) -> tuple[str, str]:
-    """What stands before and after the id in the command that explains a question."""
+def _explain(report: Report) -> str:
+    """The options of the command that explains a question: those of the next command if it does, else the check's."""
     words = report.conclusion.next
-    if words[1:2] != ["explain"] or len(words) < 3 or words[2].startswith("-"):  # noqa: PLR2004 -- the id is the third
-        run = report.provenance.run
-        words = ["rankgate", "explain", "", *(["--run", run.path] if run else [])]
-    return "rankgate explain ", command_line(words[3:])
+    if words[1:2] == ["explain"]:
+        return command_line(words[2:-2] if words[-2] == "--" else words[3:])
+    source, call = report.provenance, report.call
+    given = {} if call is msgspec.UNSET else call.options
+    run = source.run.path if source.run else None
+    named = {"criteria": source.criteria, "run": run, "gold": given.get("gold"), "baseline": given.get("baseline")}
+    return command_line([word for name, value in named.items() if value for word in (f"--{name}", value)])
 
 
 def _passage(text: str) -> str:

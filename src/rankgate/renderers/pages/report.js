@@ -173,6 +173,8 @@
       return gone;
     };
     const shell = (word) => (/^[\w@%+=:,./][\w@%+=:,./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
+    const explain = (id) =>
+      ["rankgate explain", ...(id.startsWith("-") ? [data.explain, "--", shell(id)] : [shell(id), data.explain])].filter(Boolean).join(" ");
     const k = (row) => data.ks[row] ?? data.k;
     const part = (title, ...children) => make("div", { class: "part" }, make("p", { class: "title" }, title), ...children);
     const fill = async (row, box) => {
@@ -181,7 +183,7 @@
       const known = await at(row);
       const words = wordsOf(data.question[row]);
       const id = data.id[row];
-      const parts = [make("p", { class: "buttons" }, ...spaced(copy(id, "Copy id"), copy(data.explain[0] + [shell(id), data.explain[1]].filter(Boolean).join(" "), "Copy the command that explains it")))];
+      const parts = [make("p", { class: "buttons" }, ...spaced(copy(id, "Copy id"), copy(explain(id), "Copy the command that explains it")))];
       const left = known.relevant - known.expected.length;
       if (known.relevant)
         parts.push(part(known.relevant === 1 ? "The relevant document" : "The relevant documents", make("ul", { class: "expected" }, ...expected(known.expected, words, known.text), left ? make("li", null, `and ${left} more`) : "")));
