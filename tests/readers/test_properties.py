@@ -27,7 +27,7 @@ from rankgate.readers.run_shapes import to_ranking
 from rankgate.readers.scores import read_scores
 from rankgate.readers.yaml_text import load_yaml
 
-many = settings(max_examples=150)
+many = settings(max_examples=60)
 some = settings(max_examples=60)
 
 TIMES = frozenset({Need.LATENCY})
