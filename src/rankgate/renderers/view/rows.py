@@ -92,9 +92,9 @@ def first_rows(report: Report, most: int) -> Rows:
 
     order, whole = sorted(bad, key=lambda gate: (gate is not first, *_rank(gate))), _whole(report, first)
     room = max(not lost, most - len(lost) - (whole is not None))
-    listed = order
-    if len(order) > room and spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
-        listed = [gate for gate in order if gate.name == order[0].name or gate.verdict is not report.verdict]
+    listed, deciding = order, [gate for gate in order if gate.verdict is report.verdict]
+    if len(deciding) > room and spoken.counts.get("same_cause") and not spoken.counts.get("gates_fail"):
+        listed = [gate for gate in order if gate.name == order[0].name or gate not in deciding]
     shown = listed[:room]
     wholes = [whole] if whole else []
     metrics = {*(gate.metric for gate in (*shown, *wholes)), *(part.metric for part in lost)}
