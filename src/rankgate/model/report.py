@@ -176,11 +176,6 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it limits the change of a segment and judges that by an interval corrected for how many there are."""
         return bool(self.segment) and self.evidence is Evidence.PROVEN_HARM and self.limit is not None
 
-    @property
-    def within_noise(self) -> bool:
-        """Whether it warns for nothing but what noise can do; that nothing could have been proven is no noise."""
-        return self.only_inconclusive and self.evidence_state is not EvidenceState.NO_INTERVAL
-
 
 class JudgedValue(msgspec.Struct, frozen=True, kw_only=True):
     """A metric's value with a judge's labels added to the gold's.
