@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ MAX_NAME, MAX_QUESTION, MAX_PASSAGE = 300, 300, 600  # characters of an id or a 
 MAX_PASSAGES = 10_000_000  # bytes of all passages, as UTF-8, before they are compressed
 MAX_EXPECTED, MAX_GROUPS = 40, 12  # relevant documents of a question, and groups of each kind
 BLOCK = 100  # questions
+COMPRESSION = 6  # of 9
 
 
 class PageQuestions(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,15 +143,13 @@ class _Passages:
             for key, value in self._columns(question, texts):
                 columns[key].append(value)
         columns["texts"] = [*texts]
-        packed = zlib.compress(
-            json.dumps(columns, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace"), 6
-        )
+        packed = zlib.compress(msgspec.json.encode(columns), COMPRESSION)
         return base64.b64encode(packed).decode()
 
     def _columns(self, question: Question, texts: defaultdict[str, int]) -> Iterator[tuple[str, Any]]:
         lead, rest = telling(question.expected, self._details.first(question), MAX_EXPECTED)
         expected = [*lead, *rest][:MAX_EXPECTED]
-        lists = (question.before, question.now)
+        lists = [items if items is None else tuple(items) for items in (question.before, question.now)]
         shown: list[list[str]] = [[], []]
         relevant = [""] * len(expected)
         if self._left >= 0 and self.questions < TEXTS_OF:
@@ -170,11 +168,11 @@ class _Passages:
             ],
         )
         yield "relevant", len(question.expected)
-        yield "lists", [None if items is None else [listed_name(each.id) for each in items] for items in lists]
+        yield "lists", [None if items is None else _names([each.id for each in items]) for items in lists]
         yield "gains", [None if items is None else [each.gain for each in items] for items in lists]
         yield "passages", [[texts[text] if text else None for text in side] for side in shown] if has_room else None
 
-    def _pairs(self, lists: tuple[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    def _pairs(self, lists: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         return zip(lists, self._details.texts, strict=True)
 
     def _text_of(self, name: str) -> str:
@@ -196,6 +194,13 @@ def _explain(report: Report) -> str:
 
 def _passage(text: str) -> str:
     return shorten("\n".join(map(unhidden, text[: MAX_PASSAGE + 1].expandtabs(4).splitlines())), MAX_PASSAGE)
+
+
+def _names(ids: list[str]) -> list[str]:
+    """`listed_name` of each; most lists are as they are."""
+    letters = "".join(ids)
+    plain_ids = letters.isascii() and letters.isprintable() and max(map(len, ids), default=0) <= MAX_NAME
+    return ids if plain_ids else list(map(listed_name, ids))
 
 
 def listed_name(text: str) -> str:
