@@ -475,3 +475,16 @@ def test_a_page_of_five_thousand_holds_every_question(opened: Browser, tmp_path:
         assert status(page) == f"1 to 10 of {better} questions, of 5,000"
         assert json.loads(page.locator("#question-data").inner_text())["id"][0] == "q1"
         assert (seen.said, len(seen.asked)) == ([], 1)
+
+
+def test_a_browser_that_cannot_open_blocks_says_so_and_lists_the_questions(opened: Browser, page_of_120: Path) -> None:
+    with Seen(opened, page_of_120) as seen:
+        page = seen.page
+        page.add_init_script("delete window.DecompressionStream; delete Intl.Segmenter;")
+        page.reload()
+        assert len(shown(page)) == 10
+        expect(page.locator("#misses .expected li").first).to_have_text(
+            "this browser cannot open the lists: they are compressed"
+        )
+        page.locator("#misses summary").first.click()
+        assert seen.said == []

@@ -180,7 +180,8 @@
     const fill = async (row, box) => {
       if (box.dataset.row) return;
       box.dataset.row = row;
-      const known = await at(row);
+      const known = await at(row).catch(() => null); // of which the list says why
+      if (!known) return;
       const words = wordsOf(data.question[row]);
       const id = data.id[row];
       const parts = [make("p", { class: "buttons" }, ...spaced(copy(id, "Copy id"), copy(explain(id), "Copy the command that explains it")))];
@@ -237,8 +238,10 @@
     };
 
     // Words as the reader's language has them; one never begins or ends within a letter with its marks.
-    const [segmenter, graphemes] = ["word", "grapheme"].map((granularity) => new Intl.Segmenter(undefined, { granularity }));
+    const granularities = Intl.Segmenter ? ["word", "grapheme"] : []; // without it nothing is marked
+    const [segmenter, graphemes] = granularities.map((granularity) => new Intl.Segmenter(undefined, { granularity }));
     const pieces = (text) => {
+      if (!segmenter) return [[text, false]];
       const borders = new Set([...graphemes.segment(text)].map((each) => each.index));
       const parts = [];
       for (const { segment, index, isWordLike } of segmenter.segment(text)) {
