@@ -122,7 +122,7 @@ def test_a_job_of_dependabot_says_where_its_verdict_is(
     assert (github.comments(pull.number), github.check_runs(pull.head_sha)) == ([], [])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_reporting_job_that_is_cancelled_while_it_waits_completes_the_check(
     github: GitHub, begun: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
