@@ -22,6 +22,7 @@ LOCAL = base_of("http://127.0.0.1:4101")
     [
         pytest.param("https://api.github.com", Base("https://api.github.com", ""), id="github.com"),
         pytest.param("https://api.github.com/", Base("https://api.github.com", ""), id="slash at the end"),
+        pytest.param("https://API.github.com", Base("https://api.github.com", ""), id="capitals"),
         pytest.param("https://ghe.example/api/v3", Base("https://ghe.example", "/api/v3"), id="Enterprise"),
         pytest.param("https://ghe.example:8443/api/v3/", Base("https://ghe.example:8443", "/api/v3"), id="a port"),
         pytest.param("http://127.0.0.1:4101", Base("http://127.0.0.1:4101", ""), id="loopback"),

@@ -208,7 +208,7 @@ def base_of(api_url: str) -> Base:
     if match["scheme"] == "http" and not _LOOPBACK.fullmatch(match["host"]):
         message = f"is http, which would show the token to everyone on the way to {match['host']}"
         raise bad_input(message, key="api url")
-    return Base(match["origin"], match["path"].rstrip("/"))
+    return Base(match["origin"].lower(), match["path"].rstrip("/"))
 
 
 def _joined(address: str, seen_at: str) -> str:
