@@ -17,6 +17,7 @@ from tests import children
 ROOT = Path(__file__).resolve().parent.parent
 TERMINAL = ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS")
 JOB = ("GITHUB_", "GH_", "RUNNER_", "RANKGATE_")
+HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # with which git would write into the repository itself
 TOKEN = re.compile(r"gh[a-z]_[A-Za-z0-9]{10,}")  # as GitHub issues them
 
 
@@ -114,8 +115,8 @@ def ended_children() -> Generator[None]:
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the developer's own terminal asks for, or the job that the tests run in, must not show in the tests."""
-    for name in [name for name in os.environ if name in TERMINAL or name.startswith(JOB)]:
+    """What the developer's own terminal asks for, or the job or hook that the tests run in, must not show in the tests."""
+    for name in [name for name in os.environ if name in (*TERMINAL, *HOOK) or name.startswith(JOB)]:
         monkeypatch.delenv(name)
 
 

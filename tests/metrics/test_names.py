@@ -420,6 +420,7 @@ PARAMETERS: dict[type[BaseMetric], st.SearchStrategy[dict[str, Any]]] = {
     ),
     **{family: st.fixed_dictionaries({}) for family in FAMILIES if issubclass(family, answers.JudgedMetric)},
     answers.FactualCorrectness: st.fixed_dictionaries({"beta": st.floats(0.01, 100)}),
+    answers.Rubric: st.fixed_dictionaries({"criterion": WORDS}),
     answers.NoiseSensitivity: st.fixed_dictionaries({"mode": st.sampled_from(get_args(answers.Noise))}),
     Latency: st.fixed_dictionaries(
         {
