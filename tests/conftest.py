@@ -115,7 +115,7 @@ def ended_children() -> Generator[None]:
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the developer's own terminal asks for, or the job or hook that the tests run in, must not show in the tests."""
+    """What the developer's terminal asks for, or the job or hook that the tests run in, must not show in the tests."""
     for name in [name for name in os.environ if name in (*TERMINAL, *HOOK) or name.startswith(JOB)]:
         monkeypatch.delenv(name)
 
