@@ -48,7 +48,7 @@ def corrected(parts: int) -> Report:
 def test_where_gates_judge_parts_at_their_own_level_no_other_interval_stands_beside_theirs() -> None:
     page = page_of(corrected(12), MRR, -0.15)
     segments = page[page.index('<h2 id="segments">') :]
-    assert "for 12 parts at once: −12.0 to −8.0 pp" in segments
+    assert "for 12 languages at once: −12.0 to −8.0 pp" in segments
     assert "0.400 to 0.600" not in page
     assert "95%" not in segments.partition("</section>")[0]
 
