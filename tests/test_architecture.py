@@ -81,8 +81,11 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"errors", "statistics"}, "the one error, and arithmetic on numbers that textbooks can check"),
     ({"model", "files"}, "the values that flow, and files as such"),
     ({"readers"}, "files become gold sets and runs; what is done with them later is not theirs to know"),
-    ({"metrics", "recording"}, "matched queries become values; the user's own retriever becomes a run"),
-    ({"baselines", "labelling"}, "where accepted runs lie, and what to label next: neither judges anything"),
+    ({"metrics"}, "matched queries become values"),
+    (
+        {"baselines", "collecting"},
+        "where accepted runs lie; runs from the user's retriever and labels from people: neither judges anything",
+    ),
     ({"criteria"}, "what is asked for, and the files that it names: it has not seen a score"),
     ({"diagnosis", "judge"}, "why, and which questions, from values to values; a model's word on answers"),
     ({"gates"}, "criteria and scores become decisions, and decisions a report"),
@@ -101,8 +104,8 @@ FORBIDDEN = [
     ("metrics.matching", ("metrics.base", "metrics.names", "statistics", "errors"), "gold and ranking in, hits out"),
     ("metrics.scoring", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("metrics.comparison", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
-    ("labelling.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out"),
-    ("labelling.labels", ("readers", "files", "metrics.scoring"), "labels in, judgments out"),
+    ("collecting.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out"),
+    ("collecting.labels", ("readers", "files", "metrics.scoring"), "labels in, judgments out"),
     ("gates.decide", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
     ("model", ("readers", "metrics"), "the bot reads a report without the machinery"),
     ("base_ref", ("renderers", "gates.decide", "metrics.scoring"), "what one check says is given to it"),
@@ -117,7 +120,11 @@ FORBIDDEN = [
         ("readers", "files", "judge.client", "judge.store", "judge.tasks"),
         "answers and verdicts in, calls out",
     ),
-    ("recording", ("metrics", "baselines", "renderers"), "recording writes a run; judging it is another command"),
+    (
+        "collecting.recorder",
+        ("metrics", "baselines", "renderers"),
+        "recording writes a run; judging it is another command",
+    ),
     ("check", ("renderers", "files", "readers", "baselines"), "named steps only; details are further down"),
 ]
 
@@ -176,7 +183,7 @@ PURE_UNITS = {"model", "statistics", "gates", "diagnosis"}
 PURE_MODULES = {
     *(f"rankgate.metrics.{name}" for name in ("base", "names", "matching", "plan", "scoring", "estimates")),
     "rankgate.metrics.comparison",
-    *(f"rankgate.labelling.{name}" for name in ("pool", "labels")),
+    *(f"rankgate.collecting.{name}" for name in ("pool", "labels")),
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "worst")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
@@ -235,7 +242,7 @@ HOMES = [
         {
             "cli.demo",
             "cli.progress",
-            "recording",
+            "collecting",
             "judge.client",
             "judge.judging",
             "judge.store",
@@ -248,18 +255,22 @@ HOMES = [
         {"renderers.environment", "renderers.pages.shell", "judge.tasks.base", "forges.workflows.written"},
         id="jinja2: Markdown, pages, prompts and workflows have templates",
     ),
-    pytest.param("rich", {"cli", "recording"}, id="rich: only where something is shown at a terminal"),
+    pytest.param(
+        "rich",
+        {"cli", "collecting.recorder", "collecting.workers"},
+        id="rich: only where something is shown at a terminal",
+    ),
     pytest.param("xml", {"renderers.junit"}, id="xml: written, never read"),
     pytest.param(
         "yaml", {"readers.yaml_text"}, id="yaml: one strict reading of YAML, for criteria and gold sets alike"
     ),
     pytest.param(
         "tempfile",
-        {"files.writing", "readers.parquet", "forges.base_checkout", "base_ref.files", "recording.services"},
+        {"files.writing", "readers.parquet", "forges.base_checkout", "base_ref.files", "collecting.services"},
         id="tempfile: one way to write a file whole; room for DuckDB; files of a commit; streams of a command",
     ),
     pytest.param(
-        "csv", {"labelling.sheets", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
+        "csv", {"collecting.sheets", "readers.delimited"}, id="csv: one strict reading of tables; and label sheets"
     ),
     pytest.param("fsspec", {"readers.source"}, id="fsspec: an extra, for baselines and runs in a bucket"),
     pytest.param("bm25s", {"diagnosis.lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
@@ -268,14 +279,14 @@ HOMES = [
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
         "datetime",
-        {"api", "cli.options", "readers.dates", "recording", "forges.label_rule"},
+        {"api", "cli.options", "readers.dates", "collecting", "forges.label_rule"},
         id="datetime: --date, or date= in Python, is the only clock of a check",
     ),
     pytest.param("pytest", {"cli.pytest_plugin"}, id="pytest: its plugin, which nothing of ours imports"),
     pytest.param("pandas", {"metrics.evaluation"}, id="pandas: who asks for a frame has it"),
     pytest.param(
         "time",
-        {"recording", "forges.http", "baselines.git_branch", "baselines.git_place", "judge.client", "judge.judging"},
+        {"collecting", "forges.http", "baselines.git_branch", "baselines.git_place", "judge.client", "judge.judging"},
         id="time: a recorded retriever is timed; the API asks to wait, and so do pushes of others",
     ),
     pytest.param("sqlite3", set(), id="sqlite3: nowhere, what is kept are lines"),
@@ -295,13 +306,13 @@ HOMES = [
     ),
     pytest.param(
         "urllib",
-        {"forges", "criteria", "recording.services", "renderers.view.rows", "renderers.view.questions"},
+        {"forges", "criteria", "collecting.services", "renderers.view.rows", "renderers.view.questions"},
         id="urllib: addresses of APIs, and of places on a page",
     ),
     pytest.param("pickle", set(), id="pickle: nowhere, reading data must not run it"),
     pytest.param(
         "subprocess",
-        {"cli.check", "forges.base_checkout", "files.git", "recording.services"},
+        {"cli.check", "forges.base_checkout", "files.git", "collecting.services"},
         id="subprocess: our own interpreter, git, and the command of `record`; no input becomes a command",
     ),
 ]
@@ -494,7 +505,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
             {"pydantic", "jinja2", "requests", "rankgate.judge.tasks", "rankgate.judge.client"},
             id="reading verdicts",
         ),
-        pytest.param("import rankgate.recording.recorder, rankgate.cli.record", {"jinja2"}, id="recording"),
+        pytest.param("import rankgate.collecting.recorder, rankgate.cli.record", {"jinja2"}, id="recording"),
         pytest.param(
             "import rankgate.cli.comment, rankgate.forges.publish, rankgate.gates.compose, rankgate.criteria.inputs",
             {"pydantic", "rankgate.criteria.model"},

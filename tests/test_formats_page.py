@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import rankgate
-from rankgate.labelling.pool_files import read_labels
+from rankgate.collecting.pool_files import read_labels
 from rankgate.metrics.scoring import STATED, states
 from rankgate.model.values import Need
 from rankgate.readers.base import ProblemLog

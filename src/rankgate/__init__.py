@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankgate.api import Report, check, compare
+    from rankgate.collecting.recorder import Recorded, RecordingError, record
     from rankgate.errors import RankgateError
     from rankgate.metrics.evaluation import Evaluation, RunComparison, score
-    from rankgate.recording import Recorded, RecordingError, record
 
 __version__ = "0.1.0"
 
@@ -18,7 +18,7 @@ __all__ = ["Evaluation", "RankgateError", "Recorded", "RecordingError", "Report"
 __all__ += ["check", "compare", "record", "score"]
 
 _HOMES = {
-    **dict.fromkeys(("record", "Recorded", "RecordingError"), "rankgate.recording"),
+    **dict.fromkeys(("record", "Recorded", "RecordingError"), "rankgate.collecting.recorder"),
     **dict.fromkeys(("score", "Evaluation", "RunComparison"), "rankgate.metrics.evaluation"),
     **dict.fromkeys(("check", "compare", "Report"), "rankgate.api"),
     "RankgateError": "rankgate.errors",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.cli import main
-from rankgate.labelling.pool import hard_negatives, with_inserted
+from rankgate.collecting.pool import hard_negatives, with_inserted
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.model.values import Details, Gold, Item, Ranking, Sample
 

@@ -16,9 +16,9 @@ from tests.repositories import commit, git
 import rankgate
 from rankgate.cli import main
 from rankgate.cli.record import settings, summary
+from rankgate.collecting.recorder import Recorded
 from rankgate.errors import RankgateError
 from rankgate.model.asked import TEXT_KEY, text_digest
-from rankgate.recording import Recorded
 
 SEARCH = """\
 import asyncio

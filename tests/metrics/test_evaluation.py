@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.recording.libraries import LangChainDocument, document, node
+from tests.collecting.libraries import LangChainDocument, document, node
 
 import rankgate
 from rankgate import Evaluation, RankgateError

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rankgate.base_ref.changes import query_changes
+from rankgate.collecting.gold_documents import written
 from rankgate.criteria.model import parse_criteria
 from rankgate.errors import Problem, RankgateError
-from rankgate.labelling.gold_documents import written
 from rankgate.model.answers import GoldClaim
 from rankgate.model.gold_changes import gold_changes, judged, mark_of
 from rankgate.model.values import Gold, Sample

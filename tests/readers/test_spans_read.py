@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rankgate.baselines.packing import pack
+from rankgate.collecting.gold_documents import written
 from rankgate.errors import RankgateError
-from rankgate.labelling.gold_documents import written
 from rankgate.model.values import Need, Sample, Span
 from rankgate.readers.formats import fingerprint_of, read_gold, read_run
 from rankgate.readers.mapping import FieldMap

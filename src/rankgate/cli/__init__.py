@@ -112,7 +112,7 @@ def console() -> int:
     code = main()
     with suppress(OSError):
         _flush(sys.stderr)
-    recording = sys.modules.get("rankgate.recording.workers")
+    recording = sys.modules.get("rankgate.collecting.workers")
     if recording and recording.busy:  # calls that hang, for which the interpreter might wait
         os._exit(code)
     return code

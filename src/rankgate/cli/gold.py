@@ -14,16 +14,16 @@ from rankgate.cli.gold_judge import judge_pool
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, plan_of, refuse_two_stdins
 from rankgate.cli.options import NamedFile, add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
 from rankgate.cli.output import say
+from rankgate.collecting.anchor import anchor
+from rankgate.collecting.gold_documents import GoldDocuments, read_documents
+from rankgate.collecting.labels import Merge, compare_labels
+from rankgate.collecting.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
+from rankgate.collecting.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, named_run, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
-from rankgate.labelling.anchor import anchor
-from rankgate.labelling.gold_documents import GoldDocuments, read_documents
-from rankgate.labelling.labels import Merge, compare_labels
-from rankgate.labelling.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
-from rankgate.labelling.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
 from rankgate.model.values import Gold, Item, Need

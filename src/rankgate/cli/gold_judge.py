@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rankgate.cli.judge import ask_job, end_of, refuse_committed, warnings_of
 from rankgate.cli.judge_end import cost_text
+from rankgate.collecting.pool import Pair
 from rankgate.criteria import Criteria
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input, shown
@@ -19,7 +20,6 @@ from rankgate.judge.judging import WORKERS
 from rankgate.judge.model import Answer, Passage
 from rankgate.judge.plan import BATCH, judged
 from rankgate.judge.store import Store
-from rankgate.labelling.pool import Pair
 from rankgate.model.answers import Want
 from rankgate.model.values import Gold
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text

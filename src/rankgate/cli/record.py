@@ -20,6 +20,12 @@ from rankgate.cli.options import RETRIEVERS, add_criteria, add_gold, add_retriev
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
+from rankgate.collecting.code_state import FAILED, Making, code_state, now
+from rankgate.collecting.lines import Line
+from rankgate.collecting.recorder import Recorded, RecordingError, ask_one, first_failures, record, refuse_limits
+from rankgate.collecting.retriever import Retrieve, Service, StopError, load_retriever
+from rankgate.collecting.services import MAX_BYTES, Command, HttpService, Send
+from rankgate.collecting.workers import Calls
 from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.retriever_block import VARIABLE, Retriever
 from rankgate.criteria.run_code import code_files
@@ -29,13 +35,6 @@ from rankgate.files.writing import write_atomic
 from rankgate.model.values import Gold
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import STDIN
-from rankgate.recording import Recorded, RecordingError, record
-from rankgate.recording.code_state import FAILED, Making, code_state, now
-from rankgate.recording.lines import Line
-from rankgate.recording.recorder import ask_one, first_failures, refuse_limits
-from rankgate.recording.retriever import Retrieve, Service, StopError, load_retriever
-from rankgate.recording.services import MAX_BYTES, Command, HttpService, Send
-from rankgate.recording.workers import Calls
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria

@@ -13,9 +13,9 @@ from rankgate.model.report import BaselineSource, Report, Source
 from rankgate.readers.source import STDIN
 
 if TYPE_CHECKING:
+    from rankgate.collecting.code_state import CodeFiles
     from rankgate.criteria import Criteria
     from rankgate.criteria.inputs import Inputs
-    from rankgate.recording.code_state import CodeFiles
 
 S = TypeVar("S", Source | None, BaselineSource | None)
 
@@ -27,7 +27,7 @@ def with_code(report: Report, inputs: Inputs, criteria: Criteria) -> Report:
     report = replace(report, provenance=provenance)
     if run is None or RECORDING not in run.about:
         return report
-    from rankgate.recording.code_state import Present, other_code, root_here, stated_in  # noqa: PLC0415 -- git is paid for only here
+    from rankgate.collecting.code_state import Present, other_code, root_here, stated_in  # noqa: PLC0415 -- git is paid for only here
 
     recording, root = stated_in(run.about), root_here()
     if recording is None or root is None:
@@ -54,7 +54,7 @@ def _without_recording(source: S) -> S:
 
 def code_files(criteria: Criteria | None, gold: str | None, run: str, root: str, patterns: Sequence[str]) -> CodeFiles:
     """Which files of the repository at `root` make a run what it is: all but what judges it, unless patterns say."""
-    from rankgate.recording.code_state import CodeFiles, inside  # noqa: PLC0415 -- as above
+    from rankgate.collecting.code_state import CodeFiles, inside  # noqa: PLC0415 -- as above
 
     named = [gold, f"{run}.verdicts.jsonl", f"{run.removesuffix('.jsonl')}.verdicts.jsonl"]
     if criteria is not None:

@@ -9,8 +9,8 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.collecting.spelling import differs_in, respelled
 from rankgate.errors import RankgateError
-from rankgate.labelling.spelling import differs_in, respelled
 from rankgate.metrics.base import Metric, RelevanceMetric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan

@@ -11,8 +11,8 @@ from itertools import islice, repeat
 
 from msgspec.structs import replace
 
+from rankgate.collecting.spelling import differs_in, respelled
 from rankgate.errors import ProblemKind, bad_input, shown
-from rankgate.labelling.spelling import differs_in, respelled
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan

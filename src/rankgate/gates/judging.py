@@ -117,7 +117,7 @@ def _with_labels(gold: Gold) -> Gold | None:
 
 def _judged(gold: Gold, plan: Plan, side: ScoredRun) -> dict[str, float]:
     """By metric the share of what a side shows in its first k, 10 without a number, that the gold judges."""
-    from rankgate.labelling.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
+    from rankgate.collecting.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
 
     shown, unjudged = Counter[int](), Counter[int]()
     firsts = set(map(_first, plan.metrics))
@@ -143,7 +143,7 @@ def _ends(
     judged: Sequence[Mapping[str, float]],
 ) -> tuple[list[list[float | None]], dict[str, float]]:
     """Both sides' columns with what is unjudged in either's first k as relevant, and what is shown beside them."""
-    from rankgate.labelling.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
+    from rankgate.collecting.pool import results_of  # noqa: PLC0415 -- few gold sets are pooled
 
     k, rel = _first(metric), max(1.0, getattr(metric, "rel", 0.0))
     known = {q: {*sample.gains, *sample.negatives} for q, sample in gold.samples.items()}

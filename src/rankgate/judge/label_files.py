@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rankgate.collecting.sheets import as_sheet, exact, sheet_rows
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.judge.model import canonical, digest
 from rankgate.judge.sample import Design, Item, Labelled
-from rankgate.labelling.sheets import as_sheet, exact, sheet_rows
 from rankgate.readers.base import ProblemLog, whole_number
 from rankgate.readers.json_text import explain, line_json, source_json, spoken
 from rankgate.readers.source import open_source

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from rankgate.labelling.pool import Pair, Pool, Pooled, pool
+from rankgate.collecting.pool import Pair, Pool, Pooled, pool
 from rankgate.metrics.matching import By, Matching
 from rankgate.model.values import Details, Gold, Item, Ranking, Sample
 

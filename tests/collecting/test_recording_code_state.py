@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rankgate.cli import main
-from rankgate.recording.code_state import CodeFiles, is_named
+from rankgate.collecting.code_state import CodeFiles, is_named
 
 APP = "from lib import best\n\ndef search(question):\n    return best(question)\n"
 LIB = "def best(question):\n    return ['d1', 'd2']\n"

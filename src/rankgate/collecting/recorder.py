@@ -17,6 +17,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.collecting.code_state import PARTIAL, Making, digest_here, why_not_resumed
+from rankgate.collecting.lines import Key, Line, encoded, run_line
+from rankgate.collecting.partial import PartialRun
+from rankgate.collecting.retriever import Retrieve, Service, StopError, failure, name_of
+from rankgate.collecting.workers import Calls, Outcome, Question, ask
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, from_python, option, redacted, shown
 from rankgate.files.writing import refuse_overwriting, write_atomic
 from rankgate.model.asked import text_digest
@@ -29,11 +34,6 @@ from rankgate.readers.mapping import FieldMap, Finder
 from rankgate.readers.results import ResultError
 from rankgate.readers.run_lines import PER_QUERY_KEYS
 from rankgate.readers.source import STDIN
-from rankgate.recording.code_state import PARTIAL, Making, digest_here, why_not_resumed
-from rankgate.recording.lines import Key, Line, encoded, run_line
-from rankgate.recording.partial import PartialRun
-from rankgate.recording.retriever import Retrieve, Service, StopError, failure, name_of
-from rankgate.recording.workers import Calls, Outcome, Question, ask
 from rankgate.statistics.quantiles import quantile
 
 MAX_FAILURES = 20  # to show

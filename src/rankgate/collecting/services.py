@@ -24,9 +24,9 @@ from time import monotonic, time
 from typing import Any
 from urllib.parse import quote
 
+from rankgate.collecting.retriever import CallError, Service, StopError
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.readers.json_text import JsonError, strict_json
-from rankgate.recording.retriever import CallError, Service, StopError
 
 MAX_BYTES = 16_000_000  # of one answer
 MAX_WAIT = 120.0  # seconds; a server that asks for more is not waited for

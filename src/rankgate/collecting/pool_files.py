@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from rankgate.collecting.labels import Label, plain_number
+from rankgate.collecting.pool import Pair
+from rankgate.collecting.sheets import as_sheet, exact, sheet_rows
 from rankgate.errors import Problem, shown
-from rankgate.labelling.labels import Label, plain_number
-from rankgate.labelling.pool import Pair
-from rankgate.labelling.sheets import as_sheet, exact, sheet_rows
 from rankgate.readers.base import ProblemLog, finite_number, id_of
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.samples import check_gain

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rankgate.collecting.pool import Pair
+from rankgate.collecting.pool_files import POOL_FORMS, Labelled, as_csv, as_jsonl, read_labels
+from rankgate.collecting.sheets import BYTE_ORDER_MARK, defused, exact
 from rankgate.errors import RankgateError
-from rankgate.labelling.pool import Pair
-from rankgate.labelling.pool_files import POOL_FORMS, Labelled, as_csv, as_jsonl, read_labels
-from rankgate.labelling.sheets import BYTE_ORDER_MARK, defused, exact
 from rankgate.readers.base import ProblemLog
 
 PAIRS = [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.labelling.spelling import differs_in, respelled
+from rankgate.collecting.spelling import differs_in, respelled
 
 
 @pytest.mark.parametrize(

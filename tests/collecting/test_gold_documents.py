@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from rankgate.collecting.gold_documents import GoldDocuments, read_documents, written
 from rankgate.errors import Problem, RankgateError
-from rankgate.labelling.gold_documents import GoldDocuments, read_documents, written
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
 from rankgate.readers.base import ProblemLog

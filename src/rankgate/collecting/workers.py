@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
+from rankgate.collecting.retriever import CallError, Retrieve, Service, StopError, failure, is_async
 from rankgate.errors import Problem
 from rankgate.readers.results import drained
-from rankgate.recording.retriever import CallError, Retrieve, Service, StopError, failure, is_async
 
 # How long a stopped recording waits for calls under way; a thread cannot be ended from outside.
 _GRACE_SECONDS = 0.5

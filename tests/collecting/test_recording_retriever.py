@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from rankgate.collecting.retriever import failure, is_async, load_retriever, name_of
 from rankgate.errors import RankgateError
-from rankgate.recording.retriever import failure, is_async, load_retriever, name_of
 
 SEARCH = """\
 import functools

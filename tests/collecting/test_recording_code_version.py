@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rankgate.cli import main
+from rankgate.collecting.code_state import code_state
 from rankgate.readers.formats import read_run
-from rankgate.recording.code_state import code_state
 
 APP = "def search(question):\n    return ['doc-1']\n"
 GOLD = {"id": "q1", "input": {"question": "Where?"}, "expected_output": ["doc-1"]}

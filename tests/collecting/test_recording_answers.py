@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import rankgate
+from rankgate.collecting.lines import run_line
+from rankgate.collecting.recorder import RecordingError, record
 from rankgate.model.values import Generated, Gold, Need, Sample
 from rankgate.readers.formats import read_run
 from rankgate.readers.results import ResultError, drained
-from rankgate.recording import RecordingError, record
-from rankgate.recording.lines import run_line
 
 GOLD = Gold(
     samples={f"q{n}": Sample(query_id=f"q{n}", gains={"a": 1.0}, question=f"question {n}") for n in (1, 2, 3)},

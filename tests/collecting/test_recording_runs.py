@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import rankgate
+from rankgate.collecting.recorder import RecordingError
 from rankgate.errors import RankgateError
 from rankgate.model.asked import TEXT_KEY
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
-from rankgate.recording import RecordingError
 
 COUNT = 6
 EMPTY = "give a list, an empty one where nothing was found"

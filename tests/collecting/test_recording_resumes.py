@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 import pytest
 from tests.repositories import commit, git
 
+from rankgate.collecting.partial import PartialRun
+from rankgate.collecting.recorder import Recorded, record
 from rankgate.errors import RankgateError
 from rankgate.model.asked import TEXT_KEY, text_digest
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
-from rankgate.recording import Recorded, record
-from rankgate.recording.partial import PartialRun
 
 TOTAL = 5
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from rankgate.collecting.spelling import differs_in, respelled
 from rankgate.errors import Problem, shown
-from rankgate.labelling.spelling import differs_in, respelled
 from rankgate.model.values import Gold, Sample
 
 Gains = Mapping[str, float]

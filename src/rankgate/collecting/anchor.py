@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from rankgate.collecting.gold_documents import GoldDocuments, written_span
 from rankgate.errors import Problem, shown
-from rankgate.labelling.gold_documents import GoldDocuments, written_span
 from rankgate.metrics.matching import document_of
 from rankgate.metrics.scoring import ids_beside_spans
 from rankgate.metrics.texts import folded, places

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.recording.libraries import (
+from tests.collecting.libraries import (
     HaystackDocument,
     Hit,
     LangChainDocument,
@@ -28,12 +28,12 @@ from tests.recording.libraries import (
     node,
 )
 
+from rankgate.collecting.lines import run_line
+from rankgate.collecting.recorder import RecordingError, record
 from rankgate.errors import Problem
 from rankgate.model.values import Details, Gold, Need, Sample
 from rankgate.readers.formats import read_run
 from rankgate.readers.results import ResultError, drained
-from rankgate.recording import RecordingError, record
-from rankgate.recording.lines import run_line
 
 
 class Name(StrEnum):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.labelling.labels import Gains, plain_number, with_labels
+from rankgate.collecting.labels import Gains, plain_number, with_labels
 from rankgate.model.values import Gold, Sample, Span
 from rankgate.readers.json_text import strict_json
 from rankgate.readers.source import Source, open_source

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rankgate.labelling.labels import Label, compare_labels, with_gains, with_labels
+from rankgate.collecting.labels import Label, compare_labels, with_gains, with_labels
 from rankgate.model.values import Gold, Sample
 
 GOLD = Gold(

@@ -17,7 +17,7 @@ import rankgate
 from rankgate.cli import main
 
 STAND_INS = """\
-from tests.recording.libraries import HaystackDocument, LangChainDocument, node
+from tests.collecting.libraries import HaystackDocument, LangChainDocument, node
 
 class Runnable:  # langchain_core.retrievers.BaseRetriever
     def invoke(self, input, config=None, **kwargs):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.labelling.labels import gain_of
+from rankgate.collecting.labels import gain_of
 from rankgate.metrics.matching import BY_CHUNK, By, Matching, document_of
 from rankgate.model.values import Details, Gold, Item, Ranking
 

@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+from rankgate.collecting.code_state import PARTIAL
+from rankgate.collecting.lines import Key, Line, encoded, read_back
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.writing import write_atomic
-from rankgate.recording.code_state import PARTIAL
-from rankgate.recording.lines import Key, Line, encoded, read_back
 
 _MARK = "rankgate_partial"
 _VERSION = 1

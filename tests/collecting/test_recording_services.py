@@ -28,12 +28,12 @@ from tests.children import start
 
 import rankgate
 from rankgate.cli import main
+from rankgate.collecting.retriever import CallError
+from rankgate.collecting.services import Command, HttpService
+from rankgate.collecting.workers import Question
 from rankgate.model.values import Need
 from rankgate.readers.mapped import answer_line
 from rankgate.readers.mapping import FieldMap, Finder
-from rankgate.recording.retriever import CallError
-from rankgate.recording.services import Command, HttpService
-from rankgate.recording.workers import Question
 
 TOKEN = "s3cr3t/+token\\value"  # noqa: S105 -- of nobody; JSON escapes some of it
 HITS = {
@@ -273,7 +273,7 @@ def test_a_bad_answer_fails_the_question_with_the_reason_and_without_the_key(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rankgate.recording.workers._PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("rankgate.collecting.workers._PAUSE_SECONDS", 0.01)
     server.always = what
     assert by_url(server, "--retries", "2") == 2
     printed = capsys.readouterr()
@@ -307,7 +307,7 @@ def test_a_limit_is_waited_for_beside_the_retries(server: Server, monkeypatch: p
         waits.append(seconds)
         sleep(0)
 
-    monkeypatch.setattr("rankgate.recording.workers.time.sleep", waited)
+    monkeypatch.setattr("rankgate.collecting.workers.time.sleep", waited)
     server.script = [answer(b"", 429), answer(b"", 503, Retry_After="7"), answer({}, 429, Retry_After="1")]
     assert by_url(server) == 0
     assert len(server.requests) == 6
@@ -328,7 +328,7 @@ def test_a_limit_until_a_date_is_waited_for(
     server: Server, after: float | str, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("rankgate.recording.workers.time.sleep", waits.append)
+    monkeypatch.setattr("rankgate.collecting.workers.time.sleep", waits.append)
     date = after if isinstance(after, str) else formatdate(time.time() + after, usegmt=True)
     server.script = [answer(b"", 429, Retry_After=date)]
     assert by_url(server, "--timeout", "600") == 0

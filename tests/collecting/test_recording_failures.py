@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 import rankgate
+from rankgate.collecting import workers
+from rankgate.collecting.recorder import RecordingError
 from rankgate.errors import RankgateError
 from rankgate.model.values import Gold, Sample
-from rankgate.recording import RecordingError, workers
 
 COUNT = 30
 

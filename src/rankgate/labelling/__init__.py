@@ -1,1 +1,0 @@
-"""Growing the gold set: pools to label, and labels merged into the gold set."""
