@@ -174,6 +174,12 @@ class Inputs(Part):
         "A directory written by `rankgate baseline accept`, another store, or any run file."
     )
     scores: PlacedPath | None = optional("Numbers of another tool, a row a query, joined to the run for score(FIELD).")
+    traffic: PlacedPath | None = optional(
+        "Questions of your users without labels: `query_id`, `question`, and optional `tags` and `count`."
+    )
+    traffic_labels: PlacedPath | None = optional(
+        "What people said of documents of these, as `rankgate gold merge` writes it; no file is no label."
+    )
     waivers: Annotated[Text, AfterValidator(_beside)] = optional(
         "Waivers; without the key this file, if it is there.", WAIVERS, validate_default=True
     )

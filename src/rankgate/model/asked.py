@@ -20,12 +20,17 @@ def answers(ranking: Ranking, gold: Gold) -> bool:
 
     A line that states no text is taken by its id, unless the gold set wants to know its text.
     """
-    sample, asked = gold.samples.get(ranking.query_id), ranking.asked
-    if sample is None or sample.question is None:
+    sample = gold.samples.get(ranking.query_id)
+    if sample is None or sample.question is None or ranking.traffic:
         return True
-    if asked is None:
+    if ranking.asked is None:
         return ranking.query_id not in gold.by_text
-    return len(asked) >= DIGITS and _whole(sample.question).startswith(asked)
+    return states(ranking.asked, sample.question)
+
+
+def states(digest: str, text: str) -> bool:
+    """Whether a line that states this digest is of the text."""
+    return len(digest) >= DIGITS and _whole(text).startswith(digest)
 
 
 def texts_changed(before: Gold, after: Gold) -> frozenset[str]:

@@ -125,6 +125,8 @@ class Need(Enum):
     ANSWER = "answer"  # with citations, context, context_texts and abstained
     # From a judge.
     VERDICTS = "verdicts"
+    # Of the run the lines of traffic questions, which are read in place of those of the gold set.
+    TRAFFIC = "traffic"
     # From the match.
     JUDGED = "judged items"
     PASSAGES = "passages"
@@ -340,7 +342,8 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     `duplicates` counts repeated ids that were removed (later items moved up). The scores that the run states beside
     the ids are `rising` where there are at least five, none is lower than the one before it, and the last is higher
     than the first: by accident that is so in one of 120 lists. They are `tied` where they order a list and are all
-    equal. `asked` is the digest of the question's text, where the run states it.
+    equal. `asked` is the digest of the question's text, where the run states it. `traffic` says that the question is
+    none of the gold set.
     """
 
     query_id: str
@@ -350,6 +353,7 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     rising: bool = False
     tied: bool = False
     asked: str | None = None
+    traffic: bool = False
 
     def context(self, depth: int = CONTEXT_DEPTH) -> list[tuple[str, str | None]]:
         """Ids and texts of what the prompt held: the context that the line states, else the first `depth` items.

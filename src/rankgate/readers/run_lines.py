@@ -50,7 +50,8 @@ from rankgate.readers.source import Source
 # Keys of a line that belong to the query's result, not to the system that made it.
 PER_QUERY_KEYS = frozenset(
     {"query_id", "id", "topk", "raw_topk", "retrieved", "actual_output", "actualOutput", "latency_ms", "source"}
-    | {TEXT_KEY, "entities", "scores", "input", "expected_output", "rewrites", Need.VERDICTS.value, *ANSWER_KEYS}
+    | {TEXT_KEY, "entities", "scores", "input", "expected_output", "rewrites", *ANSWER_KEYS}
+    | {Need.VERDICTS.value, Need.TRAFFIC.value}
 )
 
 LARGE = 100_000_000  # bytes
@@ -68,12 +69,14 @@ _REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
 def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, stored: bool = False) -> Iterator[Ranking]:
     """Rankings from JSONL, one line a query. Lines in the usual shape are settled at once, all others looked into.
 
-    Verdicts are read of a `stored` run alone.
+    Verdicts are read of a `stored` run alone; see `Need.TRAFFIC` for which lines are passed over.
     """
     lines = Lines(needs, stored=stored)
     seen: _Seen = {}
     for number, line in source.lines():
         strict = lines.strict(line)
+        if strict is not None and strict.traffic is not lines.traffic:
+            continue
         if strict is not None and strict.query_id not in seen:
             seen[strict.query_id] = (number, {strict.asked})
             yield strict
@@ -84,11 +87,13 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
         except _REFUSED as error:
             log.note(place, explain(line, error, missing=True))
             continue
+        if (loose.traffic is True) is not lines.traffic:
+            continue
         query_id = str(loose.id if loose.query_id is None else loose.query_id)
         if tags := _two_systems(source.head, seen.get(query_id, (0,))[0], line):
             log.note(place, two_systems(query_id, *tags))
             log.raise_if_any()  # the whole file is like that
-        ranking = _checked(loose, needs, seen, number, place, log)
+        ranking = _checked(loose, lines.needs, seen, number, place, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
@@ -113,8 +118,8 @@ def read_jsonl_quickly(
         ranking = lines.strict(line)
         if ranking is None and not line.isspace():
             loose = lines.loose(line)
-            ranking = to_ranking(loose, loose.written_id(), needs)
-        if ranking is not None:
+            ranking = to_ranking(loose, loose.written_id(), lines.needs)
+        if ranking is not None and ranking.traffic is lines.traffic:
             yield ranking
 
 
@@ -122,9 +127,11 @@ class Lines:
     """Decodes the lines of one file: strictly as the contract writes them, else loosely; both read the same."""
 
     def __init__(self, needs: frozenset[Need], *, sampled: bool = False, stored: bool = False) -> None:
-        strict = strict_shape(needs)
+        self.traffic = Need.TRAFFIC in needs
+        self.needs = needs - {Need.TRAFFIC}
+        strict = strict_shape(self.needs)
         self._decode = msgspec.json.Decoder(strict).decode if strict else None
-        self._loose = loose_shape(needs, stored=stored)
+        self._loose = loose_shape(self.needs, stored=stored)
         self._sampled = sampled
 
     def strict(self, line: bytes) -> Ranking | None:
@@ -176,6 +183,7 @@ def rankings_of(
     lines: Iterable[tuple[int, Problem, object]], needs: frozenset[Need], log: ProblemLog
 ) -> Iterator[Ranking]:
     """Rankings from lines of any accepted shape as plain values, each after its number and its place."""
+    traffic, needs = Need.TRAFFIC in needs, needs - {Need.TRAFFIC}
     shape = loose_shape(needs)
     seen: _Seen = {}
     for number, place, line in lines:
@@ -183,6 +191,8 @@ def rankings_of(
             loose = loose_line(line, shape)
         except ValueError as error:
             log.note(place, spoken(error))
+            continue
+        if (loose.traffic is True) is not traffic:
             continue
         ranking = _checked(loose, needs, seen, number, place, log)
         if ranking is not None:

@@ -47,6 +47,7 @@ class StrictLine(msgspec.Struct, gc=False, rename=CAMEL):
     actual_output: Any = None
     camel: Any = None
     question_sha256: str | None = None
+    traffic: Any = None
 
 
 class TimedLine(StrictLine, gc=False, rename=CAMEL):
@@ -72,7 +73,8 @@ def strict_ranking(line: StrictLine) -> Ranking | None:
     if times and not plausible(times):
         return None
     details = Details(latency_ms=times) if times else None
-    return Ranking(line.query_id, ids, 0, details, rising(items), asked=line.question_sha256)
+    traffic = line.traffic is True
+    return Ranking(line.query_id, ids, 0, details, rising(items), asked=line.question_sha256, traffic=traffic)
 
 
 class Item(msgspec.Struct, gc=False):
@@ -99,6 +101,7 @@ class LooseLine(msgspec.Struct, gc=False, rename=CAMEL):
     actual_output: Any = None
     camel: Any = None
     question_sha256: str | None = None
+    traffic: Any = None
 
     def written_id(self) -> str:
         """The query's id; a ValueError where there is none."""
@@ -175,8 +178,10 @@ def _added(keys: dict[Need, Any], needs: frozenset[Need]) -> list[tuple[str, Any
 def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Ranking:
     """The ranking of a line, in the order of its ranks where it states them, each id once; else a ValueError."""
     ranked, asked = _ranking(query_id, line.items(), needs), line.question_sha256
+    traffic = line.traffic is True
     if not needs:
-        return ranked if asked is None else msgspec.structs.replace(ranked, asked=asked)
+        plain = asked is None and not traffic
+        return ranked if plain else msgspec.structs.replace(ranked, asked=asked, traffic=traffic)
     raw, rewrites, times, source, scores = (getattr(line, key, None) for key in _OF_LINES)
     times = {"total": times} if isinstance(times, int | float) else times
     if not plausible(times):
@@ -203,7 +208,7 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         records=None if verdicts is None else msgspec.json.encode(verdicts),
     )
     stated = None if details == Details() else details
-    return Ranking(query_id, ranked.ids, ranked.duplicates, stated, ranked.rising, asked=asked)
+    return Ranking(query_id, ranked.ids, ranked.duplicates, stated, ranked.rising, asked=asked, traffic=traffic)
 
 
 def _generated(line: LooseLine, ranked: Ranking) -> Generated | None:

@@ -1,0 +1,137 @@
+"""Questions that users ask and nobody has labelled: what they get from two runs, and what people say of documents."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from rankgate.model.values import Interval
+
+
+class TrafficQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of the traffic; `count` is how often it is asked."""
+
+    query_id: str
+    question: str
+    tags: tuple[str, ...] = ()
+    count: float = 1.0
+
+
+class TrafficLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says of a document for a question; a fact for every run that returns it."""
+
+    query_id: str
+    document: str
+    relevant: bool
+    labeller: str | None = None
+
+
+class TrafficPair(msgspec.Struct, frozen=True, kw_only=True):
+    """The first k documents of both runs for a question, and whether they differ as far as the metric sees them.
+
+    `absent` says that the run has no line for it; its list counts as empty.
+    """
+
+    question: TrafficQuestion
+    before: tuple[str, ...]
+    now: tuple[str, ...]
+    changed: bool
+    absent: bool = False
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The documents that only one of the two lists has: what has to be labelled."""
+        return frozenset(self.before) ^ frozenset(self.now)
+
+
+class TrafficLists(msgspec.Struct, frozen=True, kw_only=True):
+    """The pairs of all questions of the traffic that the accepted run has, in the order of their file.
+
+    `k` is how many results are compared, `by_order` whether their order counts; `named` is how many questions the file
+    has.
+    """
+
+    k: int
+    by_order: bool
+    named: int
+    pairs: tuple[TrafficPair, ...]
+
+    @property
+    def total(self) -> float:
+        """The counts of all questions together."""
+        return sum(pair.question.count for pair in self.pairs)
+
+    @property
+    def changed(self) -> tuple[TrafficPair, ...]:
+        """The pairs that differ."""
+        return tuple(pair for pair in self.pairs if pair.changed)
+
+    @property
+    def share(self) -> float:
+        """The share of the traffic that gets other results, by counts; no metric from 0 to 1 can lose more."""
+        return sum(pair.question.count for pair in self.changed) / self.total if self.pairs else 0.0
+
+
+class TrafficSegment(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions with a tag: how many were compared, how many of them changed, and their share of what changed."""
+
+    tag: str
+    asked: int
+    changed: int
+    share: float
+
+
+class TrafficShare(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conclusion says of the traffic.
+
+    `changed` is the share of the traffic, by counts, that gets other results, `asked` how many questions were compared,
+    `segment` where the change lies, beyond chance. Of `labelled` questions all needed labels are there, and no more
+    than `bound` can be lost.
+    """
+
+    changed: float
+    asked: int
+    segment: str | None
+    labelled: int
+    bound: float
+
+
+class TrafficExample(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that gets other results, the most asked first; its text only where that may be published."""
+
+    query_id: str
+    question: str | None
+    count: float
+    before: tuple[str, ...]
+    now: tuple[str, ...]
+
+
+class Traffic(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report has of the traffic.
+
+    `changed` of `asked` questions get other results among the first `k`; `share` is that by counts, and `interval` the
+    exact one of the share of questions. `named` is how many the file has, of which the accepted run has those that are
+    compared. `empty` have no result any more, and `absent` of these no line in the run. `concentrated` is the tag where
+    more changed than chance puts there. `repeated` are ids or texts of questions that the gold set has, too.
+    """
+
+    named: int
+    asked: int = 0
+    changed: int = 0
+    share: float = 0.0
+    interval: Interval = (None, None)
+    k: int = 0
+    by_order: bool = False
+    empty: int = 0
+    absent: int = 0
+    labelled: int = 0
+    concentrated: TrafficSegment | None = None
+    segments: list[TrafficSegment] = []
+    examples: list[TrafficExample] = []
+    repeated: list[str] = []
+
+
+def draw_order(query_id: str) -> str:
+    """By which a limit takes questions: a digest of the id, so that the order of the file does not matter."""
+    return hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).hexdigest()

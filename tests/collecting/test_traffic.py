@@ -1,0 +1,120 @@
+"""Which lists of the traffic changed, as far as a metric sees them; and which questions a limit takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rankgate.collecting.traffic import compared_lists, limited, sees_order
+from rankgate.metrics.matching import BY_CHUNK
+from rankgate.metrics.names import parse_metric
+from rankgate.model.asked import text_digest
+from rankgate.model.traffic import TrafficLists, TrafficQuestion
+from rankgate.model.values import Need, Ranking
+from rankgate.readers.formats import read_run
+
+QUESTIONS = [TrafficQuestion(query_id=name, question=f"what of {name}?", count=count) for name, count in
+             (("a", 1.0), ("b", 2.0), ("c", 5.0))]  # fmt: skip
+
+
+def line(query_id: str, documents: str, text: str | None = None) -> Ranking:
+    digest = text_digest(f"what of {query_id}?" if text is None else text)
+    return Ranking(query_id, list(documents), asked=digest, traffic=True)
+
+
+def lists(now: list[Ranking], before: list[Ranking], *, by_order: bool = False) -> TrafficLists:
+    return compared_lists(QUESTIONS, now, before, k=2, by_order=by_order, how=BY_CHUNK)
+
+
+BEFORE = [line("a", "xyz"), line("b", "xyz"), line("c", "xyz")]
+
+
+@pytest.mark.parametrize(
+    ("now", "by_order", "changed", "share"),
+    [
+        pytest.param(["xyz", "xyz", "xyz"], False, "", 0.0, id="same"),
+        pytest.param(["xyq", "xyz", "xyz"], False, "", 0.0, id="below-k"),
+        pytest.param(["yxz", "xyz", "xyz"], False, "", 0.0, id="another-order-of-a-set"),
+        pytest.param(["yxz", "xyz", "xyz"], True, "a", 1 / 8, id="another-order"),
+        pytest.param(["xyz", "xqz", "xyz"], False, "b", 2 / 8, id="another-document"),
+        pytest.param(["xyz", "", "x"], False, "bc", 7 / 8, id="empty-and-shorter"),
+    ],
+)
+def test_what_changed(now: list[str], by_order: bool, changed: str, share: float) -> None:  # noqa: FBT001 -- a table
+    found = lists(
+        [line(each.query_id, ids) for each, ids in zip(QUESTIONS, now, strict=True)], BEFORE, by_order=by_order
+    )
+    assert "".join(pair.question.query_id for pair in found.changed) == changed
+    assert found.share == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "asked", "changed", "absent"),
+    [
+        pytest.param(BEFORE[:2], BEFORE, "abc", "c", "c", id="a-line-left-out-is-empty"),
+        pytest.param([*BEFORE[:2], line("c", "xyz", "easier")], BEFORE, "abc", "c", "c", id="of-another-text"),
+        pytest.param(BEFORE, BEFORE[:2], "ab", "", "", id="new-since-it-was-accepted"),
+        pytest.param(BEFORE, [*BEFORE[:2], line("c", "xyz", "older")], "ab", "", "", id="edited-since-then"),
+        pytest.param([*BEFORE, line("d", "q")], [*BEFORE, line("d", "xyz")], "abc", "", "", id="in-no-file"),
+        pytest.param([], [line("a", "")], "a", "a", "a", id="no-line-for-a-list-that-was-empty"),
+        pytest.param([Ranking("a", ["x", "y"])], BEFORE[:1], "a", "a", "a", id="a-line-of-the-gold-set"),
+    ],
+)
+def test_the_accepted_run_decides_what_counts(
+    now: list[Ranking], before: list[Ranking], asked: str, changed: str, absent: str
+) -> None:
+    found = lists(now, before)
+    assert "".join(pair.question.query_id for pair in found.pairs) == asked
+    assert "".join(pair.question.query_id for pair in found.changed) == changed
+    assert "".join(pair.question.query_id for pair in found.pairs if pair.absent) == absent
+
+
+@pytest.mark.parametrize(
+    ("name", "by_order"),
+    [
+        ("precision@5", False),
+        ("hit@3", False),
+        ("recall@10", False),
+        ("mrr@10", True),
+        ("ndcg@10", True),
+        ("map@10", True),
+        ("containment@5", False),
+    ],
+)
+def test_metrics_that_see_the_order(name: str, by_order: bool) -> None:  # noqa: FBT001 -- a table
+    assert sees_order(parse_metric(name)) is by_order
+
+
+def test_a_limit_does_not_depend_on_the_order_of_the_file() -> None:
+    questions = [TrafficQuestion(query_id=f"q{row}", question="?") for row in range(50)]
+    some = {each.query_id for each in limited(questions, 20)}
+    assert some == {each.query_id for each in limited(questions[::-1], 20)}
+    assert some < {each.query_id for each in limited(questions, 30)}, "a larger one goes on"
+    assert some != {each.query_id for each in questions[:20]}
+    assert limited(questions, None) == limited(questions, 50) == questions
+
+
+@pytest.mark.parametrize("name", ["run.jsonl", "run.json"])
+@pytest.mark.parametrize("needs", [(), (Need.LATENCY,), (Need.DOCS,), (Need.ANSWER,)], ids=str)
+def test_one_file_holds_both_and_neither_sees_the_other(tmp_path: Path, name: str, needs: tuple[Need, ...]) -> None:
+    rows = [
+        '{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": "x"}], "traffic": "head"}',
+        '{"query_id": "q2", "topk": []}',
+        '{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": "y"}], "traffic": true, "question_sha256": "00"}',
+        '{"query_id": "t2", "topk": [{"rank": 1, "chunk_id": "z"}], "traffic": true}',
+    ]
+    (tmp_path / name).write_text("\n".join(rows) if name == "run.jsonl" else f"[{','.join(rows)}]")
+
+    def read(*more: Need) -> list[tuple[str, list[str], bool]]:
+        run = read_run(str(tmp_path / name), needs=frozenset({*needs, *more}))
+        if run.quick is None:
+            return [(each.query_id, each.ids, each.traffic) for each in run.rankings]
+        with run.quick.opened() as reading:
+            assert reading
+            quickly = [(each.query_id, each.ids, each.traffic) for each in reading[0]]
+        assert quickly == [(each.query_id, each.ids, each.traffic) for each in run.rankings]
+        return quickly
+
+    assert read() == [("q1", ["x"], False), ("q2", [], False)]
+    assert read(Need.TRAFFIC) == [("q1", ["y"], True), ("t2", ["z"], True)]
