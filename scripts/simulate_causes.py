@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.diagnosis.look import KNOWN, NO_CAUSE, NO_RESULTS
+from rankgate.diagnosis.look import KNOWN, NO_COMMON_CAUSE, NO_RESULTS
 from rankgate.errors import ProblemKind, RankgateError
 from rankgate.readers.yaml_text import load_yaml
 
@@ -33,7 +33,7 @@ SEEDS = 3
 RAW, DEPTH = 50, 20
 LEAST_TAGGED, MAX_TAGGED = 0.1, 0.5  # of the questions
 SKIPPED = 0.25  # of each list
-FACTS = ("", KNOWN, NO_RESULTS, NO_CAUSE)  # what says no cause, unless it names a tag
+FACTS = ("", KNOWN, NO_RESULTS, NO_COMMON_CAUSE.rule)  # what says no cause, unless it names a tag
 WORD = re.compile(r"[^\W_]{2,}")
 
 Lists = dict[str, list[str]]

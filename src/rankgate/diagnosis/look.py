@@ -29,7 +29,10 @@ ONE_STAGE = 0.7  # of the time, or of its rise
 NEARLY_ALL = 0.8  # of the questions that got worse: what is known of fewer is no cause
 MAX_FLOORS = 3  # findings about floors
 KNOWN, NO_RESULTS = "known", "no_results"  # rules of what is known, without a cause
-NO_CAUSE = "no_common_cause"
+ONE_TAG = "one_tag"
+NO_COMMON_CAUSE = Diagnosis(
+    rule="no_common_cause", finding="the questions that got worse have no cause in common", evidence={}
+)
 _STAGES = ("retrieve", "rerank")
 # What became of the questions, of one or of many.
 _KNOWN = {
@@ -110,8 +113,18 @@ def look_first(
     stale = [each for each in report.diagnosis if each.rule == STALE]
     worse = len(report.losers_of(about.place)) if about.gate else 0
     if not found and about.rule == "drop" and worse > 1 and of_list(metric):
-        found = [Diagnosis(rule=NO_CAUSE, finding="no common cause; the worst questions are below", evidence={})]
+        found = [_shared_by_all(causes.case_of(row, metric, part, now, before)) if before else NO_COMMON_CAUSE]
     return found or stale
+
+
+def _shared_by_all(case: Case) -> Diagnosis:
+    """The tag of all that got worse, which is a fact also where no change is proven."""
+    tags = {sample.query_id: sample.tags for sample in case.samples}
+    for each in standing_out([tags[query] for query in case.worse], list(tags.values())):
+        if each.misses == each.of_misses:
+            text = f"{_those(each.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(each)})"
+            return Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(each)})
+    return NO_COMMON_CAUSE
 
 
 def _floors(
@@ -176,7 +189,7 @@ def _of_lists(
     if tag is None:
         return [*found, *telling]
     text = f"{_those(tag.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
-    shared = Diagnosis(rule="one_tag", finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
+    shared = Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
     return [*found, *telling, shared] if rule == NO_RESULTS else [*found, shared, *telling]
 
 

@@ -251,7 +251,7 @@ def with_details(
     measured = (gold, plan.metrics, leading, report.segments, runs[0].scores, before)
     named, depth = inputs.leading is not None, inputs.details
     details = details_of(*measured, depth=depth, named=named, gates=report.gates)
-    details = replace(details, order=worst_rows(details, failing(report.gates)))
+    details = replace(details, order=worst_rows(details, failing(report.gates), report.conclusion.next))
     if inputs.texts:
         worst = [details.questions[row] for row in details.order[:TEXTS_OF]]
         wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}

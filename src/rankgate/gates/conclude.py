@@ -51,7 +51,7 @@ def with_other_code(report: Report) -> Report:
 def conclude(report: Report) -> Conclusion:
     """What the report's verdict says."""
     found = next(filter(None, (make(report) for make in _MAKERS)))
-    return replace(found, next=_next(report, found))
+    return replace(found, next=_next(report, found), accept=_accept(report, found))
 
 
 def _empty_verdict(report: Report) -> Verdict:
@@ -311,7 +311,8 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
         "gates_fail": len(others - shared),
         "same_cause": len(shared),
         "segments_fail": len(failing),
-        "segments_hold": sum(each.verdict is Verdict.PASS and not each.too_small for each in kin),
+        "segments_hold": sum(each.verdict is Verdict.PASS and not (each.too_small or each.is_unproven) for each in kin),
+        "segments_unproven": sum(each.is_unproven for each in kin),
     }
 
 
@@ -366,6 +367,16 @@ def _next(report: Report, found: Conclusion) -> list[str]:
         criteria = _option("--criteria", report.provenance.criteria)
         words = ["validate", *criteria, *_given(call, "gold", "run", "baseline")]
     return ["rankgate", *words]
+
+
+def _accept(report: Report, found: Conclusion) -> list[str]:
+    """The command that accepts a drop for which a gate fails; none where a floor would be missed all the same."""
+    reasons = [reason for gate in report.gates if gate.verdict is Verdict.FAIL for reason in gate.reasons]
+    missed = any(reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.VIOLATED for reason in reasons)
+    if found.kind is not ConclusionKind.GATE_FAILS or found.rule != "drop" or missed:
+        return []
+    options = [*_elsewhere(report), *_given(report.call or Call(), "gold", "run", "baseline")]
+    return ["rankgate", "baseline", "accept", "--reason", "WHY", *options]
 
 
 def _lacks_verdicts(report: Report, found: Conclusion) -> bool:

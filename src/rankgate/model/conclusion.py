@@ -49,8 +49,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     `bound` is the end of the interval that the strength of a pass rests on: the change for the worse, as a size, that
     is ruled out, or is not. `at_worst` is the value, or the change, with the worst for the `missing` values, where
     these put the limit in doubt. `counts` has only what its kind says: `questions`, `pairs`, `worse`, `empty`, `total`,
-    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `missing`, `problems`, `steps`. `next` is the next
-    command.
+    `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `segments_unproven`, `missing`, `problems`, `steps`.
+    `next` is the next command; `accept` is the one that accepts a drop, for which a gate fails, if it is meant.
     """
 
     kind: ConclusionKind
@@ -68,6 +68,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     at_worst: float | None = None
     counts: Mapping[str, int] = {}
     next: list[str] = []
+    accept: list[str] = []
 
     @property
     def place(self) -> tuple[str, str | None] | None:

@@ -7,7 +7,7 @@ megabytes with it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Literal, TypeVar
 
@@ -196,13 +196,13 @@ def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing:
     return fate, not failing, -max(map(depth_of, documents), default=0)
 
 
-def worst_first(details: ReportDetails, failing: Callable[[Sequence[str]], bool]) -> list[Question]:
-    """The questions in the order of `worst_rows`."""
-    return [details.questions[row] for row in worst_rows(details, failing)]
+def worst_rows(
+    details: ReportDetails, failing: Callable[[Sequence[str]], bool], named: Collection[str] = ()
+) -> list[int]:
+    """The places of the questions by `severity`; those that did not get worse after the others, by change and cause.
 
-
-def worst_rows(details: ReportDetails, failing: Callable[[Sequence[str]], bool]) -> list[int]:
-    """The places of the questions by `severity`; those that did not get worse after the others, by change and cause."""
+    The question that the next command names stands before all others, so that every output begins with it.
+    """
     causes = list(Cause)
 
     def key(row: int) -> tuple[float, ...]:
@@ -210,11 +210,12 @@ def worst_rows(details: ReportDetails, failing: Callable[[Sequence[str]], bool])
         now = question.values.get(details.leading or "", (None, None))[1]
         change, net = details.moved(question)
         value = -_NOWHERE if now is None else -now if details.lower else now  # a value that is not there is the worst
+        later = question.query_id not in named
         if question.before is not None and (change, net) < (0, 0):
             gone, k = question.cause is Cause.NO_RESULT, details.first(question)
             worse = severity(question.expected, k, no_result=gone, failing=failing(question.tags))
-            return (0, *worse, change, value)
-        return (1, change, causes.index(question.cause), value)
+            return (later, 0, *worse, change, value)
+        return (later, 1, change, causes.index(question.cause), value)
 
     return sorted(range(len(details.questions)), key=key)
 

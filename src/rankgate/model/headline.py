@@ -234,15 +234,20 @@ def _floor(found: Conclusion, name: Spell) -> str:
 
 
 def _rest(found: Conclusion) -> str:
-    """What became of the other parts: `The 11 other languages hold`."""
-    holding, failing = found.counts.get("segments_hold", 0), found.counts.get("segments_fail", 0)
-    if found.segment is None or not holding:
+    """What became of the other parts: `The 11 other languages hold`, `9 other languages hold, 2 are unproven`."""
+    holding, unproven = (found.counts.get(name, 0) for name in ("segments_hold", "segments_unproven"))
+    if found.segment is None or not holding + unproven:
         return ""
     word = part_word(found.segment)
-    which = f"The other {word} holds" if holding == 1 else f"The {holding:,} other {word}s hold"
-    if failing:
-        return f" {count_text(holding, f'other {word}')} {'holds' if holding == 1 else 'hold'}."
-    return f" {which}."
+    hold = "holds" if holding == 1 else "hold"
+    are = "is" if unproven == 1 else "are"
+    if not holding:
+        return f" {count_text(unproven, f'other {word}')} {are} unproven."
+    if unproven:
+        return f" {count_text(holding, f'other {word}')} {hold}, {unproven:,} {are} unproven."
+    if found.counts.get("segments_fail"):
+        return f" {count_text(holding, f'other {word}')} {hold}."
+    return f" The other {word} holds." if holding == 1 else f" The {holding:,} other {word}s hold."
 
 
 def _code_text(found: OtherCode | None, text: Spell) -> str:

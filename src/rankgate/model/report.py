@@ -160,6 +160,12 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
         return not self.segment
 
     @property
+    def is_unproven(self) -> bool:
+        """Whether it passes although it lies beyond a limit, since noise alone may put it there."""
+        judged = self.verdict is Verdict.PASS and not self.too_small
+        return judged and self.evidence_state is EvidenceState.INCONCLUSIVE
+
+    @property
     def by_judge(self) -> bool:
         """Whether a judge's verdicts are what it measures."""
         return self.judge is not None and self.judge.id is not None

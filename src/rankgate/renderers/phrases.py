@@ -10,7 +10,8 @@ from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Diagnosis, GateResult, Oddities, Provenance, Report, SegmentValue, Source
-from rankgate.model.values import Direction, EvidenceState, Interval, ReasonKind, Ruling, Unit, Verdict
+from rankgate.model.values import Direction, Interval, ReasonKind, Ruling, Unit, Verdict
+from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import (
     VERDICT_WORDS,
     beyond_text,
@@ -25,10 +26,11 @@ from rankgate.model.wording import (
     telling_decimals,
     value_text,
 )
-from rankgate.renderers.escape import listed, one_line
+from rankgate.renderers.escape import Sentence, Text, command_line, listed, one_line
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
+UNPROVEN = "unproven"  # the status of what passes because noise explains it
 MAX_FALLEN = 5
 LONGEST = 40  # characters of a name or a tag
 
@@ -42,7 +44,7 @@ VERBS = {
 # What becomes of a segment: of one, and of several. The worst first.
 _STATES = (
     *(VERBS[verdict] for verdict in (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN)),
-    ("is within noise", "are within noise"),
+    ("is unproven", "are unproven"),
     VERBS[Verdict.PASS],
     ("is too small to judge", "are too small to judge"),
 )
@@ -126,13 +128,15 @@ def gate_spread(gate: GateResult) -> str:
 
 
 def gate_status(gate: GateResult) -> str:
-    """`pass`, `warn`, `fail`, `waived` where a violation is let pass, or `not judged`."""
+    """The verdict as a word, but `waived` where a violation is let pass, and `unproven` where noise explains it."""
+    if gate.is_unproven:
+        return UNPROVEN
     return "waived" if gate.waived else gate.verdict.value.replace("_", " ")
 
 
 def shown_gates(report: Report) -> list[GateResult]:
-    """The gates, and of their segments those that warn or fail."""
-    return [gate for gate in report.gates if gate.segment is None or gate.verdict is not Verdict.PASS]
+    """The gates, and of their segments those that fail, warn or are unproven."""
+    return [gate for gate in report.gates if gate.is_main or gate.is_unproven or gate.verdict is not Verdict.PASS]
 
 
 def beyond_limits(gate: GateResult) -> float:
@@ -200,7 +204,9 @@ def segment_state(part: GateResult) -> int:
     """The place in `_STATES` of what became of a segment; the least is the worst."""
     if part.verdict is not Verdict.PASS:
         return (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN).index(part.verdict)
-    return _SMALL if part.too_small else _NOISE if part.evidence_state is EvidenceState.INCONCLUSIVE else _HOLDS
+    if part.too_small:
+        return _SMALL
+    return _NOISE if part.is_unproven else _HOLDS
 
 
 def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
@@ -382,6 +388,17 @@ def next_tail(report: Report) -> str:
         return ""
     had = f"; the baseline had {count_text(empties.before, 'result')}" if empties.before else ""
     return f" asks it one question and prints the list{had}."
+
+
+def if_meant(report: Report) -> Sentence:
+    """How a loss gets in that somebody means; nothing where no gate fails."""
+    if report.conclusion.kind is not ConclusionKind.GATE_FAILS:
+        return ()
+    if report.base is not None and not report.untrusted_run:
+        return (f"If it is meant: the label `{ACCEPT_CHANGE}`.",)
+    if report.base is None and report.conclusion.accept:
+        return ("If it is meant: ", Text(command_line(report.conclusion.accept)))
+    return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)
 
 
 def moved_head(report: Report) -> str:

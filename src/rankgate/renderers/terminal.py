@@ -43,6 +43,8 @@ def terminal_blocks(report: Report, *, everything: bool = False) -> list[Block]:
     if view.next:
         after = plain(view.next.after)
         blocks += ["", f"{view.next.before} {view.next.command.raw}{after}"]
+    if view.if_meant:
+        blocks += [plain(view.if_meant)]
     return blocks
 
 

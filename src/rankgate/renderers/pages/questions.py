@@ -47,14 +47,8 @@ class PageQuestions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
-    """The worst question first; those of segments that a gate of the report fails before equals.
-
-    The one that the next command explains stands before all others. report.js explains the columns of the head.
-    """
-    order = list(details.order or worst_rows(details, failing(report.gates)))
-    spoken = details.questions[order[0]].query_id if order else ""
-    if spoken not in report.conclusion.next:
-        order.sort(key=lambda row: details.questions[row].query_id not in report.conclusion.next)
+    """The worst question first; report.js explains the columns of the head."""
+    order = details.order or worst_rows(details, failing(report.gates), report.conclusion.next)
     measure = next((each for each in details.measures if each.name == details.leading), None)
     causes = list(CAUSE_WORDS)
     tags, values = (defaultdict[str, int](count().__next__) for _ in range(2))

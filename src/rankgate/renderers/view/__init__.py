@@ -64,10 +64,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """The first screen: `conclusion` to `history`. Behind it: `lost` to `command`; `left_out` names what does not fit.
 
     `moved` counts the questions that got worse and better, of which `lost` are the worst; so do `answers_moved` and
-    `answers`. `first` are the rows of what decided, `numbers` those of all gates. `warnings` are what failed or warned
-    and is no gate's, `reasons` what rows do not say of gates, `gate_changes` what the pull request changed of the gate,
-    the weakening first. `notes` on whom to believe stand on the first screen, `fine_print` behind it. `also` are the
-    findings after the first, `facts` say in one line which runs these are, `permissions` are the waivers.
+    `answers`. `first` are the rows of what decided, `numbers` those of all gates. `warnings` are what failed or
+    warned and is no gate's, `reasons` what rows do not say of gates, `gate_changes` what the pull request changed of
+    the gate, the weakening first. `if_meant` says how a loss is accepted that is meant. `notes` on whom to believe
+    stand on the first screen, `fine_print` behind it. `also` are the findings after the first, `facts` say in one
+    line which runs these are, `permissions` are the waivers.
     """
 
     verdict: Verdict
@@ -83,6 +84,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     first: Rows = Rows()
     warnings: tuple[Note, ...] = ()
     next: Next | None = None
+    if_meant: Sentence = ()
     links: tuple[Link, ...] = ()
     values: Sentence = ()
     notes: tuple[Sentence, ...] = ()
@@ -112,6 +114,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
     warnings, notes = _warnings(report), [*report.notes, *report.fine_print]
     reasons = tuple(reasons_of(report)) if judged else ()
     believed = COMMENT.open if report.untrusted_run or report.base else 0
+    first = first_rows(report, limits.first)
     changed = _changes(report)
     listed = _problems(report)
     findings = _findings(report) if judged else []
@@ -127,12 +130,13 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         problems=problems[:MAX_OPEN_PROBLEMS],
         further_problems=problems[MAX_OPEN_PROBLEMS:],
         more_problems=max(0, len(listed) - limits.problems),
-        first=first_rows(report, limits.first),
+        first=first,
         warnings=warnings[: limits.open],
         next=_next(report),
+        if_meant=phrases.if_meant(report),
         links=links_of(report),
-        values=_values(report) if judged else (),
-        notes=tuple(filter(None, (accepted_anyway(report), *((note,) for note in notes[:believed])))),
+        values=_values(report) if judged and not first.rows else (),
+        notes=tuple(filter(None, (accepted_anyway(report), _stricter(first), *((note,) for note in notes[:believed])))),
         history=history_of(report),
         moved=phrases.moved_head(report) if judged else "",
         lost=questions_of(report, limits.lost) if judged else (),
@@ -191,6 +195,13 @@ def _values(report: Report) -> Sentence:
     unsaid = report.conclusion.kind in (ConclusionKind.WARNING, ConclusionKind.EMPTY_SEGMENT) or len(mains) > 1
     calm = all(gate.verdict is Verdict.PASS for gate in report.gates)
     return (phrases.values_line(report),) if calm and unsaid else ()
+
+
+def _stricter(rows: Rows) -> Sentence:
+    """What unproven rows are, and what would count them."""
+    if not any(row.status == phrases.UNPROVEN for row in rows.rows):
+        return ()
+    return ("Unproven: beyond the limit, within noise. With `evidence: estimate` in the criteria it would count.",)
 
 
 def _answers_moved(report: Report) -> str:

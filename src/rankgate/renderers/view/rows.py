@@ -83,12 +83,17 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def first_rows(report: Report, most: int) -> Rows:
-    """What decided, the conclusion's row first; then one row for the rest that hold, and the whole of a segment."""
+    """What decided, the conclusion's row first; then one row for the rest that hold, and the whole of a segment.
+
+    Where nothing failed or warns, what lies beyond its limit within noise, so that no pass hides it.
+    """
     first, spoken = headline_gate(report), report.conclusion
     bad = [gate for gate in report.gates if gate.verdict is not Verdict.PASS]
     lost = report.lost_parts[:most] if spoken.kind is ConclusionKind.LOST_PART else []
-    if report.verdict is Verdict.PASS or spoken.kind is ConclusionKind.EMPTY or not (bad or lost):
+    if spoken.kind is ConclusionKind.EMPTY:
         return Rows()
+    if report.verdict is Verdict.PASS or not (bad or lost):
+        return _unproven_rows(report, most)
 
     order, whole = sorted(bad, key=lambda gate: (gate is not first, *_rank(gate))), _whole(report, first)
     room = max(not lost, most - len(lost) - (whole is not None))
@@ -113,8 +118,19 @@ def first_rows(report: Report, most: int) -> Rows:
     )
 
 
+def _unproven_rows(report: Report, most: int) -> Rows:
+    """Of gates that may block, if there are any such, what lies beyond its limit; the furthest first."""
+    unproven = [gate for gate in report.gates if gate.is_unproven]
+    blocking = [gate for gate in unproven if gate.severity == "error"]
+    gates = sorted(blocking or unproven, key=_rank)
+    rows = tuple(row_of(gate, report, alone=False) for gate in gates[:most])
+    hidden = len(unproven) - len(rows)
+    more = f"{hidden:,} more {'is' if hidden == 1 else 'are'} unproven" if hidden else ""
+    return Rows(level=_level(rows), rows=rows, more=more)
+
+
 def all_rows(report: Report, most: int) -> Rows:
-    """The gates, and of their segments those that warn or fail, the worst first."""
+    """The gates, and of their segments those that fail, warn or are unproven, the worst first."""
     if report.conclusion.kind is ConclusionKind.EMPTY:  # of that no metric says anything
         return Rows()
     gates = sorted(phrases.shown_gates(report), key=_rank)
