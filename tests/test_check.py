@@ -1,4 +1,4 @@
-"""The whole story on real files: a gate that passes, fails and refuses, on a few queries and on a real collection."""
+"""The whole story on real files: a gate that passes, fails and refuses, on a few questions and on a real collection."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def judge(now: Mapping[str, str], before: Mapping[str, str] | None = None) -> Re
         ),
         pytest.param(
             *(GOOD, {"nothing": ""}, NOT_JUDGED, [NOT_JUDGED, NOT_JUDGED]),
-            "ship-criteria.yaml:2: gate retrieval_recall_at_5: the baseline has recall@5 for none of the queries that "
-            "are scored now. 1 more problem below.",
+            "ship-criteria.yaml:2: gate retrieval_recall_at_5: the baseline has recall@5 for none of the questions "
+            "that are scored now. 1 more problem below.",
             id="a baseline without a common query",
         ),
     ],
@@ -228,8 +228,8 @@ def test_what_the_caller_names_wins(place: Path) -> None:
         ),
         pytest.param(
             {"gold": "gold.yaml", "run": "strange.jsonl"},
-            "strange.jsonl: the run has none of the 4 gold queries: gold.yaml has 'q1', '2', 'q3', the run has 'Q1'; "
-            "do both use the same query ids?",
+            "strange.jsonl: the run has none of the 4 gold questions: gold.yaml has 'q1', '2', 'q3', the run has 'Q1'; "
+            "do both use the same question ids?",
             id="a run without a gold query",
         ),
     ],
@@ -251,7 +251,7 @@ def test_what_cannot_be_judged_is_said(place: Path, named: dict[str, str], messa
     assert str(caught.value).startswith(message)
 
 
-# A real collection: 225 queries, judged in grades, with runs of a search engine and reference values of trec_eval.
+# A real collection: 225 questions, judged in grades, with runs of a search engine and reference values of trec_eval.
 # It is too large for the repository, so it is looked for in a directory beside it.
 
 CRANFIELD = next(iter(sorted(Path(__file__).resolve().parents[2].glob("*/data/cranfield"))), Path("cranfield"))

@@ -72,11 +72,13 @@ LEGITIMATE: dict[str, Change] = {
     "questions added": Change(
         all_of(write("gold.yaml", gold(*QUERIES, "q6", "q7")), run(queries=(*QUERIES, "q6", "q7"))),
         PASS,
-        "adds 2 queries (q6, q7)",
+        "adds 2 questions (q6, q7)",
     ),
-    "questions removed, which the run answers": Change(write("gold.yaml", gold("q1", "q2")), WARN, "removes 3 queries"),
+    "questions removed, which the run answers": Change(
+        write("gold.yaml", gold("q1", "q2")), WARN, "removes 3 questions"
+    ),
     "questions removed, which the run lacks": Change(
-        all_of(write("gold.yaml", gold("q1", "q2")), run(queries=("q1", "q2"))), FAIL, "removes 3 queries"
+        all_of(write("gold.yaml", gold("q1", "q2")), run(queries=("q1", "q2"))), FAIL, "removes 3 questions"
     ),
     "a field that the retriever needs": Change(
         write("gold.yaml", gold(*QUERIES).replace("[doc-q1]", "[doc-q1], metadata: {tags: [tenant:a]}")), PASS, ""

@@ -66,7 +66,7 @@ def test_what_is_stored_is_ranked_ids_with_a_manifest() -> None:
 def test_it_says_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
     assert accept() == 0
     assert capsys.readouterr().out == (
-        "accepted run.jsonl as the baseline in baseline: 2 queries, ranks to 100\n"
+        "accepted run.jsonl as the baseline in baseline: 2 questions, ranks to 100\n"
         "  gate      accepted  this run  verdict\n"
         "  recall@1         –     50.0%  WARN\n"
         "so that nobody can remove it unseen, add to ship-criteria.yaml: "
@@ -87,7 +87,7 @@ def test_from_then_on_gates_compare_with_it(capsys: pytest.CaptureFixture[str]) 
 
 def test_flags_win_over_the_criteria(capsys: pytest.CaptureFixture[str]) -> None:
     assert accept("--run", "better.jsonl", "--to", "kept/here/") == 0
-    assert capsys.readouterr().out.startswith("accepted better.jsonl as the baseline in kept/here: 2 queries")
+    assert capsys.readouterr().out.startswith("accepted better.jsonl as the baseline in kept/here: 2 questions")
     assert not Path("baseline").exists()
 
 
@@ -95,7 +95,7 @@ def test_without_criteria_flags_are_enough(capsys: pytest.CaptureFixture[str]) -
     Path("ship-criteria.yaml").unlink()
     assert accept("--run", "run.jsonl", "--to", "baseline") == 0
     assert capsys.readouterr().out == (
-        "accepted run.jsonl as the baseline in baseline: 2 queries, ranks to 100\n"
+        "accepted run.jsonl as the baseline in baseline: 2 questions, ranks to 100\n"
         "no gold set was named, so the manifest does not say which one was current\n"
     )
     assert manifest()["gold"] is None
@@ -148,8 +148,8 @@ def test_a_run_from_standard_input() -> None:
         pytest.param(["--run", "broken.jsonl"], "broken.jsonl:2: ", id="a broken run"),
         pytest.param(
             ["--run", "others.jsonl"],
-            "others.jsonl: the run has none of the 2 queries of gold.jsonl",
-            id="a run of other queries",
+            "others.jsonl: the run has none of the 2 questions of gold.jsonl",
+            id="a run of other questions",
         ),
         pytest.param(["--gold", "absent.yaml"], "absent.yaml: no such file", id="no such gold"),
         pytest.param(["--depth", "0"], "--depth must be at least 1, not 0", id="depth"),

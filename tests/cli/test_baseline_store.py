@@ -125,8 +125,7 @@ def test_a_job_that_is_started_again_keeps_the_reason_and_a_later_one_is_added(c
 
 def test_a_reason_for_what_needs_none_is_not_recorded(capsys: Capture) -> None:
     assert accepted(10, "--reason", "just because") == 0
-    said = capsys.readouterr().out.splitlines()[-2:]
-    assert said == ["allowed: the verdict is WARN", "the reason is not recorded, for none was needed"]
+    assert capsys.readouterr().out.endswith("\nthe reason is not recorded, for none was needed\n")
     assert shown(capsys, "show")["accepted"]["reason"] is None
 
 

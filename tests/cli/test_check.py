@@ -67,7 +67,7 @@ def test_a_small_segment_that_certainly_fell_is_listed_and_named_and_changes_no_
         encoding="utf-8",
     )
     assert main(["check", "--all", "-o", "comment.md", "-o", "report.html"]) == 0
-    why = "25 queries, fewer than the 30 that a segment needs to be judged"
+    why = "25 questions, fewer than the 30 that a segment needs to be judged"
     none = f"recall@5 judges none of its 12 segments: at most {why}."
     printed, comment, page = (
         capsys.readouterr().out,

@@ -134,7 +134,7 @@ def test_queries_that_are_absent_from_a_run_are_told(project: Path, capsys: Capt
     """Leaving out the hard questions must not look like an improvement."""
     (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
     assert main(["compare", a, b, *GOLD_FLAG, "--metrics", "recall@1"]) == 0
-    assert "2 queries are absent from short.jsonl" in capsys.readouterr().out
+    assert "2 questions are absent from short.jsonl" in capsys.readouterr().out
 
 
 def test_the_gold_set_can_come_from_the_criteria(project: Path, capsys: Capture) -> None:
@@ -163,8 +163,8 @@ def test_the_gold_set_can_come_from_the_criteria(project: Path, capsys: Capture)
         ),
         pytest.param(
             ["before.jsonl", "others.jsonl", *GOLD_FLAG],
-            "others.jsonl: the run has none of the 4 gold queries",
-            id="other queries",
+            "others.jsonl: the run has none of the 4 gold questions",
+            id="other questions",
         ),
     ],
 )
@@ -273,7 +273,7 @@ def test_the_page_counts_what_a_run_lacks_and_takes_a_baseline_directory(project
     assert main(["baseline", "accept", "--run", "before.jsonl", "--to", "baseline"]) == 0
     (project / "short.jsonl").write_text(run_of(q1=1, q2=1), encoding="utf-8")
     text = page_of(project, "baseline", "short.jsonl")
-    assert "2 queries are absent from short.jsonl, and not compared." in text
+    assert "2 questions are absent from short.jsonl, and not compared." in text
     assert "A is baseline , on this page the baseline" in text
 
 

@@ -80,12 +80,12 @@ def test_the_pool(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert err == ""
     assert out == (
-        "wrote to_label.jsonl: 6 pairs of a query and a document, from the first 20 results of each of 2 runs\n"
-        "  4 unjudged, in 3 of 3 queries\n"
+        "wrote to_label.jsonl: 6 pairs of a question and a document, from the first 20 results of each of 2 runs\n"
+        "  4 unjudged, in 3 of 3 questions\n"
         "  2 judged already, for context\n"
         "  1 unjudged without a text, since no run states one\n"
-        "  other.jsonl lacks 2 queries of gold.yaml\n"
-        "  other.jsonl has 1 query that gold.yaml lacks, left out: 'q9'\n"
+        "  other.jsonl lacks 2 questions of gold.yaml\n"
+        "  other.jsonl has 1 question that gold.yaml lacks, left out: 'q9'\n"
         "write a number into every gain (0 not relevant, 1 relevant, or your own grades); then:\n"
         "  $ rankgate gold merge gold.yaml to_label.jsonl -o gold.jsonl\n"
     )
@@ -102,7 +102,7 @@ def test_the_merged_gold_set(capsys: pytest.CaptureFixture[str]) -> None:
         '{"id": "q3", "metadata": {"no_answer": true}, "expected_output": {"x": 0}}\n'
     )
     assert capsys.readouterr().out == (
-        "wrote gold.jsonl: 3 judgments added, 1 of them relevant, to 3 of 3 queries\n"
+        "wrote gold.jsonl: 3 judgments added, 1 of them relevant, to 3 of 3 questions\n"
         "  2 known already, 1 without a gain left out\n"
     )
 
@@ -158,7 +158,7 @@ def test_conflicts_are_all_listed_and_nothing_is_written(capsys: pytest.CaptureF
     write("ben.jsonl", '{"query_id": "q1", "id": "x", "gain": 0}\n{"query_id": "q3", "id": "x", "gain": 1}\n')
     write("gold.jsonl", "old")
     assert merge("gold.yaml", "ana.csv", "ben.jsonl", "-o", "gold.jsonl", "--force") == 2
-    unanswered = "labelled 1, but the query says no_answer: true; drop that in gold.yaml, or label it 0"
+    unanswered = "labelled 1, but the question says no_answer: true; drop that in gold.yaml, or label it 0"
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
@@ -201,13 +201,13 @@ def test_standard_output_is_data_and_the_rest_goes_to_standard_error(capsys: pyt
     assert pool() == 0
     out, err = capsys.readouterr()
     assert out == Path("file.jsonl").read_text(encoding="utf-8")
-    assert err.startswith("6 pairs of a query and a document, from the first 20 results of each of 2 runs\n")
+    assert err.startswith("6 pairs of a question and a document, from the first 20 results of each of 2 runs\n")
     assert "$ rankgate" not in err
     write("back.csv", "query_id,id,gain\nq1,x,1\n")
     assert merge("gold.yaml", "back.csv") == 0
     out, err = capsys.readouterr()
     assert json.loads(out.splitlines()[0])["expected_output"] == ["a", "x"]
-    assert err.startswith("1 judgment added, 1 of them relevant, to 1 of 3 queries\n")
+    assert err.startswith("1 judgment added, 1 of them relevant, to 1 of 3 questions\n")
 
 
 def test_through_a_pipe_in_any_encoding() -> None:
@@ -265,10 +265,10 @@ def test_when_nothing_is_left_to_label_it_says_so(capsys: pytest.CaptureFixture[
     write("one.jsonl", '{"query_id": "q1", "retrieved": ["a"]}\n')
     assert main(["gold", "pool", "one.jsonl", "--gold", "gold.yaml", "--unjudged", "-o", "pool.csv"]) == 0
     assert capsys.readouterr().out == (
-        "wrote pool.csv: 0 pairs of a query and a document, from the first 20 results of 1 run\n"
-        "  0 unjudged, in 0 of 3 queries\n"
+        "wrote pool.csv: 0 pairs of a question and a document, from the first 20 results of 1 run\n"
+        "  0 unjudged, in 0 of 3 questions\n"
         "  1 judged already, left out\n"
-        "  one.jsonl lacks 2 queries of gold.yaml\n"
+        "  one.jsonl lacks 2 questions of gold.yaml\n"
         "nothing is left to label\n"
     )
 
@@ -318,8 +318,8 @@ MERGE = ["gold", "merge", "gold.yaml", "back.csv"]
         pytest.param([*POOL, "--match", "text"], "a pool is made of ids; where the gold holds passages", id="passages"),
         pytest.param(
             ["gold", "pool", "run.jsonl", "strange.jsonl", *GOLD_FLAG],
-            "strange.jsonl: the run has none of the 3 queries of gold.yaml",
-            id="other queries",
+            "strange.jsonl: the run has none of the 3 questions of gold.yaml",
+            id="other questions",
         ),
         pytest.param(
             ["gold", "pool", "-", "--gold", "-"], "only one input can be read from standard input", id="two inputs"

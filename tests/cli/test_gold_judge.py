@@ -77,7 +77,7 @@ def test_what_entered_or_left_is_labelled_and_stands_beside_the_gold(
     assert pool("--dry-run") == 0
     planned = capsys.readouterr()
     assert (server.requests, list(Path().glob(".rankgate/*"))) == ([], [])
-    assert "(hash-2026-01-01): 4 pairs of 2 queries to judge: 1 call, about " in planned.err
+    assert "(hash-2026-01-01): 4 pairs of 2 questions to judge: 1 call, about " in planned.err
     assert pool("-o", "judged.jsonl") == 0
     assert planned.err in capsys.readouterr().err, "the plan comes first"
     assert asked(server) == [["how long is it", "how long"]], "equal questions and texts are asked once"

@@ -72,7 +72,7 @@ def test_the_new_gold_set_and_the_drop(
     assert main([*words, "--from", "other.jsonl", "-o", "new.jsonl"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith(
-        "wrote new.jsonl: 3 hard negatives in 2 of 2 queries, 2 of them new\n"
+        "wrote new.jsonl: 3 hard negatives in 2 of 2 questions, 2 of them new\n"
         "  1 judged not relevant, 2 not judged: these may be relevant\n"
     )
     assert " ".join(printed.splitlines()[3].split()[:4]) == "mrr 1.000 0.417 −0.583"  # 1/2 and 1/3
@@ -80,7 +80,7 @@ def test_the_new_gold_set_and_the_drop(
     assert lines[0] == first  # nothing new: as it was written
     assert json.loads(lines[1])["negatives"] == ["x", "y"]
     assert main([*words, "-o", "own.jsonl"]) == 0  # mined from itself: all of it stands there already
-    assert "0 hard negatives in 0 of 2 queries" in capsys.readouterr().out
+    assert "0 hard negatives in 0 of 2 questions" in capsys.readouterr().out
     assert Path("own.jsonl").read_text() == Path("gold.jsonl").read_text()
 
 

@@ -262,8 +262,8 @@ def test_it_overwrites_nothing_unless_forced(capsys: pytest.CaptureFixture[str],
         pytest.param(["--gold", "gold.yaml", "--run", "absent.jsonl"], "absent.jsonl: no such file", id="no such run"),
         pytest.param(
             ["--gold", "gold.yaml", "--run", "others.jsonl"],
-            "others.jsonl: the run has none of the 4 gold queries",
-            id="a run of other queries",
+            "others.jsonl: the run has none of the 4 gold questions",
+            id="a run of other questions",
         ),
     ],
 )

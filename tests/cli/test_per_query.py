@@ -189,7 +189,7 @@ def test_a_query_that_is_absent_or_called_missing_counts_as_worst(capsys: Captur
     for found in (absent, called):
         assert found["metrics"]["recall@5"]["value"] == 0.5
         assert found["queries"]["missing_ids"] == ["q3", "q4"]
-    # In the baseline such a query is new, and compares with nothing.
+    # In the baseline such a question is new, and compares with nothing.
     write(VALUES, "after.parquet")
     both = report(capsys, "--run", "per_query:after.parquet", "--baseline", "per_query:now.parquet")
     assert (both["gates"][0]["n_pairs"], both["queries"]["new"]) == (2, 2)
@@ -326,15 +326,15 @@ BAD: list[Any] = [
     ),
     pytest.param(
         {"query_id": pa.array([], pa.string()), "recall@5": pa.array([], pa.float64())},
-        "now.parquet: the run has none of the 4 gold queries: gold.yaml has 'q1', 'q2', 'q3', "
-        "the run has no query at all; do both use the same query ids?",
+        "now.parquet: the run has none of the 4 gold questions: gold.yaml has 'q1', 'q2', 'q3', "
+        "the run has no query at all; do both use the same question ids?",
         id="no row",
     ),
     pytest.param(
         {"query_id": ["1", "2"], "recall@5": [1.0, 1.0]},
-        "now.parquet: the run has none of the 4 gold queries: gold.yaml has 'q1', 'q2', 'q3', "
-        "the run has '1', '2'; do both use the same query ids?",
-        id="no query in common",
+        "now.parquet: the run has none of the 4 gold questions: gold.yaml has 'q1', 'q2', 'q3', "
+        "the run has '1', '2'; do both use the same question ids?",
+        id="no question in common",
     ),
 ]
 

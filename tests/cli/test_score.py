@@ -122,7 +122,7 @@ def test_the_table_says_on_what_it_stands(capsys: Capture) -> None:
     assert undefined.split() == ["hit(rel=9)@5", "–", "–", "0"]
     assert blank == ""
     assert notes == (
-        "4 queries in the gold set; 1 absent from the run, scored as worst; "
+        "4 questions in the gold set; 1 absent from the run, scored as worst; "
         "1 of the run without judgment, ignored; 1 repeated id removed."
     )
 
@@ -182,8 +182,8 @@ def test_the_k_of_the_criteria_counts_as_it_does_in_check(project: Path, capsys:
         pytest.param(["--gold", "-", "--run", "-"], "only one input can be read from standard input (-)", id="stdin"),
         pytest.param(
             ["--gold", "gold.yaml", "--run", "others.jsonl"],
-            "others.jsonl: the run has none of the 4 gold queries: gold.yaml has 'q1', 'q2', 'q3', the run has 'z'",
-            id="other queries",
+            "others.jsonl: the run has none of the 4 gold questions: gold.yaml has 'q1', 'q2', 'q3', the run has 'z'",
+            id="other questions",
         ),
     ],
 )

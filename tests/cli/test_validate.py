@@ -113,14 +113,14 @@ def test_a_problem_does_not_hide_the_facts(capsys: Capture) -> None:
             GOLD + '{"id": "q3", "expected_output": ["a"]}\n',
             RUN,
             CRITERIA,
-            "1 query is absent from the run and would score as worst; 'q3'",
+            "1 question is absent from the run and would score as worst; 'q3'",
             id="an absent query",
         ),
         pytest.param(
             GOLD,
             RUN + '{"query_id": "q3", "retrieved": ["a"]}\n',
             CRITERIA,
-            "1 query of the run without a sample in the gold set; 'q3'",
+            "1 question of the run without a sample in the gold set; 'q3'",
             id="an unknown query",
         ),
         pytest.param(
@@ -193,11 +193,11 @@ def test_a_gate_that_holds_needs_no_waiver(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("criteria", "words"),
     [
-        pytest.param(CRITERIA, ["--run", "others.jsonl"], id="a run of other queries"),
+        pytest.param(CRITERIA, ["--run", "others.jsonl"], id="a run of other questions"),
         pytest.param(
             CRITERIA.replace("threshold", "regression_max"),
             ["--baseline", "others.jsonl"],
-            id="a baseline of other queries",
+            id="a baseline of other questions",
         ),
         pytest.param(
             CRITERIA.replace("recall@1", "latency").replace("0.5", "50"), [], id="a gate on what the run does not state"

@@ -168,22 +168,22 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
         pytest.param(lambda: composed(ACCEPTED, ACCEPTED), [], id="nothing to note"),
         pytest.param(
             lambda: composed(without("q1"), ACCEPTED),
-            ["1 query is absent from the run; where relevance is scored, that counts as the worst."],
+            ["1 question is absent from the run; where relevance is scored, that counts as the worst."],
             id="one absent query",
         ),
         pytest.param(
             lambda: composed(without("q1", "q2"), ACCEPTED),
-            ["2 queries are absent from the run; where relevance is scored, that counts as the worst."],
+            ["2 questions are absent from the run; where relevance is scored, that counts as the worst."],
             id="two absent queries",
         ),
         pytest.param(
             lambda: composed({**ACCEPTED, "z": "a"}, ACCEPTED),
-            ["1 query of the run has no judgment and was ignored."],
+            ["1 question of the run has no judgment and was ignored."],
             id="one stranger",
         ),
         pytest.param(
             lambda: composed({**ACCEPTED, "y": "a", "z": "a"}, ACCEPTED),
-            ["2 queries of the run have no judgment and were ignored."],
+            ["2 questions of the run have no judgment and were ignored."],
             id="two strangers",
         ),
         pytest.param(
@@ -204,12 +204,12 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
         pytest.param(lambda: composed(ACCEPTED, gates=FLOOR), [], id="no baseline, and no gate that would need one"),
         pytest.param(
             lambda: composed(ACCEPTED, without("q2")),
-            ["1 query is new since the baseline or absent from it, and not compared."],
+            ["1 question is new since the baseline or absent from it, and not compared."],
             id="one new query",
         ),
         pytest.param(
             lambda: composed(ACCEPTED, without("q2", "q3")),
-            ["2 queries are new since the baseline or absent from it, and not compared."],
+            ["2 questions are new since the baseline or absent from it, and not compared."],
             id="two new queries",
         ),
         pytest.param(
@@ -237,10 +237,10 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
                 {"q1": "a x y z z", "q3": "c", "none": "", "w": ""}, without("q1", "none"), depth=3, gates=WHOLE_LIST
             ),
             [
-                "1 query is absent from the run; where relevance is scored, that counts as the worst.",
-                "1 query of the run has no judgment and was ignored.",
+                "1 question is absent from the run; where relevance is scored, that counts as the worst.",
+                "1 question of the run has no judgment and was ignored.",
                 "1 repeated id was removed from the rankings.",
-                "2 queries are new since the baseline or absent from it, and not compared.",
+                "2 questions are new since the baseline or absent from it, and not compared.",
                 "To be compared, lists were cut at rank 3, the depth of the baseline, on both sides.",
             ],
             id="all at once, in this order",

@@ -38,7 +38,7 @@ def gate(
 
 
 def scores(values: Column, metric: str = "recall@5", *, missing: Collection[int] = ()) -> Scores:
-    """A run's scores as `score` would return them; `missing` are the positions of the queries that the run lacks."""
+    """A run's scores as `score` would return them; `missing` are the positions of the questions that the run lacks."""
     ids = tuple(f"q{position}" for position in range(len(values)))
     return Scores(
         query_ids=ids,
@@ -51,7 +51,7 @@ def scores(values: Column, metric: str = "recall@5", *, missing: Collection[int]
     )
 
 
-TOO_FEW = ", with too few queries to tell it from noise"
+TOO_FEW = ", with too few questions to tell it from noise"
 NOISE = ", within noise (95%: {})"
 
 
@@ -59,7 +59,7 @@ def said(reason: str) -> EvidenceState:
     """What a reason says of the evidence; the field must say the same."""
     if "within noise" in reason:
         return EvidenceState.INCONCLUSIVE
-    return EvidenceState.NO_INTERVAL if "too few queries" in reason else EvidenceState.CLEAR
+    return EvidenceState.NO_INTERVAL if "too few questions" in reason else EvidenceState.CLEAR
 
 
 def judged(result: GateResult) -> tuple[Verdict, list[str]]:
@@ -335,15 +335,15 @@ def test_a_metric_that_is_undefined_everywhere_is_not_judged(
 ) -> None:
     result = decide(gate(floor=floor, drop=drop), scores([None, None, None]), baseline)
     assert result.verdict is NOT_JUDGED
-    assert sentences(result)[0] == "recall@5 is defined for none of the 3 queries"
+    assert sentences(result)[0] == "recall@5 is defined for none of the 3 questions"
     assert (result.value, result.ci, result.n) == (None, None, 0)
 
 
 @pytest.mark.parametrize(
     ("before", "missing"),
     [
-        pytest.param([0.0, 0.0, None], {0, 1, 2}, id="it has no query of the gold"),
-        pytest.param([0.0, 0.0, 1.0], {0, 1}, id="it has only a query that is undefined now"),
+        pytest.param([0.0, 0.0, None], {0, 1, 2}, id="it has no question of the gold"),
+        pytest.param([0.0, 0.0, 1.0], {0, 1}, id="it has only a question that is undefined now"),
         pytest.param([None, None, 1.0], set(), id="it is defined only where the candidate is not"),
     ],
 )
@@ -351,7 +351,7 @@ def test_a_baseline_without_a_common_query_is_not_judged(before: Column, missing
     result = decide(gate(floor=0.95, drop=0.03), scores([1.0, 0.8, None]), scores(before, missing=missing))
     assert result.verdict is NOT_JUDGED
     assert sentences(result)[:2] == [
-        "the baseline has recall@5 for none of the queries that are scored now",
+        "the baseline has recall@5 for none of the questions that are scored now",
         "recall@5 is 90.0%, below the floor of 95.0%" + NOISE.format("7.1 to 100.0%"),
     ]
     assert (result.value, result.baseline, result.delta, result.n_pairs) == (0.9, None, None, 0)
@@ -359,7 +359,7 @@ def test_a_baseline_without_a_common_query_is_not_judged(before: Column, missing
 
 def test_a_baseline_without_latencies_warns_since_not_every_run_states_them() -> None:
     result = decide(gate("latency", drop=5.0), scores([30.0, 40.0], "latency"), scores([None, None], "latency"))
-    assert judged(result) == (WARN, ["the baseline has latency for none of the queries that are scored now"])
+    assert judged(result) == (WARN, ["the baseline has latency for none of the questions that are scored now"])
     assert result.evidence_state is EvidenceState.NO_BASELINE
 
 
@@ -400,7 +400,7 @@ def test_queries_that_are_new_since_the_baseline_are_not_compared() -> None:
     assert judged(result) == (
         PASS,
         [
-            "recall@5 stayed at 100.0% on the 2 queries of both runs (±0.0 pp; no drop allowed)",
+            "recall@5 stayed at 100.0% on the 2 questions of both runs (±0.0 pp; no drop allowed)",
             "recall@5 is 70.0%, above the floor of 60.0%",
         ],
     )
@@ -411,9 +411,8 @@ def test_queries_that_are_new_since_the_baseline_are_not_compared() -> None:
 
 def test_one_common_query_is_named_as_one() -> None:
     result = decide(gate(drop=0.03), scores([0.5, 1.0]), scores([1.0, 0.0], missing={1}))
-    assert sentences(result) == [
-        "recall@5 dropped from 100.0% to 50.0% on the 1 query of both runs (−50.0 pp; allowed drop: 3.0 pp)" + TOO_FEW
-    ]
+    dropped = "recall@5 dropped from 100.0% to 50.0% on the 1 question of both runs (−50.0 pp; allowed drop: 3.0 pp)"
+    assert sentences(result) == [dropped + TOO_FEW]
 
 
 def test_queries_that_the_candidate_lacks_count_as_worst_in_the_pairs() -> None:
@@ -437,34 +436,34 @@ def many(count: int, holes: Collection[int] = ()) -> list[float | None]:
         pytest.param(many(100, {3}), many(100), (), (), PASS, None, id="1 % on one side only is not more than 1 %"),
         pytest.param(
             *(many(100, {3, 4}), many(100), (), (), WARN),
-            ["2 queries have latency in only one of the two runs"],
+            ["2 questions have latency in only one of the two runs"],
             id="2 % undefined in the candidate only",
         ),
         pytest.param(
             *(many(100), many(100, {3, 4}), (), (), WARN),
-            ["2 queries have latency in only one of the two runs"],
+            ["2 questions have latency in only one of the two runs"],
             id="2 % undefined in the baseline only",
         ),
         pytest.param(
             *(many(100, {3}), many(100, {4}), (), (), WARN),
-            ["2 queries have latency in only one of the two runs"],
+            ["2 questions have latency in only one of the two runs"],
             id="both sides are counted together",
         ),
         pytest.param(
             *(many(50, {3}), many(50), (), (), WARN),
-            ["1 query has latency in only one of the two runs"],
+            ["1 question has latency in only one of the two runs"],
             id="1 of 50 is more than 1 %",
         ),
         pytest.param(many(50, {3, 4}), many(50, {3, 4}), (), (), PASS, None, id="undefined on both sides is no matter"),
         pytest.param(many(50), many(50, {3, 4}), (), {3, 4}, PASS, None, id="new queries are no matter"),
         pytest.param(
             *(many(200, {3}), many(200), {3}, (), WARN),
-            ["1 query is absent from the run and not counted in latency"],
+            ["1 question is absent from the run and not counted in latency"],
             id="an absent query has no worst latency",
         ),
         pytest.param(
             *(many(200, {3, 4}), many(200), {3, 4}, (), WARN),
-            ["2 queries are absent from the run and not counted in latency"],
+            ["2 questions are absent from the run and not counted in latency"],
             id="absent queries have no worst latency",
         ),
     ],
@@ -489,8 +488,8 @@ def test_a_doubt_stands_behind_a_violation() -> None:
     assert judged(result) == (
         FAIL,
         [
-            "latency is 30.0 ms, above the ceiling of 10.0 ms, with too few queries to tell it from noise",
-            "1 query is absent from the run and not counted in latency",
+            "latency is 30.0 ms, above the ceiling of 10.0 ms, with too few questions to tell it from noise",
+            "1 question is absent from the run and not counted in latency",
         ],
     )
 

@@ -55,7 +55,7 @@ LIMITS = [
     ),
     pytest.param(
         *(SCORE, drop(), {"n_pairs": 7, "regression_max": 0.0}),
-        "mrr dropped from 0.751 to 0.690 on the 7 queries of both runs (−0.061; no drop allowed)",
+        "mrr dropped from 0.751 to 0.690 on the 7 questions of both runs (−0.061; no drop allowed)",
         id="a score, on pairs, nothing allowed",
     ),
     pytest.param(
@@ -75,9 +75,9 @@ LIMITS = [
     ),
     pytest.param(
         *(SHARE, drop(state=FEW), {}),
-        "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp), with too few queries to tell it "
+        "recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp), with too few questions to tell it "
         "from noise",
-        id="too few queries",
+        id="too few questions",
     ),
     pytest.param(
         *(SHARE, drop(state=FEW, clusters=True), {"paired_value": 0.87, "delta": 0.0, **SAFE}),
@@ -157,16 +157,16 @@ OTHERS = {
     ReasonKind.NOT_STATED: "the baseline states no `latency_ms`, which recall@5 reads; accept its run again",
     ReasonKind.FOREIGN_BASELINE: "whether recall@5 got worse could not be checked: the baseline's lists hold ids that "
     "the gold set does not know; accept a run of today's ids",
-    ReasonKind.NOT_IN_BASELINE: "the baseline has recall@5 for none of the queries that are scored now",
+    ReasonKind.NOT_IN_BASELINE: "the baseline has recall@5 for none of the questions that are scored now",
     ReasonKind.OTHER_JUDGE: "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the two runs do "
     "not name the same judge",
     ReasonKind.NO_VERDICT: f"{LACKING}the judge was not asked; run `rankgate judge`",
     ReasonKind.MISSING: "recall@5 is missing (no value, null or NaN) for 3 of 1,200 questions in the run; state it, "
     "or allow more: `max_unjudged`",
-    ReasonKind.UNDEFINED: "recall@5 is defined for none of the 3 queries",
+    ReasonKind.UNDEFINED: "recall@5 is defined for none of the 3 questions",
     ReasonKind.NOT_FINITE: "recall@5 is not a finite number for every query",
-    ReasonKind.ABSENT: "3 queries are absent from the run and not counted in recall@5",
-    ReasonKind.ONE_SIDED: "3 queries have recall@5 in only one of the two runs",
+    ReasonKind.ABSENT: "3 questions are absent from the run and not counted in recall@5",
+    ReasonKind.ONE_SIDED: "3 questions have recall@5 in only one of the two runs",
     ReasonKind.UNJUDGED: "recall@5 rests on judgments of 40% of the first results, 98% of the baseline's: the change "
     "is −5.8 pp if the others are wrong, +1.0 pp if right, −2.0 pp without them; rankgate gold pool lists what "
     "to label",
@@ -180,7 +180,7 @@ OTHERS = {
     "further refusals",
     ReasonKind.MUST_PASS: "3 must-pass questions fail: recall@5 has no value there",
     ReasonKind.LOST: "3 questions were lost in recall@5; at most 2 allowed",
-    ReasonKind.TOO_SMALL: "3 queries, fewer than the 2 that a segment needs to be judged",
+    ReasonKind.TOO_SMALL: "3 questions, fewer than the 2 that a segment needs to be judged",
     ReasonKind.TEXT: "as an old report has it",
 }
 

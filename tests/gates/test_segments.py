@@ -117,7 +117,7 @@ def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdi
     assert (found.verdict, found.too_small, found.value) == (verdict, small, 0.0)
     assert found.violation == (None if small else 0.9)
     if small:
-        assert sentences(found) == ["40 queries, fewer than the 41 that a segment needs to be judged"]
+        assert sentences(found) == ["40 questions, fewer than the 41 that a segment needs to be judged"]
 
 
 @pytest.mark.parametrize(
@@ -269,21 +269,21 @@ def test_thirty_segments_name_no_paradox_by_chance() -> None:
     [
         pytest.param(
             SegmentRule(by=("land",), **limits(0.5)),
-            "gate the gate: segments.by: no query of gold.yaml has a tag 'land'; did you mean 'lang'?",
-            id="a key that no query has",
+            "gate the gate: segments.by: no question of gold.yaml has a tag 'land'; did you mean 'lang'?",
+            id="a key that no question has",
         ),
         pytest.param(
             SegmentRule(by=("lang",), **limits(0.5), min_queries=81),
             (
-                "gate the gate: segments.min_queries: 81 is more than the 80 queries of gold.yaml: "
+                "gate the gate: segments.min_queries: 81 is more than the 80 questions of gold.yaml: "
                 "no segment could be judged"
             ),
             id="more than there are",
         ),
         pytest.param(
             SegmentRule(by=("lang",), **limits(0.5), only={"pt": Limits(**limits(0.1))}),
-            "gate the gate: segments.only.pt: no query of gold.yaml is in this segment (known: en, es)",
-            id="a value that no query has",
+            "gate the gate: segments.only.pt: no question of gold.yaml is in this segment (known: en, es)",
+            id="a value that no question has",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def many(count: int) -> list[str]:
 
 
 LEFT_OUT = "without a relevant document and without no_answer: true, left out of relevance metrics"
-CAPPED = "1 query has more relevant documents than recall@2 sees, so that it can reach 83.3% at best; 'q1'"
+CAPPED = "1 question has more relevant documents than recall@2 sees, so that it can reach 83.3% at best; 'q1'"
 
 
 def never_passes(gate: str, floor: str, best: str) -> str:
@@ -99,19 +99,21 @@ ANSWERS = [Ranking("q1", ["a"]), Ranking("q2", ["b"]), Ranking("q3", ["x"])]
     [
         pytest.param(ANSWERS, [], id="sound"),
         pytest.param(
-            ANSWERS[:2], ["1 query is absent from the run and would score as worst; 'q3'"], id="an absent query"
+            ANSWERS[:2], ["1 question is absent from the run and would score as worst; 'q3'"], id="an absent query"
         ),
         pytest.param(
-            ANSWERS[:1], ["2 queries are absent from the run and would score as worst; 'q2', 'q3'"], id="absent queries"
+            ANSWERS[:1],
+            ["2 questions are absent from the run and would score as worst; 'q2', 'q3'"],
+            id="absent queries",
         ),
         pytest.param(
             [*ANSWERS, Ranking("q4", ["a"])],
-            ["1 query of the run without a sample in the gold set; 'q4'"],
+            ["1 question of the run without a sample in the gold set; 'q4'"],
             id="an unknown query",
         ),
         pytest.param(
             [*ANSWERS, *(Ranking(query_id, ["a"]) for query_id in many(9)[3:])],
-            ["6 queries of the run without a sample in the gold set; 'q4', 'q5', 'q6' and 3 more"],
+            ["6 questions of the run without a sample in the gold set; 'q4', 'q5', 'q6' and 3 more"],
             id="unknown queries",
         ),
         pytest.param(
@@ -125,8 +127,8 @@ ANSWERS = [Ranking("q1", ["a"]), Ranking("q2", ["b"]), Ranking("q3", ["x"])]
         pytest.param(
             [Ranking("q1", []), Ranking("q4", ["a"]), Ranking("q2", ["b"], duplicates=1)],
             [
-                "1 query is absent from the run and would score as worst; 'q3'",
-                "1 query of the run without a sample in the gold set; 'q4'",
+                "1 question is absent from the run and would score as worst; 'q3'",
+                "1 question of the run without a sample in the gold set; 'q4'",
                 "1 repeated id in 1 ranking of the run would be removed; 'q2'",
                 "1 ranking of the run without a single result; 'q1'",
             ],
@@ -218,7 +220,7 @@ LONG = [Ranking("q1", [f"x{number}" for number in range(50)])]
             criteria_of("recall", default_k=1),
             THREE_RELEVANT,
             LONG,
-            ["1 query has more relevant documents than recall@k sees, so that it can reach 66.7% at best; 'q1'"],
+            ["1 question has more relevant documents than recall@k sees, so that it can reach 66.7% at best; 'q1'"],
             id="the criteria's own k",
         ),
         pytest.param(criteria_of("ndcg@2", 0.99), THREE_RELEVANT, LONG, [], id="a metric that k does not cap"),

@@ -179,7 +179,7 @@ SMALL = replace(PART, too_small=True)
         pytest.param([PART, replace(PART, segment="lang:es")], "Segments: 2 hold.", id="all hold"),
         pytest.param(
             [PART, replace(NOISE, segment="lang:es"), replace(SMALL, segment="lang:zh")],
-            "Segments: 1 is within noise, 1 holds, 1 is too small to judge.",
+            "Segments: 1 is unproven, 1 holds, 1 is too small to judge.",
             id="one of each",
         ),
         pytest.param(
@@ -239,10 +239,10 @@ def test_a_rule_that_judges_none_of_its_segments_says_so(gates: list[GateResult]
 
 
 def fallen(number: int, delta: float = -0.28) -> GateResult:
-    return small(number, delta=delta, fell=True, reasons=texts("25 queries, fewer than the 30 that it takes"))
+    return small(number, delta=delta, fell=True, reasons=texts("25 questions, fewer than the 30 that it takes"))
 
 
-WORSE = "-28.0 pp in recall@5 (25 queries, fewer than the 30 that it takes)".replace("-", "\N{MINUS SIGN}")
+WORSE = "-28.0 pp in recall@5 (25 questions, fewer than the 30 that it takes)".replace("-", "\N{MINUS SIGN}")
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,10 @@ def changes(added: int | None = 0, removed: int | None = 0, relabelled: int | No
 
 def test_the_line_of_the_specification() -> None:
     found = report(INDEX, TOKENS, LABELS, REWORDED, gold=changes(added=12, relabelled=3))
-    said = "index v2025_06_01 → v2025_07_01; chunker target_tokens 600 → 400; gold +12 queries, 3 relabelled."
+    said = "index v2025_06_01 → v2025_07_01; chunker target_tokens 600 → 400; gold +12 questions, 3 relabelled."
     assert differences_line(found, plain) == BEGINNING + said
     assert f"\n{BEGINNING}{said}\n" in everything(found)
-    marked = "index `v2025_06_01` → `v2025_07_01`; chunker `target_tokens` 600 → 400; gold +12 queries, 3 relabelled."
+    marked = "index `v2025_06_01` → `v2025_07_01`; chunker `target_tokens` 600 → 400; gold +12 questions, 3 relabelled."
     assert f"\n\n{BEGINNING}{marked}\n\n" in render_markdown(found)
 
 
@@ -106,16 +106,16 @@ def test_a_difference_in_words(difference: Difference, expected: str) -> None:
 @pytest.mark.parametrize(
     ("gold", "others", "expected"),
     [
-        pytest.param(changes(added=1), [LABELS, REWORDED], "gold +1 query", id="one more"),
-        pytest.param(changes(removed=1), [LABELS, REWORDED], "gold −1 query", id="one fewer"),
-        pytest.param(changes(added=1, removed=1), [LABELS, REWORDED], "gold +1 −1 queries", id="one for another"),
+        pytest.param(changes(added=1), [LABELS, REWORDED], "gold +1 question", id="one more"),
+        pytest.param(changes(removed=1), [LABELS, REWORDED], "gold −1 question", id="one fewer"),
+        pytest.param(changes(added=1, removed=1), [LABELS, REWORDED], "gold +1 −1 questions", id="one for another"),
         pytest.param(changes(relabelled=1200), [LABELS], "gold 1,200 relabelled", id="relabelled"),
         pytest.param(
             changes(relabelled=2), [LABELS, REWORDED], "gold 2 relabelled, questions reworded", id="and reworded"
         ),
         pytest.param(None, [REWORDED], "gold questions reworded", id="reworded alone"),
         pytest.param(
-            changes(None, None, None), [LABELS, REWORDED], "gold changed (24 → 40 queries)", id="nobody knows how"
+            changes(None, None, None), [LABELS, REWORDED], "gold changed (24 → 40 questions)", id="nobody knows how"
         ),
     ],
 )

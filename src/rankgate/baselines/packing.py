@@ -80,7 +80,7 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
             packed += deflate.compress(lines)
             lines.clear()
     if not queries:
-        raise bad_input("the run has no query; nothing to accept", file=source)
+        raise bad_input("the run has no question; nothing to accept", file=source)
     packed += deflate.compress(lines) + deflate.flush()
     packed[_SYSTEM] = 255  # unknown: the same bytes on every system
     data = bytes(packed)

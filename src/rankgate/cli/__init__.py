@@ -22,7 +22,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "record": ("rankgate.cli.record", "run your retriever over the gold questions and write the run"),
         "check": ("rankgate.cli.check", "judge a run: pass, warn or fail"),
         "explain": ("rankgate.cli.explain", "explain a question, or what is missed"),
-        "compare": ("rankgate.cli.compare", "compare runs, query by query, without a gate"),
+        "compare": ("rankgate.cli.compare", "compare runs, question by question, without a gate"),
         "baseline": ("rankgate.cli.baseline", "accept a run as the baseline"),
     },
     "gold": {

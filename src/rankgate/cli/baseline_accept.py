@@ -119,8 +119,6 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
         lines.append(f"so that nobody can remove it unseen, add to {candidate.criteria.name}: {REQUIRED}")
     if record.reason:
         return [*lines, f"allowed: reason given: {record.reason}"]
-    if candidate.report:
-        lines.append(f"allowed: the verdict is {VERDICT_WORDS[candidate.report.verdict]}")
     return [*lines, *(["the reason is not recorded, for none was needed"] if arguments.reason else [])]
 
 
@@ -193,7 +191,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
             kept = _with_answers(again, criteria, needs, gold, arguments.verdicts, memory)
             packed = pack(kept, source=name, depth=depth)
         if gold and not known:
-            raise bad_input(f"the run has none of the {len(gold.samples)} queries of {gold.name}", file=name)
+            raise bad_input(f"the run has none of the {len(gold.samples)} questions of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
         gold = None  # a large one is not held twice: judging reads it again
         report = unusable = None
@@ -296,7 +294,7 @@ def _json(candidate: Candidate, record: Record, *, added: bool, accepted: bool) 
 
 def _size(record: Record) -> str:
     cut = f" ({count_text(record.cut, 'list was', 'lists were')} longer and cut)" if record.cut else ""
-    size = f"{count_text(record.queries, 'query', 'queries')}, ranks to {record.depth}{cut}"
+    size = f"{count_text(record.queries, 'question')}, ranks to {record.depth}{cut}"
     return "; ".join(filter(None, (size, answers_text(record))))
 
 

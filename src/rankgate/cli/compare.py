@@ -53,8 +53,8 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "compare",
-        "Compare runs query by query with the one before, BASE. Each may be a baseline directory, or a stored run:\n"
-        "`accepted`, or the first digits of an id or a commit of the history.",
+        "Compare runs question by question with the one before, BASE. Each may be a baseline directory, or a\n"
+        "stored run: `accepted`, or the first digits of an id or a commit of the history.",
         "rankgate compare old.jsonl new.jsonl --gold gold.yaml",
         "rankgate compare old.jsonl small.jsonl large.jsonl --gold gold.yaml   # several candidates in one table",
         "rankgate compare baseline/ run.jsonl --gold gold.yaml --metrics recall@1,5,20 --format json",
@@ -200,7 +200,7 @@ def _changes(pairs: Mapping[Metric, Compared]) -> list[str]:
 def absent_lines(absent: Sequence[tuple[str, int]]) -> list[str]:
     """Which questions could not be compared: leaving out the hard ones is no improvement."""
     return [
-        f"{count_text(count, 'query is', 'queries are')} absent from {on_one_line(name)}, and not compared."
+        f"{count_text(count, 'question is', 'questions are')} absent from {on_one_line(name)}, and not compared."
         for name, count in absent
         if count
     ]

@@ -192,7 +192,7 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
     for name, counts in pooled.runs.items():
         if not counts.known:
-            message = f"the run has none of the {len(gold.samples)} queries of {gold.name}"
+            message = f"the run has none of the {len(gold.samples)} questions of {gold.name}"
             raise bad_input(message, file=runs[name].name)
     if criteria and block:
         found = judge_pool(arguments, criteria, block, gold, pooled.unjudged())
@@ -234,9 +234,9 @@ def _counts(pairs: Sequence[Pair], pooled: Pool, gold: Gold, depth: int) -> Iter
     """How much there is to label."""
     waiting = pooled.unjudged()
     runs = "1 run" if len(pooled.runs) == 1 else f"each of {len(pooled.runs)} runs"
-    yield f"{count_text(len(pairs), 'pair')} of a query and a document, from the first {depth} results of {runs}"
+    yield f"{count_text(len(pairs), 'pair')} of a question and a document, from the first {depth} results of {runs}"
     queries = len({pair.query_id for pair in waiting})
-    yield f"  {len(waiting):,} unjudged, in {queries:,} of {count_text(len(gold.samples), 'query', 'queries')}"
+    yield f"  {len(waiting):,} unjudged, in {queries:,} of {count_text(len(gold.samples), 'question')}"
     judged = len(pooled.pairs) - len(waiting)
     if judged:
         yield f"  {judged:,} judged already, " + ("left out" if len(pairs) < len(pooled.pairs) else "for context")
@@ -255,9 +255,9 @@ def _lacks(pooled: Pool, gold: Gold, runs: Mapping[str, Run], wanted: int) -> It
             yield f"{run} was stored to depth {depth}"
         absent = len(gold.samples) - counts.known
         if absent:
-            yield f"{run} lacks {count_text(absent, 'query', 'queries')} of {gold.name}"
+            yield f"{run} lacks {count_text(absent, 'question')} of {gold.name}"
         if unknown := counts.unknown_queries:
-            count = count_text(len(unknown), "query", "queries")
+            count = count_text(len(unknown), "question")
             few, rest = ", ".join(map(shown, unknown[:_NAMED])), len(unknown) - _NAMED
             yield f"{run} has {count} that {gold.name} lacks, left out: {few}" + (f" and {rest:,} more" * (rest > 0))
 
@@ -345,7 +345,7 @@ def _negatives(arguments: argparse.Namespace) -> Done:
     known = {each: gold.samples[each] for each in found}
     new = {each: [doc for doc in docs if doc not in known[each].negatives] for each, docs in found.items()}
     judged = [doc in known[each].gains for each, docs in found.items() for doc in docs]
-    within = f"in {len(found):,} of {count_text(len(gold.samples), 'query', 'queries')}"
+    within = f"in {len(found):,} of {count_text(len(gold.samples), 'question')}"
     table = comparison_table(compared_with(gold, plan, scores, changed), "value", "with them")
     mined_text = f"{count_text(len(judged), 'hard negative')} {within}, {sum(map(len, new.values())):,} of them new"
     lines = [
@@ -362,6 +362,6 @@ def _merge_summary(merge: Merge, blank: int, gold: Gold, *, as_judge: bool) -> s
     relevant = sum(gain > 0 for gain in gains)
     added = f"{count_text(len(gains), 'judge label' if as_judge else 'judgment')} added"
     if gains:
-        queries = count_text(len(gold.samples), "query", "queries")
+        queries = count_text(len(gold.samples), "question")
         added += f", {relevant:,} of them relevant, to {len(merge.new):,} of {queries}"
     return f"{added}\n  {merge.known:,} known already, {blank:,} without a gain left out\n"

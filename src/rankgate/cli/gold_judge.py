@@ -57,7 +57,7 @@ def judge_pool(
     job = Job(block=block, wants=_WANTS, run=Answers(run="", answers=answers), again=arguments.again)
     with Store(STORE, writes=not arguments.dry_run) as store:
         planned = plan_job(job, store)
-        where = f"{count_text(len(asked), 'pair')} of {count_text(len(by_query), 'query', 'queries')} to judge"
+        where = f"{count_text(len(asked), 'pair')} of {count_text(len(by_query), 'question')} to judge"
         cost = f"{count_text(planned.plans[RUN].every_call, 'call')}, about {tokens_text(planned.plans[RUN].tokens)}"
         before = f"; {count_text(known, 'call')} made already" if (known := planned.plans[RUN].cached) else ""
         sys.stderr.write(f"judge {planned.judge.short} ({block.model}): {where}: {cost}{before}\n")

@@ -248,7 +248,7 @@ def _list(listed: Sequence[Facts]) -> str:
     kinds = {
         "metric": "Ask for one by name: `rankgate metrics ndcg`. R_k: the first k results, G: the\n"
         "gold's relevant documents, n: how many. `recall@1,3,5` asks for three metrics.",
-        "view": "Of another list, or of some of the queries: parameters of any ranking metric.",
+        "view": "Of another list, or of some of the questions: parameters of any ranking metric.",
         "gain": "What a step adds: any ranking metric after it, minus before it.",
     }
     blocks: list[str] = []

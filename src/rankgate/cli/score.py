@@ -111,7 +111,7 @@ def _as_of_counts(seen: Dated) -> dict[str, int]:
 
 
 def _as_of_text(counts: Mapping[str, int]) -> str:
-    asked = f"As of its day, for {count_text(counts['queries'], 'query', 'queries')} that state one"
+    asked = f"As of its day, for {count_text(counts['queries'], 'question')} that state one"
     newer = f"{count_text(counts['left_out'], 'newer result')} left out of {count_text(counts['changed'], 'list')}"
     return f"{asked}: {newer}; {count_text(counts['undated'], 'result')} without doc_version kept."
 
@@ -156,7 +156,7 @@ def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:
 
 
 def _counts(scores: Scores) -> str:
-    counts = [f"{count_text(len(scores.query_ids), 'query', 'queries')} in the gold set"]
+    counts = [f"{count_text(len(scores.query_ids), 'question')} in the gold set"]
     if scores.missing:
         counts.append(f"{len(scores.missing)} absent from the run, scored as worst")
     if scores.unknown_queries:

@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     options = make_parser(
         "validate",
         "Check criteria, gold set, run and baseline together. Lists every problem (exit 2) and every suspicious fact\n"
-        "(exit 0): ids that no ranking holds, repeated ids, queries with more relevant documents than k, and so on.\n"
+        "(exit 0): ids that no ranking holds, repeated ids, questions with more relevant documents than k, and so on.\n"
         "For a gate that is violated it prints a waiver to copy into ship-waivers.yaml.",
         "rankgate validate",
         "rankgate validate --gold gold.yaml --run run.jsonl",

@@ -132,9 +132,9 @@ def _against(label: Label, sample: Sample, gold: str, *, as_judge: bool) -> str 
     if judged is not None or label.gain <= 0:
         return None
     if sample.no_answer:
-        return f"labelled {label.gain:g}, but the query says no_answer: true; drop that in {gold}, or label it 0"
+        return f"labelled {label.gain:g}, but the question says no_answer: true; drop that in {gold}, or label it 0"
     if label.id in sample.negatives:
-        return f"labelled {label.gain:g}, but the query lists it under negatives; drop it there, or label it 0"
+        return f"labelled {label.gain:g}, but the question lists it under negatives; drop it there, or label it 0"
     return None
 
 

@@ -106,7 +106,7 @@ def _segments(rules: "tuple[SegmentRule, ...]", metric: Metric) -> Iterator[tupl
 
 def _hard_check(value: object, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     if value != () and metric.worst is None:
-        yield (), f"{metric.name} has no worst value that a query could have"
+        yield (), f"{metric.name} has no worst value that a question could have"
 
 
 def _direction(value: V, info: ValidationInfo) -> V:

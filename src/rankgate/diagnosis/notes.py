@@ -25,8 +25,8 @@ def notes_of(
     """One sentence a fact: what was left out, counted as worst, cut, or judged otherwise."""
     scores = candidate.scores
     unknown, counts = len(scores.unknown_queries), "where relevance is scored, that counts as the worst"
-    absent = f"{count_text(len(scores.missing), 'query is', 'queries are')} absent from the run; {counts}."
-    without = f"{count_text(unknown, 'query of the run has', 'queries of the run have')} no judgment"
+    absent = f"{count_text(len(scores.missing), 'question is', 'questions are')} absent from the run; {counts}."
+    without = f"{count_text(unknown, 'question of the run has', 'questions of the run have')} no judgment"
     ignored = f"{without} and {'was' if unknown == 1 else 'were'} ignored."
     removed = f"{count_text(scores.duplicates, 'repeated id was', 'repeated ids were')} removed from the rankings."
     facts = [(scores.missing, absent), (unknown, ignored), (scores.duplicates, removed)]
@@ -42,7 +42,7 @@ def notes_of(
         what = "floors were judged, drops were not" if floors else "drops were not judged"
         return [*notes, f"There is no baseline yet: {what}."] if drops else notes
     if baseline.scores.missing:
-        count = count_text(len(baseline.scores.missing), "query is", "queries are")
+        count = count_text(len(baseline.scores.missing), "question is", "questions are")
         notes.append(f"{count} new since the baseline or absent from it, and not compared.")
     if changes:
         notes.append(gold_note(changes))
@@ -96,7 +96,7 @@ def stray_scores(candidate: ScoredRun) -> list[str]:
     scores = candidate.scores
     known = ({*scores.query_ids} - {*scores.missing}) | {*scores.unknown_queries}
     stray = candidate.run.scored - known
-    count = count_text(len(stray), "query of inputs.scores is", "queries of inputs.scores are")
+    count = count_text(len(stray), "question of inputs.scores is", "questions of inputs.scores are")
     return [f"{count} absent from the run; `rankgate validate` names them."] if stray else []
 
 

@@ -119,7 +119,7 @@ def _changed_text(candidate: Scores) -> str:
     if changed < MIN_IDS or present >= STALE_SHARE * (changed + present):
         return ""
     return (
-        f"gold stale: for {changed:,} of {changed + present:,} queries the run shows another text where the gold set "
+        f"gold stale: for {changed:,} of {changed + present:,} questions the run shows another text where the gold set "
         "quotes a passage; did the documents change, or how their code points are counted? Correct the spans; "
         "`rankgate gold anchor` lists those that stand elsewhere"
     )

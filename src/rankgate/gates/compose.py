@@ -217,7 +217,7 @@ def _unfit(run: ScoredRun, why: Unfit) -> str:
     """What to warn of where nobody can say whether passages are in the lists."""
     queries = [query_id for query_id, each in run.scores.unfit.items() if each is why]
     named = ", ".join([*map(shown, queries[:NAMED]), *(["…"] if queries[NAMED:] else [])])
-    which = f"{count_text(len(queries), 'query', 'queries')} ({named})"
+    which = f"{count_text(len(queries), 'question')} ({named})"
     if why is Unfit.STALE:
         return (
             f"the gold set is partly stale: {run.run.name} shows another text where passages of {which} should stand; "

@@ -370,10 +370,16 @@ def _next(report: Report, found: Conclusion) -> list[str]:
 
 
 def _accept(report: Report, found: Conclusion) -> list[str]:
-    """The command that accepts a drop for which a gate fails; none where a floor would be missed all the same."""
+    """The command that accepts a drop for which a gate fails into the store of accepted runs.
+
+    None where a floor would be missed all the same, and where the baseline is a file of its own.
+    """
+    baseline = report.provenance.baseline
     reasons = [reason for gate in report.gates if gate.verdict is Verdict.FAIL for reason in gate.reasons]
     missed = any(reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.VIOLATED for reason in reasons)
     if found.kind is not ConclusionKind.GATE_FAILS or found.rule != "drop" or missed:
+        return []
+    if baseline is None or baseline.lineage is None:
         return []
     options = [*_elsewhere(report), *_given(report.call or Call(), "gold", "run", "baseline")]
     return ["rankgate", "baseline", "accept", "--reason", "WHY", *options]

@@ -231,14 +231,17 @@ def _misfits(rule: SegmentRule, gold: Gold) -> Iterator[tuple[str, str]]:
     for key in rule.by:
         if key not in keys:
             known = f" (known: {', '.join(sorted(keys))})" if keys else "; the gold set has no tag such as lang:en"
-            yield "by", f"no query of {gold.name} has a tag {shown(key)}{did_you_mean(key, keys) or known}"
+            yield "by", f"no question of {gold.name} has a tag {shown(key)}{did_you_mean(key, keys) or known}"
             return
     if rule.min_queries > len(gold.samples):
-        count = count_text(len(gold.samples), "query", "queries")
+        count = count_text(len(gold.samples), "question")
         yield "min_queries", f"{rule.min_queries} is more than the {count} of {gold.name}: no segment could be judged"
     names = segments_of(gold, rule.by)
     values = list(names) if len(rule.by) > 1 else [name.partition(":")[2] for name in names]
     for value in rule.only:
         if value not in values:
             known = f" (known: {', '.join(sorted(values))})"
-            yield f"only.{value}", f"no query of {gold.name} is in this segment{did_you_mean(value, values) or known}"
+            yield (
+                f"only.{value}",
+                f"no question of {gold.name} is in this segment{did_you_mean(value, values) or known}",
+            )

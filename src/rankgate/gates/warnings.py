@@ -76,9 +76,12 @@ def run_facts(gold: Gold, rankings: Sequence[Ranking], *, name: str, scored: fro
     empty = [ranking.query_id for ranking in rankings if not ranking.ids]
     removed = count_text(sum(ranking.duplicates for ranking in rankings), "repeated id")
     facts = [
-        (missing, f"{count_text(len(missing), 'query is', 'queries are')} absent from {name} and would score as worst"),
-        (unknown, f"{count_text(len(unknown), 'query', 'queries')} of {name} without a sample in the gold set"),
-        (sorted(scored - answered.keys()), "inputs.scores has queries that the run lacks"),
+        (
+            missing,
+            f"{count_text(len(missing), 'question is', 'questions are')} absent from {name} and would score as worst",
+        ),
+        (unknown, f"{count_text(len(unknown), 'question')} of {name} without a sample in the gold set"),
+        (sorted(scored - answered.keys()), "inputs.scores has questions that the run lacks"),
         (repeated, f"{removed} in {count_text(len(repeated), 'ranking')} of {name} would be removed"),
         (empty, f"{count_text(len(empty), 'ranking')} of {name} without a single result"),
     ]
@@ -375,7 +378,8 @@ def _ceiling(gate: Gate, samples: Mapping[str, Sample], default_k: int) -> list[
     reachable = metric.aggregate(list(best.values()))
     facts: list[str] = []
     if short:
-        more = f"{count_text(len(short), 'query has', 'queries have')} more relevant documents than {metric.name} sees"
+        which = count_text(len(short), "question has", "questions have")
+        more = f"{which} more relevant documents than {metric.name} sees"
         at_best = f"so that it can reach {value_text(reachable, metric.unit)} at best"
         facts.append(f"{more}, {at_best}; {_named(short)}")
     if gate.threshold is not None and reachable < gate.threshold - TOLERANCE:

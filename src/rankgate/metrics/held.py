@@ -36,7 +36,7 @@ def refuse_unequal(gold: Any, run: Any, name: str = "run") -> None:
     by_position = isinstance(gold, list | tuple) and isinstance(run, list | tuple)
     by_position = by_position and _rows(gold, _JUDGED) is _rows(run, _RETRIEVED) is None
     if by_position and len(run) != len(gold):
-        counts = f"gold has {len(gold)} queries, the {name} {len(run)}"
+        counts = f"gold has {len(gold)} questions, the {name} {len(run)}"
         raise bad_input(f"{counts}; give a list for each, empty where need be", file=name)
 
 

@@ -389,5 +389,5 @@ def require_gold_queries(scores: Scores, name: str, gold: Gold) -> None:
         return
     wanted = ", ".join(map(shown, scores.query_ids[:3]))
     present = ", ".join(map(shown, scores.unknown_queries[:3])) or "no query at all"
-    message = f"the run has none of the {len(scores.query_ids)} gold queries: {gold.name} has {wanted}, the run has "
-    raise bad_input(f"{message}{present}; do both use the same query ids?", file=name)
+    message = f"the run has none of the {len(scores.query_ids)} gold questions: {gold.name} has {wanted}, the run has "
+    raise bad_input(f"{message}{present}; do both use the same question ids?", file=name)

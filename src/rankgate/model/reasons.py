@@ -190,7 +190,7 @@ def _regression(reason: Reason, gate: GateResult) -> str:
         telling_decimals(value, baseline, unit),
     )
     before, now = (value_text(each, unit, decimals) for each in (baseline, value))
-    on_pairs = f" on the {count_text(gate.n_pairs, 'query', 'queries')} of both runs" if gate.n_pairs != gate.n else ""
+    on_pairs = f" on the {count_text(gate.n_pairs, 'question')} of both runs" if gate.n_pairs != gate.n else ""
     verb, harm = "dropped" if delta < 0 else "rose", harm_word(gate.direction)
     still = abs(delta) <= TOLERANCE
     better = (delta >= 0) == higher and not still
@@ -214,7 +214,7 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
     """What the data leave open; of what violates by its estimate that is noise, of what must be proven safe, harm."""
     safety, doubt = gate.evidence is Evidence.PROVEN_SAFE, ""
     if reason.state is EvidenceState.NO_INTERVAL:
-        units = "clusters" if reason.clusters else "queries"
+        units = "clusters" if reason.clusters else "questions"
         doubt = f", with too few {units} to {'prove that it holds' if safety else 'tell it from noise'}"
     elif reason.state is EvidenceState.INCONCLUSIVE:
         doubt = unproven if reason.ruling is Ruling.VIOLATED and safety else noise
@@ -270,7 +270,7 @@ def _other_judge(reason: Reason, gate: GateResult, begin: str) -> str:
 def _other(reason: Reason, gate: GateResult, name: str) -> str:
     """What is no limit; `name` is what the metric is called where the sentence begins with it."""
     metric, of = gate.metric, f"{reason.count:,} of {count_text(reason.among, 'question')}"
-    queries = count_text(reason.count, "query", "queries")
+    queries = count_text(reason.count, "question")
     fails = count_text(reason.count, "must-pass question fails", "must-pass questions fail")
     texts = {
         ReasonKind.NO_BASELINE: f"no baseline: {metric} compares with it"
@@ -280,7 +280,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         "accept its run again",
         ReasonKind.FOREIGN_BASELINE: f"whether {metric} got worse could not be checked: the baseline's lists hold ids "
         "that the gold set does not know; accept a run of today's ids",
-        ReasonKind.NOT_IN_BASELINE: f"the baseline has {metric} for none of the queries that are scored now",
+        ReasonKind.NOT_IN_BASELINE: f"the baseline has {metric} for none of the questions that are scored now",
         ReasonKind.OTHER_JUDGE: _other_judge(reason, gate, f"{name} is not comparable with the baseline: for {of} "),
         ReasonKind.MISSING: f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; "
         + ("accept a run that states it" if reason.source == "baseline" else "state it, or allow more: `max_unjudged`")
@@ -292,11 +292,11 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         "judged before",
         ReasonKind.AWAITS_MERGE: f"{name} is judged once this is merged: the base has no `judge:` yet",
         ReasonKind.UNDEFINED: f"{name} is defined for none of the {queries}",
-        ReasonKind.NOT_FINITE: f"{name} is not a finite number for every query",
-        ReasonKind.ABSENT: f"{count_text(reason.count, 'query is', 'queries are')} absent from the run and not counted "
-        f"in {metric}",
-        ReasonKind.ONE_SIDED: f"{count_text(reason.count, 'query has', 'queries have')} {metric} in only one of the "
-        "two runs",
+        ReasonKind.NOT_FINITE: f"{name} is not a finite number for every question",
+        ReasonKind.ABSENT: f"{count_text(reason.count, 'question is', 'questions are')} absent from the run and not "
+        f"counted in {metric}",
+        ReasonKind.ONE_SIDED: f"{count_text(reason.count, 'question has', 'questions have')} {metric} in only one of "
+        "the two runs",
         ReasonKind.UNJUDGED: unjudged_text(gate),
         ReasonKind.GIVEN: "of answered_rate only empty, missing and declared answers count, which needs no judge: "
         + advisory_text("answered_rate", gate.judge)

@@ -80,7 +80,7 @@ def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
             joined = replace(details, scores={**numbers, **own}, judges=judges)
             yield replace(ranking, details=joined) if numbers else ranking
         if stray and scores and not joins:
-            none = f"none of its {count_text(len(scores), 'query', 'queries')} is in the run"
+            none = f"none of its {count_text(len(scores), 'question')} is in the run"
             ids = f"it has {shown(next(iter(scores)))}, the run has {shown(stray)}"
             log.add(Problem(f"{none}: {ids}", shown_path(path)))
         log.raise_if_any()

@@ -128,4 +128,4 @@ def _queries(queries: QueryChanges, spell: Spell) -> Iterator[tuple[str, bool]]:
 
 
 def _ids(count: int, ids: Sequence[str], spell: Spell) -> str:
-    return f"{count_text(count, 'query', 'queries')} ({listed(ids, MAX_LISTED, spell, count)})"
+    return f"{count_text(count, 'question')} ({listed(ids, MAX_LISTED, spell, count)})"

@@ -11,7 +11,6 @@ from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Diagnosis, GateResult, Oddities, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, Interval, ReasonKind, Ruling, Unit, Verdict
-from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import (
     VERDICT_WORDS,
     beyond_text,
@@ -391,11 +390,11 @@ def next_tail(report: Report) -> str:
 
 
 def if_meant(report: Report) -> Sentence:
-    """How a loss gets in that somebody means; nothing where no gate fails."""
-    if report.conclusion.kind is not ConclusionKind.GATE_FAILS:
+    """How a loss gets in that somebody means; nothing where no gate fails, or one whose rule nothing waives."""
+    if report.conclusion.kind is not ConclusionKind.GATE_FAILS or report.conclusion.rule == "other":
         return ()
-    if report.base is not None and not report.untrusted_run:
-        return (f"If it is meant: the label `{ACCEPT_CHANGE}`.",)
+    if report.base is not None and report.base.head_verdict is not Verdict.FAIL:
+        return ()  # the notes on the base say what the label would let through
     if report.base is None and report.conclusion.accept:
         return ("If it is meant: ", Text(command_line(report.conclusion.accept)))
     return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)

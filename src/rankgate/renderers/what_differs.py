@@ -17,7 +17,7 @@ _WORDS = re.compile(r"[\w.:/@+-]+( [\w.:/@+-]+)*", re.ASCII)
 
 
 def differences_line(report: Report, spell: Spell) -> str:
-    """`What differs from the baseline: index v1 → v2; gold +12 queries, 3 relabelled.`, or nothing."""
+    """`What differs from the baseline: index v1 → v2; gold +12 questions, 3 relabelled.`, or nothing."""
     parts = [_part(each, spell) for each in report.differences if each.what != GOLD or each.key == AS_OF]
     parts += filter(None, [_gold(report)])
     more = len(parts) - MAX_SHOWN
@@ -61,11 +61,11 @@ def _gold(report: Report) -> str:
         return f"{GOLD} questions reworded" if reworded else ""
     if changes.added is None:
         now = f" → {report.queries.total:,}" if report.queries else ""
-        return f"{GOLD} changed ({changes.queries:,}{now} queries)"
+        return f"{GOLD} changed ({changes.queries:,}{now} questions)"
     numbers = [f"+{changes.added:,}"] if changes.added else []
     numbers += [f"−{changes.removed:,}"] if changes.removed else []
     one = (changes.added or 0) + (changes.removed or 0) == 1
-    parts = [f"{' '.join(numbers)} {'query' if one else 'queries'}"] if numbers else []
+    parts = [f"{' '.join(numbers)} {'question' if one else 'questions'}"] if numbers else []
     parts += [f"{changes.relabelled:,} relabelled"] if changes.relabelled else []
     parts += ["questions reworded"] if reworded and not numbers else []
     return f"{GOLD} {', '.join(parts)}"

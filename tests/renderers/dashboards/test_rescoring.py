@@ -100,7 +100,7 @@ def test_a_gold_set_of_other_questions_scores_nothing(memory: Memory, gold: Gold
     file.write_text(GOLD.replace("id: q", "id: p"), encoding="utf-8")
     values, [said] = rescored(memory, read_gold(str(file)), "recall@2")
     assert values == [{}, {}]
-    assert "the run has none of the 10 gold queries" in said
+    assert "the run has none of the 10 gold questions" in said
 
 
 def test_a_damaged_run_is_named_and_the_others_are_scored(memory: Memory, gold: Gold, tmp_path: Path) -> None:
