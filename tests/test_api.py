@@ -182,7 +182,7 @@ def test_lists_belong_together_by_position_and_may_be_lazy(lazy: Callable[[Any],
 @pytest.mark.parametrize("name", ["run", "baseline"])
 def test_lists_of_different_lengths_do_not_belong_together(name: str) -> None:
     values = {"run": [["a"], ["b"]], "baseline": [["a"], ["b"]], name: [["a"]]}
-    with pytest.raises(RankgateError, match=rf"{name}: gold has 2 queries, the {name} 1; give a list for each"):
+    with pytest.raises(RankgateError, match=rf"{name}: gold has 2 questions, the {name} 1; give a list for each"):
         rankgate.check([["a"], ["b"]], **values, criteria=GATES)  # type: ignore[arg-type]
 
 
@@ -577,7 +577,7 @@ def test_a_spelling_of_a_name_and_a_name_that_is_none() -> None:
     [
         pytest.param((None, [["a"]], [["a"]]), "gold: expected a file name", id="no gold set"),
         pytest.param(([["a"]], None, [["a"]]), "a: expected a file name", id="no run before"),
-        pytest.param(([["a"]], [["a"]], [["a"], ["b"]]), "b: gold has 1 queries, the b 2", id="other lengths"),
+        pytest.param(([["a"]], [["a"]], [["a"], ["b"]]), "b: gold has 1 questions, the b 2", id="other lengths"),
         pytest.param(({"q": ["a"]}, {"x": ["a"]}, {"q": ["a"]}), "a: the run has none of the", id="other queries"),
         pytest.param(({"q": ["a"]}, "none.jsonl", {"q": ["a"]}), "none.jsonl: no such file", id="no such file"),
     ],

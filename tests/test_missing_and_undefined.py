@@ -96,7 +96,7 @@ def null(_: int) -> Line:
         pytest.param(first(72, absent_key), first(72, absent_key), "not_judged", missing(72), id="on both sides"),
         pytest.param(
             *(first(0, nothing), absent_key, "warn"),
-            "the baseline has score(f) for none of the queries that are scored now",
+            "the baseline has score(f) for none of the questions that are scored now",
             id="a baseline from before the field existed",
         ),
         pytest.param(
@@ -113,7 +113,7 @@ def null(_: int) -> Line:
         ),
         pytest.param(
             *(first(0, nothing), null, "warn"),
-            "the baseline has score(f) for none of the queries that are scored now",
+            "the baseline has score(f) for none of the questions that are scored now",
             id="a baseline that is null everywhere",
         ),
     ],

@@ -246,13 +246,13 @@ def test_changed_passages_are_stale_and_no_loss(work: Path) -> None:
     forty(work, changed=("thirty", "forty"), keys=(*OFFSETS, *TEXT))
     code, report = check()
     assert (code, [problem["kind"] for problem in report["problems"]]) == (2, ["gold_stale"])
-    assert "for 40 of 40 queries the run shows another text" in report["problems"][0]["message"]
+    assert "for 40 of 40 questions the run shows another text" in report["problems"][0]["message"]
     forty(work, changed=("plan 07 take thirty", "plan 07 take forty"), keys=(*OFFSETS, *TEXT))
     code, report = check()
     assert (code, report["verdict"]) == (0, "warn")
     assert [gate["value"] for gate in report["gates"]] == [1, 1]
     (warning,) = report["warnings"]
-    assert "the gold set is partly stale: run.jsonl shows another text where passages of 1 query ('q7')" in warning
+    assert "the gold set is partly stale: run.jsonl shows another text where passages of 1 question ('q7')" in warning
 
 
 def shed(work: Path, lost: int, *, forged: bool) -> None:

@@ -19,17 +19,17 @@ RUN = "".join(f'{{"query_id": "q{row}", "topk": ["a"]}}\n' for row in range(3))
     [
         pytest.param(
             "segments: {by: lnag, threshold: 0.5, min_queries: 1}",
-            "segments.by: no query of gold.jsonl has a tag 'lnag'; did you mean 'lang'?",
+            "segments.by: no question of gold.jsonl has a tag 'lnag'; did you mean 'lang'?",
             id="a key that no query has",
         ),
         pytest.param(
             "segments: {by: lang, threshold: 0.5}",
-            "segments.min_queries: 30 is more than the 3 queries of gold.jsonl: no segment could be judged",
+            "segments.min_queries: 30 is more than the 3 questions of gold.jsonl: no segment could be judged",
             id="more queries than there are",
         ),
         pytest.param(
             "segments: {by: lang, min_queries: 1, only: {fr: {threshold: 0.5}}}",
-            "segments.only.fr: no query of gold.jsonl is in this segment (known: en)",
+            "segments.only.fr: no question of gold.jsonl is in this segment (known: en)",
             id="a value that no query has",
         ),
         pytest.param(

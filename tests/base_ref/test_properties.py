@@ -175,7 +175,7 @@ def test_what_is_changed_points_at_the_line_and_text_of_the_inputs_is_code(
     assert "::warning file=ship-criteria.yaml,line=2,title=rankgate::The pull request lowers" in capsys.readouterr().out
     text = Path("../comment.md").read_text()
     assert "gate `` @team <b>x</b> | `y` `` from 85.0% to 80.0%" in text
-    assert "removes 1 query (`` @team <b>x</b> | `y` ``)" in text
+    assert "removes 1 question (`` @team <b>x</b> | `y` ``)" in text
 
 
 def test_nothing_of_the_temporary_directory_shows(

@@ -376,7 +376,7 @@ def test_a_run_without_a_query_is_not_accepted(folder: Path) -> None:
     before = contents(folder)
     with pytest.raises(RankgateError) as caught:
         accept(folder, {})
-    assert caught.value.problems == (Problem("the run has no query; nothing to accept", "results/run.jsonl"),)
+    assert caught.value.problems == (Problem("the run has no question; nothing to accept", "results/run.jsonl"),)
     assert contents(folder) == before
 
 

@@ -711,7 +711,7 @@ def test_accepted_in_one_clone_and_checked_in_another(clone: Path, remote: Path,
     write_run(clone, "d1")
     accepted = rankgate("baseline", "accept", "--date", "2025-07-01", at=clone)
     assert (accepted.returncode, accepted.stderr) == (0, "")
-    assert f"as the baseline in {SPEC}: 2 queries" in accepted.stdout
+    assert f"as the baseline in {SPEC}: 2 questions" in accepted.stdout
     other = tmp_path / "other"
     git("clone", "--quiet", "--depth=1", f"file://{remote}", str(other))
     write_run(other, "x")

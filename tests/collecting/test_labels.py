@@ -39,8 +39,8 @@ def test_two_labellers_may_agree() -> None:
     assert compare_labels(GOLD, labels(("q1", "x", 1), ("q1", "x", 1))).new == {"q1": {"x": 1}}
 
 
-UNANSWERED = "labelled 1, but the query says no_answer: true; drop that in gold.yaml, or label it 0"
-NEGATIVE = "labelled 1, but the query lists it under negatives; drop it there, or label it 0"
+UNANSWERED = "labelled 1, but the question says no_answer: true; drop that in gold.yaml, or label it 0"
+NEGATIVE = "labelled 1, but the question lists it under negatives; drop it there, or label it 0"
 
 
 @pytest.mark.parametrize(

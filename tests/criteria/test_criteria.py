@@ -519,7 +519,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         ),
         pytest.param(
             gate("metric: latency\n    threshold: 50\n    must_pass: [q1]"),
-            ["5: gates[0].must_pass: latency has no worst value that a query could have"],
+            ["5: gates[0].must_pass: latency has no worst value that a question could have"],
             id="must pass, where nothing is worst",
         ),
         pytest.param(
@@ -791,8 +791,8 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "12: gates[2].thresold: unknown key; did you mean 'threshold'?",
                 "12: gates[2].metric: expected text, found 5",
                 "13: gates[3].confidence: expected a number below 1, found 2",
-                "13: gates[3].must_pass: latency has no worst value that a query could have",
-                "13: gates[3].max_lost_queries: latency has no worst value that a query could have",
+                "13: gates[3].must_pass: latency has no worst value that a question could have",
+                "13: gates[3].max_lost_queries: latency has no worst value that a question could have",
                 (
                     "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, "
                     "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries and "

@@ -164,7 +164,7 @@ OTHERS = {
     ReasonKind.MISSING: "recall@5 is missing (no value, null or NaN) for 3 of 1,200 questions in the run; state it, "
     "or allow more: `max_unjudged`",
     ReasonKind.UNDEFINED: "recall@5 is defined for none of the 3 questions",
-    ReasonKind.NOT_FINITE: "recall@5 is not a finite number for every query",
+    ReasonKind.NOT_FINITE: "recall@5 is not a finite number for every question",
     ReasonKind.ABSENT: "3 questions are absent from the run and not counted in recall@5",
     ReasonKind.ONE_SIDED: "3 questions have recall@5 in only one of the two runs",
     ReasonKind.UNJUDGED: "recall@5 rests on judgments of 40% of the first results, 98% of the baseline's: the change "

@@ -567,7 +567,7 @@ def test_a_damaged_verdict_is_a_damaged_baseline(
 def test_accept_show_and_verify_say_what_is_kept(server: HashJudge, capsys: pytest.CaptureFixture[str]) -> None:
     count = len(judged(server))
     accept()
-    assert f"3 queries, ranks to 100; 2 answers with {count} verdicts\n" in capsys.readouterr().out
+    assert f"3 questions, ranks to 100; 2 answers with {count} verdicts\n" in capsys.readouterr().out
     assert main(["baseline", "show"]) == 0
     assert f"answers       2 answers with {count} verdicts\n" in capsys.readouterr().out
     assert main(["baseline", "show", "--format", "json"]) == 0

@@ -232,7 +232,9 @@ def test_what_is_no_run(given_run: Any, message: str) -> None:
     [
         pytest.param({"gold": GOLD}, "give the run once, as run= or retrieved=", id="no run"),
         pytest.param({"gold": GOLD, "run": LISTS, "retrieved": LISTS}, "give the run once, as", id="two runs"),
-        pytest.param({"gold": GOLD, "run": LISTS[:1]}, "gold has 2 queries, the run 1; give a list for", id="lengths"),
+        pytest.param(
+            {"gold": GOLD, "run": LISTS[:1]}, "gold has 2 questions, the run 1; give a list for", id="lengths"
+        ),
         pytest.param({"gold": GOLD, "run": LISTS, "metrics": "recal@5"}, "did you mean 'recall@5'?", id="metric"),
         pytest.param({"gold": GOLD, "run": LISTS, "k": 0}, "k must be whole numbers from 1 up, not 0", id="k"),
         pytest.param({"gold": GOLD, "run": LISTS, "k": [1, True]}, "k must be whole numbers", id="k that is true"),
@@ -249,7 +251,7 @@ def test_what_is_no_run(given_run: Any, message: str) -> None:
         ),
         pytest.param({"gold": [[]], "run": [["a"]]}, "gold: names no relevant document", id="nothing relevant"),
         pytest.param({"gold": 5, "run": [["a"]]}, "gold: expected a file name, a mapping", id="gold of no kind"),
-        pytest.param({"gold": {"q": ["a"]}, "run": {"r": ["a"]}}, "has none of the 1 gold queries", id="strangers"),
+        pytest.param({"gold": {"q": ["a"]}, "run": {"r": ["a"]}}, "has none of the 1 gold questions", id="strangers"),
         pytest.param({"gold": "none.yaml", "run": LISTS}, "none.yaml: no such file", id="no file"),
         pytest.param(
             {"gold": GOLD, "run": LISTS, "metrics": "latency"}, "latency reads `latency_ms`, which the run", id="silent"

@@ -249,29 +249,29 @@ def refusal(asked: Gold, lists: Mapping[str, str]) -> Problem | None:
         pytest.param(
             {"q1": ["a"], "q2": ["b"]},
             {"Q1": "a", "Q2": "b"},
-            "the run has none of the 2 gold queries: gold.yaml has 'q1', 'q2', the run has 'Q1', 'Q2'; "
-            "do both use the same query ids?",
+            "the run has none of the 2 gold questions: gold.yaml has 'q1', 'q2', the run has 'Q1', 'Q2'; "
+            "do both use the same question ids?",
             id="other ids",
         ),
         pytest.param(
             {f"q{number}": ["a"] for number in range(1000)},
             {f"faq-{number}": "a" for number in range(1000)},
-            "the run has none of the 1000 gold queries: gold.yaml has 'q0', 'q1', 'q2', "
-            "the run has 'faq-0', 'faq-1', 'faq-2'; do both use the same query ids?",
+            "the run has none of the 1000 gold questions: gold.yaml has 'q0', 'q1', 'q2', "
+            "the run has 'faq-0', 'faq-1', 'faq-2'; do both use the same question ids?",
             id="three of many are named",
         ),
         pytest.param(
             {"q1": ["a"], "q2": ["b"]},
             {},
-            "the run has none of the 2 gold queries: gold.yaml has 'q1', 'q2', the run has no query at all; "
-            "do both use the same query ids?",
+            "the run has none of the 2 gold questions: gold.yaml has 'q1', 'q2', the run has no query at all; "
+            "do both use the same question ids?",
             id="an empty run",
         ),
         pytest.param(
             {"q1": ["a"], "a\u202eb": ["b"]},
             {"é\n": "a"},
-            "the run has none of the 2 gold queries: gold.yaml has 'q1', 'a\\u202eb', the run has 'é\\n'; "
-            "do both use the same query ids?",
+            "the run has none of the 2 gold questions: gold.yaml has 'q1', 'a\\u202eb', the run has 'é\\n'; "
+            "do both use the same question ids?",
             id="what is hidden in ids is shown",
         ),
     ],

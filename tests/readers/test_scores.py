@@ -120,7 +120,7 @@ def test_the_file_is_named_where_its_queries_are_not_those_of_the_run() -> None:
     code, report = check()
     (problem,) = report["problems"]
     assert (code, problem["file"]) == (2, "scores.csv")
-    assert problem["message"].startswith("none of its 2 queries is in the run: it has 'q00', the run has 'q0'")
+    assert problem["message"].startswith("none of its 2 questions is in the run: it has 'q00', the run has 'q0'")
 
 
 def test_scores_are_gated_stored_with_the_baseline_and_compared() -> None:
@@ -136,9 +136,9 @@ def test_missing_values_and_queries_that_the_run_lacks(capsys: pytest.CaptureFix
     table(**dict.fromkeys(QUERIES[:-2], 0.8), q9=0.1, q8=0.1)
     code, report = check()
     assert code == 2, "two of eight are missing"
-    assert "2 queries of inputs.scores are absent from the run; `rankgate validate` names them." in report["notes"]
+    assert "2 questions of inputs.scores are absent from the run; `rankgate validate` names them." in report["notes"]
     main(["validate", *DATE])
-    assert "inputs.scores has queries that the run lacks; q8, q9" in capsys.readouterr().out.replace("'", "")
+    assert "inputs.scores has questions that the run lacks; q8, q9" in capsys.readouterr().out.replace("'", "")
     table(**dict.fromkeys(QUERIES[:-2], 0.8), q6="", q7="NaN")
     code, report = check()
     assert (code, report["gates"][0]["value"], report["gates"][0]["n"]) == (2, pytest.approx(0.8), 6)
