@@ -125,7 +125,7 @@ class Need(Enum):
     ANSWER = "answer"  # with citations, context, context_texts and abstained
     # From a judge.
     VERDICTS = "verdicts"
-    # Of the run the lines of traffic questions, which are read in place of those of the gold set.
+    # Of the run the lines of traffic questions, beside those of the gold set.
     TRAFFIC = "traffic"
     # From the match.
     JUDGED = "judged items"

@@ -69,26 +69,31 @@ _REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
 def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, stored: bool = False) -> Iterator[Ranking]:
     """Rankings from JSONL, one line a query. Lines in the usual shape are settled at once, all others looked into.
 
-    Verdicts are read of a `stored` run alone; see `Need.TRAFFIC` for which lines are passed over.
+    Verdicts are read of a `stored` run alone, and lines of the traffic where they are needed; the gold set may have the
+    same question.
     """
     lines = Lines(needs, stored=stored)
-    seen: _Seen = {}
+    seen_by_kind: tuple[_Seen, _Seen] = ({}, {})  # of the gold set, and of the traffic
     for number, line in source.lines():
         strict = lines.strict(line)
-        if strict is not None and strict.traffic is not lines.traffic:
-            continue
-        if strict is not None and strict.query_id not in seen:
-            seen[strict.query_id] = (number, {strict.asked})
-            yield strict
-            continue
+        if strict is not None:
+            if strict.traffic and not lines.traffic:
+                continue
+            seen = seen_by_kind[strict.traffic]
+            if strict.query_id not in seen:
+                seen[strict.query_id] = (number, {strict.asked})
+                yield strict
+                continue
         place = Problem("", source.name, number)
         try:
             loose = lines.loose(line)
         except _REFUSED as error:
             log.note(place, explain(line, error, missing=True))
             continue
-        if (loose.traffic is True) is not lines.traffic:
+        is_traffic = loose.traffic is True
+        if is_traffic and not lines.traffic:
             continue
+        seen = seen_by_kind[is_traffic]
         query_id = str(loose.id if loose.query_id is None else loose.query_id)
         if tags := _two_systems(source.head, seen.get(query_id, (0,))[0], line):
             log.note(place, two_systems(query_id, *tags))
@@ -119,7 +124,7 @@ def read_jsonl_quickly(
         if ranking is None and not line.isspace():
             loose = lines.loose(line)
             ranking = to_ranking(loose, loose.written_id(), lines.needs)
-        if ranking is not None and ranking.traffic is lines.traffic:
+        if ranking is not None and (lines.traffic or not ranking.traffic):
             yield ranking
 
 
@@ -185,16 +190,17 @@ def rankings_of(
     """Rankings from lines of any accepted shape as plain values, each after its number and its place."""
     traffic, needs = Need.TRAFFIC in needs, needs - {Need.TRAFFIC}
     shape = loose_shape(needs)
-    seen: _Seen = {}
+    seen_by_kind: tuple[_Seen, _Seen] = ({}, {})  # of the gold set, and of the traffic
     for number, place, line in lines:
         try:
             loose = loose_line(line, shape)
         except ValueError as error:
             log.note(place, spoken(error))
             continue
-        if (loose.traffic is True) is not traffic:
+        is_traffic = loose.traffic is True
+        if is_traffic and not traffic:
             continue
-        ranking = _checked(loose, needs, seen, number, place, log)
+        ranking = _checked(loose, needs, seen_by_kind[is_traffic], number, place, log)
         if ranking is not None:
             yield ranking
     log.raise_if_any()
