@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rankgate.criteria.parts import NotWritten, Part, optional, refuse
+from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, optional, refuse
 from rankgate.readers.mapping import OF_ITEMS, OF_QUERIES, FieldMap
 
 Text = Annotated[str, Field(min_length=1)]
@@ -20,6 +20,10 @@ class GoldMap(Part):
     items: Text | None = optional("The documents of a query: ids, objects, or gains by id. Absent: a judgment a row.")
     chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
     gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")
+    tags: Annotated[Listed[str], OneOrMore(str)] = optional(
+        "Columns that become tags: `lang` with es is lang:es. What is called lang, category and the like does so by itself.",
+        (),
+    )
 
     @model_validator(mode="after")
     def _can_be_read_by(self) -> Self:

@@ -265,6 +265,19 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return [sorted(self.gains.items()), *claims, *([quoted] if quoted else [])]
 
 
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """How the columns or keys of a gold set's file were read, beside questions, documents and ratings.
+
+    `segments` became tags; `crowded` would have, with so many values that no segment is of use. `separator` is the sign
+    at which the cells of a column were split into documents, after the column's name.
+    """
+
+    segments: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    crowded: Mapping[str, int] = {}
+    separator: tuple[str, str] | None = None
+
+
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """The gold set by query id, in file order.
 
@@ -277,6 +290,7 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     format: str
     fingerprint: str | None = None
     by_text: frozenset[str] = frozenset()
+    reading: Reading = Reading()
 
     @property
     def by_id(self) -> Gold:

@@ -16,6 +16,7 @@ from rankgate.model.asked import answers
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import Lineage
 from rankgate.model.values import Gold, Ranking
+from rankgate.readers.segments import Beside
 
 MAX_PROBLEMS = 20
 TABLE = "per_query"  # the format of an input that has values per query in place of rankings
@@ -96,6 +97,7 @@ class ProblemLog:
     def __init__(self, most: int | None = None) -> None:
         self.problems: list[Problem] = []
         self.most = most or MAX_PROBLEMS
+        self.beside = Beside()
 
     def add(self, problem: Problem) -> None:
         """Note a problem; a RankgateError where there are now too many to go on."""

@@ -47,12 +47,13 @@ class Table:
         A row has as many cells as the header, or one, as Quepid writes a query without ratings; others are noted.
         """
         names = named_in(fields)
-        for key, name in names.items():
+        tags = fields.tags if fields else ()
+        for key, name in (*names.items(), *(("tags", name) for name in tags)):
             if plain(name) not in self._places:
                 error = MissingNameError(key, name, "the table", self.columns)
                 self.log.add(error.at(Problem("", self.name, self.line)))
         self.log.raise_if_any()
-        spelled = {plain(name): name for name in names.values()}
+        spelled = {plain(name): name for name in (*names.values(), *tags)}
         columns = [spelled.get(plain(column), column) for column in self.columns]
         count, listed = len(columns), on_one_line(", ".join(self.columns))
         for number, cells in self._records():

@@ -69,10 +69,7 @@ MAPPED_FORMATS: dict[str, tuple[bytes, str]] = {
 # The words that may stand before a file's name: FORMAT:FILE.
 NAMES = frozenset([*GOLD_FORMATS, *RUN_FORMATS, TABLE])
 
-_NO_GOLD = (
-    "no gold format starts like that; judgments under other names are read with "
-    "`map: {query_id: …, chunk_id: …, gain: …}` under inputs.gold"
-)
+_NO_GOLD = "no gold format starts like that"
 _MAX_NAMES = 20
 _NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape are read with `map:` under inputs.run"
 _BATCH = 1_000
@@ -135,13 +132,14 @@ def read_gold(
             samples = _at("rankgate.readers.judgments:read_mapped_gold")(map, source, log)
         log.raise_if_any()
         samples = _at("rankgate.readers.qrels:with_questions")(samples, queries) if queries else samples
+        samples = log.beside.tagged(samples)
         if scored and not any(sample.relevant() for sample in samples.values()):
             plural = "s" if len(samples) > 1 else ""
             count = f"{len(samples)} sample{plural}, none of which" if samples else "no sample, so none"
             message = f"the gold set has {count} names a relevant document; nothing could be scored"
             raise bad_input(message, file=source.name)
         shown_name = source.name if file == path else shown_path(path)
-        return Gold(samples=samples, name=shown_name, format=name)
+        return Gold(samples=samples, name=shown_name, format=name, reading=log.beside.reading())
 
 
 def read_run(
@@ -242,7 +240,10 @@ def _recognised(source: Source, *, gold: bool) -> str:
         raise bad_input(f"{starts}; {other}; are gold set and run swapped? Name it with {its_place}", file=source.name)
     if possible and not why:
         return possible
-    names = [*start.keys] if start.json else start.header
+    names = start.names
+    if gold and not why and len(names) > 1:
+        columns = start.first_cells
+        raise bad_input(_at("rankgate.readers.gold_columns:unknown_columns")(columns, source.name), file=source.name)
     found = f" (found: {', '.join(map(shown, names[:_MAX_NAMES]))})" if len(names) > 1 else ""
     why = why or (_NO_GOLD if gold else _NO_RUN) + found
     raise bad_input(f"{starts}; {why} (known formats: {', '.join(table)})", file=source.name)

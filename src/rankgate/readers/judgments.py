@@ -11,24 +11,25 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number, id_of
-from rankgate.readers.delimited import BEIR_COLUMNS, Table
+from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, Table
+from rankgate.readers.gold_columns import GAIN, by_text, read_by, roles_of, split_cells, usual_fields, with_segments
 from rankgate.readers.json_text import source_json
 from rankgate.readers.mapped import Records, is_number, json_records, looked_up
 from rankgate.readers.mapping import (
     DOC,
-    QUERY,
     RATERS,
-    TEXT,
     FieldMap,
     Finder,
-    Sets,
     advice,
+    look_up,
     named,
+    system_columns,
     unpacked,
     usual_names,
 )
@@ -38,8 +39,6 @@ from rankgate.readers.rows import Tag
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import MAGIC, Source
 
-_GAIN = ({"rating", "relevance", "rel", "gain", "grade", "judgment", "judgement", "label", "qrel"}, {"score"})
-_LISTS = ({"ratings", "relevantdocs", "relevantids", "relevantdocids", "relevantdocuments", "positives", "docids"},)
 # What a tool's export lists its queries under, and a key within: OpenSearch, Elasticsearch's request and response, and
 # Quepid. A response has the ratings of hits alone.
 _EXPORTS = {"judgmentRatings": "judgmentRatings", "requests": "ratings", "details": "hits", "queries": "ratings"}
@@ -49,7 +48,11 @@ _RESPONSE = FieldMap(records="details", query_id="key", items="hits", chunk_id="
 def read_mapped_gold(fields: FieldMap, source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from a file whose columns or keys a map names; without a gain, what is listed is relevant."""
     with records_of(source, log, fields, fields.records, missing=False) as records:
-        return read_judgments(fields, records, log)
+        first = next(records := iter(records), None)
+        if first is None:
+            return {}
+        log.beside.mapped = frozenset(fields.tags)
+        return _read_rows(fields, chain([first], records), log)
 
 
 def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False) -> dict[str, Sample]:
@@ -61,14 +64,35 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
         first = next(records := iter(records), None)
         if first is None:
             return {}
-        fields = usual_fields([*first[1]] if isinstance(first[1], Mapping) else [], first[0])
-        samples = read_judgments(fields, chain([first], records), log)
+        row = first[1] if isinstance(first[1], Mapping) else {}
+        fields = usual_fields([*row], first[0], first=row)
+        read = read_judgments if under else _read_rows
+        samples = read(fields, chain([first], records), log)
     gains = (gain for sample in samples.values() for gain in sample.gains.values())
-    if not fractions and fields.gain in named(_GAIN[1:], [fields.gain or ""]) and any(gain % 1 for gain in gains):
+    if not fractions and fields.gain in named(GAIN[1:], [fields.gain or ""]) and any(gain % 1 for gain in gains):
         known = {"query_id": fields.query_id, "chunk_id": fields.chunk_id, "gain": fields.gain}
         said = "that looks like a run, whose scores are no whole numbers; if they are gains"
         raise bad_input(f"{said}, {advice(known, 'gold')}", file=source.name)
     return samples
+
+
+def _read_rows(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
+    """Samples from all rows, with the tags of their columns; what is not read is noted."""
+    rows = iter(records)
+    place, first = next(rows)
+    rows = chain([(place, first)], rows)
+    if fields.records is not None or not isinstance(first, Mapping):
+        return read_judgments(fields, rows, log)
+    names = [str(name) for name in first]
+    if fields.gain is None and all(isinstance(value, str | None) for value in first.values()):
+        listed = [*rows]
+        fields = by_text(fields, listed)
+        rows, sign = split_cells(listed, fields)
+        log.beside.separator = (fields.items or fields.chunk_id or "", sign) if sign else None
+    fields = with_segments(fields, names)
+    read = {*read_by(fields), *([] if fields.items else system_columns(names, fields, RATERS))}
+    log.beside.leave_out(name for name in names if name.strip() and name not in read)
+    return read_judgments(fields, rows, log)
 
 
 @contextmanager
@@ -101,7 +125,7 @@ def records_of(
     """The rows of a table, CSV or Parquet, or the objects of JSON, as far as the map reads them, with their places."""
     if source.head.startswith(MAGIC):
         with opened(source) as file:
-            yield file.records(fields)
+            yield file.records()
     elif source.head.lstrip()[:1] in (b"{", b"["):
         yield json_records(source, log, under, missing=missing)
     else:
@@ -111,8 +135,11 @@ def records_of(
 def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
     """Samples from objects with a judgment each, or a list of them; where nobody has judged (null, "") stands none."""
     samples: dict[str, Sample] = {}
-    for _, place, (query_id, question, pairs, raters) in looked_up(records, _judged, Finder(fields, frozenset()), log):
+    for _, place, judged in looked_up(records, _judged, Finder(fields, frozenset()), log):
+        query_id, question = judged.query_id, judged.question
         where = replace(place, key=".".join(filter(None, (place.key, query_id))))
+        for column, value in judged.parts:
+            log.beside.add(query_id, column, value)
         sample = samples.get(query_id)
         if sample is None:
             samples[query_id] = sample = Sample(query_id=query_id, gains={}, question=question, line=place.line)
@@ -120,12 +147,14 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
             log.note(where, f"conflicting text: {shown(sample.question)} above and {shown(question)} here")
             continue
         gains: dict[str, float] = sample.gains  # type: ignore[assignment]
-        for doc, value in pairs:
+        for doc, value in judged.pairs:
             try:
                 if value is not None and value != "":
                     _judge(gains, id_of(doc, "the document", some=True), value)
             except ValueError as error:
-                rated = "".join(f"; {shown(who)} is the {column} here: keep the rows of one" for column, who in raters)
+                rated = "".join(
+                    f"; {shown(who)} is the {column} here: keep the rows of one" for column, who in judged.raters
+                )
                 log.note(where, f"{error}{rated}")
     return samples
 
@@ -134,7 +163,7 @@ def _judge(gains: dict[str, float], doc: str, value: Any) -> None:
     """Take one judgment, a number or the text of one; a ValueError says what is wrong with it."""
     gain = _number(value)
     if gain is None:
-        header = "; if that is a header, remove the row" if named(_GAIN, [value]) else ""
+        header = "; if that is a header, remove the row" if named(GAIN, [value]) else ""
         raise ValueError(f"the gain {shown(value)} is not a finite number{header}")
     gain = check_gain(doc, gain)
     if gains.setdefault(doc, gain) != gain:
@@ -146,25 +175,46 @@ def _number(value: Any) -> Any:
     return finite_number(value) if isinstance(value, str) else float(value) if is_number(value) else value
 
 
-def _judged(record: Any, finder: Finder) -> tuple[str, str | None, list[tuple[Any, Any]], Sequence[Tag]]:
-    """The query, its text, documents with their gains as written, of a row or an object with a list, and its rater."""
+class _Judged(msgspec.Struct, frozen=True):
+    """A row or an object: a query with documents and their gains as written, its rater, and the columns of tags."""
+
+    query_id: str
+    question: str | None
+    pairs: list[tuple[Any, Any]]
+    parts: Sequence[tuple[str, Any]]
+    raters: Sequence[Tag] = ()
+
+
+def _judged(record: Any, finder: Finder) -> _Judged:
     query_id = id_of(finder.required("query_id", record, "the object"), "the query", some=True)
     text, query = finder.optional("question", record), f"query {shown(query_id)}"
     question = text if isinstance(text, str) and text else None
+    parts = [(name, look_up(record, name)) for name in finder.fields.tags]
     if finder.fields.items is None:
-        return query_id, question, [_listed(record, finder, query)], finder.tags(record, RATERS)
+        return _Judged(query_id, question, _rated(record, finder, query), parts, finder.tags(record, RATERS))
     listed = unpacked(finder.required("items", record, query))
     if isinstance(listed, Mapping):  # of gains by id, or as Quepid writes it for RRE, of ids by gain
         by_gain = [(doc, gain) for gain, docs in listed.items() if isinstance(docs, list) for doc in docs]
-        return query_id, question, by_gain or [(doc, _stated(gain)) for doc, gain in listed.items()], ()
+        return _Judged(query_id, question, by_gain or [(doc, _stated(gain)) for doc, gain in listed.items()], parts)
     if not isinstance(listed, list):
         raise ValueError(f"{query}: {finder.fields.items}: expected a list of documents, found {shown(listed)}")
-    return query_id, question, [_listed(entry, finder, query) for entry in listed], ()
+    return _Judged(query_id, question, [_listed(entry, finder, query) for entry in listed], parts)
+
+
+def _rated(record: Any, finder: Finder, query: str) -> list[tuple[Any, Any]]:
+    """The document of a row with its gain, or several; none where a row without a column of gains names none."""
+    doc, gain = _listed(record, finder, query)
+    if isinstance(doc, str) and doc.startswith(("['", '["')) and doc.endswith("]"):
+        doc = unpacked(doc)
+        if isinstance(doc, str):
+            raise ValueError(f"{query}: {shown(doc)} is no id: {RAGAS_CSV}")
+    docs = doc if isinstance(doc, list) else [doc]
+    return [(each, gain) for each in docs if finder.fields.gain is not None or each not in (None, "")]
 
 
 def _stated(gain: Any) -> Any:
     """A gain, which RRE writes as `{"gain": 3}` too."""
-    names = named(_GAIN, gain) if isinstance(gain, Mapping) else []
+    names = named(GAIN, gain) if isinstance(gain, Mapping) else []
     return gain[names[0]] if names else gain
 
 
@@ -174,19 +224,8 @@ def _listed(entry: Any, finder: Finder, query: str) -> tuple[Any, Any]:
     if finder.names("chunk_id"):
         doc = finder.required("chunk_id", entry, query)
         return doc, finder.required("gain", entry, query) if finder.names("gain") else 1
-    keys = usual_names([*entry], {"chunk_id": DOC, "gain": _GAIN}, "gold", finder.place)
+    keys = usual_names([*entry], {"chunk_id": DOC, "gain": GAIN}, "gold", finder.place)
     return entry[keys["chunk_id"]], entry[keys["gain"]]
-
-
-def usual_fields(names: Sequence[str], place: Problem, kind: str = "gold") -> FieldMap:
-    """The map that the keys of a record, or the columns of a table, imply; else a RankgateError."""
-    items = named(_LISTS, names)
-    roles: dict[str, Sets] = {"query_id": (QUERY[0], {"id"}, TEXT) if items else QUERY}
-    roles |= {} if items else {"chunk_id": DOC, "gain": _GAIN}
-    known: dict[str, Any] = usual_names(names, roles, kind, place)
-    more = {"question": named((TEXT,), names), "items": items}
-    known |= {role: found[0] for role, found in more.items() if found}
-    return FieldMap(**known)
 
 
 def _export(head: bytes) -> str | None:
@@ -199,15 +238,20 @@ def _recognise(start: Beginning) -> Likeness:
     """By what its columns or keys are called; one that lacks a name is told which."""
     if start.head.startswith(MAGIC) or (start.json and _export(start.head)):
         return Likeness.YES
-    names = [*start.keys] if start.json else start.header
-    query, documents, gains = named(QUERY, names), {*named(DOC, names), *named(_LISTS, names)}, named(_GAIN, names)
+    names = start.names
+    roles = roles_of(names)
+    documents, gains = [*roles["chunk_id"], *roles["items"]], roles["gain"]
     if start.keys & (LINE_KEYS - {"query_id"} | SAMPLE_KEYS) or len(names) == 1:
         return Likeness.NO
-    if not query or not (gains or documents - {"id"}) or (not start.json and {*BEIR_COLUMNS} <= {*names}):
+    if (
+        not roles["query_id"]
+        or not (gains or {*documents} - {"id"})
+        or (not start.json and {*BEIR_COLUMNS} <= {*names})
+    ):
         return Likeness.NO
     if not start.json and not (gains and documents):
         return Likeness.MAYBE
-    scores = named(_GAIN[1:], gains)
+    scores = named(GAIN[1:], gains)
     return Likeness.sure(start.json or not scores or ("rank" not in names and start.has_whole_numbers(scores[0])))
 
 

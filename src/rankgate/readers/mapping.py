@@ -41,8 +41,9 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     context: str | None = None
     context_texts: str | None = None
     abstained: str | None = None
-    gain: str | None = None  # this and the next two of gold sets alone
+    gain: str | None = None  # this and what follows, of gold sets alone
     question: str | None = None
+    tags: tuple[str, ...] = ()
 
     def problem(self) -> tuple[str, str] | None:
         """What the map lacks, as (key, message); None where it can be read by."""
@@ -122,7 +123,7 @@ def advice(known: Mapping[str, str | None], kind: str) -> str:
 def named_in(fields: FieldMap | None) -> dict[str, str]:
     """What a map names in a row of the file, by its keys."""
     stated = {} if fields is None else msgspec.structs.asdict(fields)
-    return {key: name for key, name in stated.items() if name is not None and key not in ("order", "records")}
+    return {key: name for key, name in stated.items() if name is not None and key not in ("order", "records", "tags")}
 
 
 OF_ITEMS = ("score", "rank", "text", "doc_id", "doc_version", "start", "end")  # a result's, beside its id

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, BinaryIO
 
 import msgspec
@@ -124,13 +125,33 @@ class Beginning:
     @cached_property
     def keys(self) -> frozenset[str]:
         """The keys of the first line, or of a list's first entry, where that is an object of its own, else none."""
+        return frozenset(self._first_object)
+
+    @property
+    def names(self) -> list[str]:
+        """The keys of the first object in their order, or the columns of the first row."""
+        return [*self._first_object] if self.json else self.header
+
+    @cached_property
+    def first_cells(self) -> dict[str, Any]:
+        """The first object, or the first row below the header by its columns as they are written, as well as can be told."""
+        import csv  # noqa: PLC0415 -- paid only for tables
+
+        if self.json:
+            return self._first_object
+        rows = [row for row in self.rows[:_ENOUGH].decode("utf-8", "replace").splitlines() if row.strip()]
+        cells = [[*csv.reader([row], delimiter=separator_of(self.rows))][0] for row in rows[:2]]
+        return dict(zip_longest(cells[0], (cells[1] if cells[1:] else [])[: len(cells[0])]))
+
+    @cached_property
+    def _first_object(self) -> dict[str, Any]:
         try:
             text = self._decoded[1:].lstrip() if self.json == "[" else self.line.decode("utf-8", "replace")
             first, end = json.JSONDecoder().raw_decode(text)  # which takes NaN
             alone = self.json == "[" or not text[end:].strip()
-            return frozenset(first if isinstance(first, dict) and alone else ())
+            return first if isinstance(first, dict) and alone else {}
         except (ValueError, RecursionError):
-            return frozenset()
+            return {}
 
     @cached_property
     def has_rows(self) -> bool:

@@ -42,6 +42,9 @@ class Metadata(msgspec.Struct):
     cluster: str | int | None = None
 
 
+_KNOWN = frozenset(
+    {*Metadata.__struct_fields__, "id", "expected_output", "input", "question", "judge_labels", "negatives"}
+)
 # Keys that change what is scored, and are nobody's own beside `metadata`.
 _OF_METADATA = ("no_answer", "tags", "k", "as_of", "cluster", "entities", "claims")
 
@@ -103,6 +106,10 @@ def _question(written: Input | str | None) -> str | None:
     return written.question if isinstance(written, Input) else written
 
 
+def _text(written: object) -> str | None:
+    return written if isinstance(written, str) else None
+
+
 class _SampleError(ValueError):
     """What is wrong with a sample, and under which of its keys."""
 
@@ -114,11 +121,14 @@ class _SampleError(ValueError):
 def to_sample(value: object, place: Problem, log: ProblemLog) -> Sample | None:
     """A checked sample from plain values, or None after noting what is wrong, at `place` and the key in question."""
     try:
-        return _checked(value, place.line)
+        sample = _checked(value, place.line)
     except _SampleError as error:
         key = ".".join(filter(None, (place.key, error.key))) or None
         log.note(msgspec.structs.replace(place, key=key), error)
         return None
+    stated: dict[str, Any] = value if isinstance(value, dict) else {}
+    log.beside.add_all(sample.query_id, {**stated, **(stated.get("metadata") or {})}, _KNOWN)
+    return sample
 
 
 def _checked(value: object, line: int | None) -> Sample:
@@ -150,7 +160,7 @@ def _checked(value: object, line: int | None) -> Sample:
         judge_gains=_judge_labels(written.judge_labels, gains, name),
         negatives=negatives,
         spans=spans_of(written.expected_output),
-        question=_question(written.input),
+        question=_question(written.input) or _text(value.get("question")),
         tags=tuple(dict.fromkeys(metadata.tags)),
         k=metadata.k,
         no_answer=metadata.no_answer,
