@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rankgate import __version__
@@ -13,12 +14,13 @@ from rankgate.baselines.tree import MANIFEST
 from rankgate.cli.inputs import file_of, refuse_two_stdins
 from rankgate.cli.options import add_gold, add_retriever, add_run, make_parser, retriever_of
 from rankgate.cli.progress import bar
-from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, find_criteria, load_criteria
+from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, Inputs, find_criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import gold_of, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.criteria.retriever_block import Retriever
 from rankgate.criteria.starter import (
     FIRST_GATES,
+    FIRST_INPUTS,
     FirstJudge,
     Start,
     block_in,
@@ -27,6 +29,7 @@ from rankgate.criteria.starter import (
     first_gates,
     retriever_text,
     segment_tags,
+    with_inputs,
 )
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.git import ignore_beside
@@ -34,7 +37,7 @@ from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
 from rankgate.forges.workflows.written import GATE, REPORT, Job, action_of, gate_text, is_word, report_text
 from rankgate.gates.power import sight_text
-from rankgate.gates.warnings import counting, planned, small_parts
+from rankgate.gates.warnings import counting, planned, reading_facts, small_parts
 from rankgate.metrics.estimates import best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
@@ -46,9 +49,12 @@ from rankgate.model.report import Detectable
 from rankgate.model.values import Evidence
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text
+from rankgate.readers.gold_columns import fields_of
+from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
+REPORTS = ("report.json", "comment.md", "report.html")  # as the pages of the docs name what `check -o` writes
 ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
 _REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
@@ -63,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
         "takes the run file) and judges it, the other judges the pull requests of forks. Without --gold the criteria\n"
         "are there already: a retriever is added to them, and nothing else is changed.",
         "rankgate init --gold gold.yaml --retriever my_app.search:retrieve",
+        "rankgate init --gold gold.csv --map question=Frage,document=Dokument --retriever my_app.search:retrieve",
         "rankgate init --gold gold.yaml --url 'https://host/search?q={{question}}'",
         "rankgate init --gold gold.yaml --command 'node search.js'",
         "rankgate init --gold gold.yaml --run run.jsonl --force         # with floors from a run; keeps the retriever",
@@ -70,6 +77,11 @@ def parser() -> argparse.ArgumentParser:
         "rankgate init --github                                         # the workflows, once there are criteria",
     )
     add_gold(options)
+    columns = (
+        "which column, or key, of the gold set is what: question, document, and where there are any id, documents (a "
+        "list), rating, tags; written into the criteria"
+    )
+    options.add_argument("--map", metavar="question=NAME,document=NAME", action="append", default=[], help=columns)
     add_run(options)
     add_retriever(options, "write into the criteria")
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
@@ -98,21 +110,28 @@ def run(arguments: argparse.Namespace) -> int:
     judge = _judge_block(arguments)
     to = arguments.to or (CRITERIA if gold else find_criteria())
     before = _text_of(to)
+    if gold:
+        earlier = _earlier_inputs(to)
+        gold = InputFile(
+            gold.path, gold.format, fields_of(arguments.map) if arguments.map else _map_of(gold, earlier.gold)
+        )
+        run_file = run_file and InputFile(run_file.path, run_file.format, _map_of(run_file, earlier.run))
     block = retriever_text(retriever) if retriever else block_in(before)
     job = _job(arguments, to, records=block is not None) if arguments.github else None
     for path in (*([to] if gold else []), *(_TEXTS if job else [])):
         if Path(path).exists() and not arguments.force:
             raise bad_input("exists already; --force overwrites it", file=path)
+    start = None
     if gold:
-        _write_criteria(gold, run_file, to, judge, block, accept_own=_accept_own(arguments))
+        start = _write_criteria(gold, run_file, to, judge, block, accept_own=_accept_own(arguments))
     elif retriever:
         _add_retriever(to, before, retriever_text(retriever))
     if job:
         for path, text in _TEXTS.items():
             write_atomic(path, text(job))
             print(f"wrote {path}")
-    if gold:
-        _ignore_run(arguments, committed=job is not None and not job.records)
+    if start:
+        _say_what_to_commit(arguments, start, to, committed=job is not None and not job.records)
         print(_next_steps(arguments, records=block is not None), end="")
     if job:
         print(to_do_on_github(job), end="")
@@ -125,12 +144,28 @@ def _refuse_misfits(
     refuse_two_stdins(gold, run_file)
     if arguments.action is not None and not arguments.github:
         raise bad_input("--action says how workflows use the action; add --github")
+    if arguments.map and gold is None:
+        raise bad_input("--map names columns of a gold set; name it with --gold FILE")
     if arguments.accept_own and gold is None:
         raise bad_input("--accept-own writes criteria, which need --gold; in those that are there add accept_own: true")
     goldless = arguments.github or retriever is not None
     if STDIN in (arguments.gold, arguments.run) or (gold is None and (run_file or not goldless)):
         named = "name the gold set with --gold FILE (not standard input)"
         raise bad_input(f"init writes paths into the criteria; {named}")
+
+
+def _earlier_inputs(path: str) -> Inputs:
+    """What the criteria that are overwritten name; nothing where there are none that can be read."""
+    try:
+        return load_criteria(path).inputs if Path(path).is_file() else Inputs()
+    except RankgateError:
+        return Inputs()
+
+
+def _map_of(file: InputFile, earlier: InputFile | None) -> FieldMap | None:
+    """The map by which criteria read this file already."""
+    same = earlier is not None and os.path.realpath(earlier.path) == os.path.realpath(file.path)
+    return earlier.map if earlier and same else None
 
 
 def _accept_own(arguments: argparse.Namespace) -> bool:
@@ -166,7 +201,7 @@ def _write_criteria(
     block: str | None,
     *,
     accept_own: bool,
-) -> None:
+) -> Start:
     gold = gold_of(gold_file, None)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
@@ -192,7 +227,8 @@ def _write_criteria(
         if finds:
             break
     base = os.path.dirname(to) or "."  # noqa: PTH120
-    paths = (gold_file.path, run_file.path if run_file else "run.jsonl", "baseline")
+    baseline_path = _data_folder(gold_file.path, to) / "baseline"
+    paths = (gold_file.path, run_file.path if run_file else _first_run(gold_file.path, to), baseline_path)
     gold_path, run_path, baseline = (Path(os.path.relpath(path, base)).as_posix() for path in paths)
     measured = [
         (metric, estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None)
@@ -210,9 +246,11 @@ def _write_criteria(
         gold=gold_path,
         run=run_path,
         baseline=baseline,
-        accepted=Path("baseline", MANIFEST).exists(),
+        accepted=Path(baseline_path, MANIFEST).exists(),
         gold_format=gold_file.format,
+        gold_map=gold_file.map,
         run_format=run_file.format if run_file else None,
+        run_map=run_file.map if run_file else None,
         measured=measured,
         drops=drops,
         sees=sees,
@@ -232,15 +270,37 @@ def _write_criteria(
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)
         print(f"segments by {tags}, judged by evidence: proven_harm{f'; {blind}' if blind else ''}")
+    for fact in reading_facts(gold):
+        print(fact)
+    return start
 
 
-def _ignore_run(arguments: argparse.Namespace, *, committed: bool) -> None:
-    """Keep the run out of git, and say what belongs there; a run that a workflow takes as it is belongs there, too."""
-    run_path = arguments.run or "run.jsonl"
-    if not committed and ignore_beside(run_path):
-        print(f"wrote .gitignore: {redacted(run_path)} and what `rankgate record` leaves beside it")
-    names = ", ".join(map(redacted, (arguments.to or CRITERIA, arguments.gold, *[run_path] * committed)))
-    print(f"commit {names} and baseline/{'' if committed else f', not {redacted(run_path)}'}")
+def _data_folder(gold: str, to: str) -> Path:
+    """Where run and baseline lie: beside criteria that lie above the gold set, else in the current directory."""
+    folder = Path(to).parent
+    return folder if Path(gold).resolve().is_relative_to(folder.resolve()) else Path()
+
+
+def _first_run(gold: str, to: str) -> str:
+    """Where the run lies that is recorded."""
+    return (_data_folder(gold, to) / "run.jsonl").as_posix()
+
+
+def _ignore(runs: Sequence[str]) -> None:
+    """Keep runs that are recorded out of git, and what the commands write that nobody commits."""
+    added = [path for path in (*runs, *REPORTS) if ignore_beside(path)]
+    if added:
+        print(f"wrote .gitignore: {', '.join(map(redacted, added))}")
+
+
+def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *, committed: bool) -> None:
+    """What belongs into git; a run that a workflow takes as it is belongs there, too."""
+    base = Path(to).parent
+    run_path = Path(os.path.relpath(base / start.run)).as_posix()
+    baseline = Path(os.path.relpath(base / start.baseline)).as_posix()
+    _ignore([] if committed else [run_path])
+    names = ", ".join(map(redacted, (to, arguments.gold, *[run_path] * committed)))
+    print(f"commit {names} and {baseline}/{'' if committed else f', not {redacted(run_path)}'}")
 
 
 def _next_steps(arguments: argparse.Namespace, *, records: bool) -> str:
@@ -274,23 +334,37 @@ def _text_of(path: str) -> str:
 
 
 def _add_retriever(path: str, before: str, block: str) -> None:
-    """Name the retriever at the end of criteria that name none."""
-    retriever = load_criteria(path).retriever
+    """Name the retriever at the end of criteria that name none, and where what it answers and what is accepted lie."""
+    criteria = load_criteria(path)
+    retriever = criteria.retriever
     if retriever is not None:
         raise bad_input("is named already; change it there", file=path, line=retriever.line, key="retriever")
-    write_atomic(path, before.rstrip("\n") + "\n" + block)
+    missing = {key: name for key, name in FIRST_INPUTS.items() if getattr(criteria.inputs, key) is None}
+    write_atomic(path, with_inputs(before, missing).rstrip("\n") + "\n" + block)
     try:
-        load_criteria(path)
-    except RankgateError as error:
+        after = load_criteria(path).inputs
+    except RankgateError:
+        after = Inputs()
+    if any(getattr(after, key) is None for key in missing):
         write_atomic(path, before)
-        raise bad_input(f"nothing can be added to its end; write there yourself:{block}", file=path) from error
-    print(f"wrote `retriever:` into {redacted(path)}; `rankgate check --record` asks it, and judges")
+        lines = "".join(f"\n  {key}: {name}" for key, name in missing.items())
+        wanted = f"{block}{f'{chr(10)}and under `inputs:`{lines}' if missing else ''}"
+        raise bad_input(f"nothing can be added to it; write there yourself:\n{wanted}", file=path)
+    keys = ", ".join(["`retriever:`", *(f"`inputs.{key}`" for key in missing)])
+    print(f"wrote {keys} into {redacted(path)}")
+    if criteria.inputs.gold is None:
+        print(f"it names no gold set; add under `inputs:` in {redacted(path)}: `gold: FILE`")
+    _ignore([inputs_named(path).get("inputs.run", FIRST_INPUTS["run"])])
+    criteria_option = "" if path in DEFAULT_PATHS else f" --criteria {shlex.quote(redacted(path))}"
+    print(f"next:\n  $ rankgate check --record{criteria_option}\n  $ rankgate baseline accept{criteria_option}")
 
 
 def _job(arguments: argparse.Namespace, criteria: str, *, records: bool) -> Job:
     """What the workflows need to know, from the criteria where no gold set is named."""
-    gold, run, judged = arguments.gold, arguments.run or "run.jsonl", arguments.judge is not None
-    if gold is None:
+    gold, run, judged = arguments.gold, arguments.run or "", arguments.judge is not None
+    if gold is not None:
+        run = run or _first_run(gold, criteria)
+    else:
         loaded = load_criteria(criteria)
         inputs = loaded.inputs
         if inputs.gold is None or inputs.run is None:

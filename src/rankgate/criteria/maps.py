@@ -21,7 +21,7 @@ class GoldMap(Part):
     chunk_id: Text | None = optional("A document's id. May be absent where the entries of `items` are bare ids.")
     gain: Text | None = optional("How relevant it is, as a number. Absent: what is listed is relevant.")
     tags: Annotated[Listed[str], OneOrMore(str)] = optional(
-        "Columns that become tags: `lang` with es is lang:es. What is called lang, category and the like does so by itself.",
+        "What becomes tags: Sprache with es is sprache:es. Columns called lang, category and the like do anyway.",
         (),
     )
 

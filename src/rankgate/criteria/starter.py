@@ -16,6 +16,8 @@ from rankgate.model.report import BARE_TAG, Detectable
 from rankgate.model.tags import rows_by_tag
 from rankgate.model.values import Gold, Unit
 from rankgate.model.wording import count_text, size_text, value_text
+from rankgate.readers.gold_columns import map_text
+from rankgate.readers.mapping import FieldMap
 from rankgate.readers.yaml_text import quoted
 
 # The metrics of a first gate set, each with whether it blocks.
@@ -35,6 +37,11 @@ _MATCHED = {
     By.SPAN: "the gold names passages; results state `start` and `end`",
 }
 _BLOCK = re.compile(r"^retriever:.*(?:\n(?:(?:#.*)?\n)*[ \t].*)*", re.MULTILINE)  # to its last line that is indented
+_INPUTS = re.compile(  # to its last line that is indented; the first line's indentation is a group
+    r"^inputs:[ \t]*(?:#.*)?\n(?:[ \t]*(?:#.*)?\n)*([ \t]+)[^\s#].*(?:\n(?:(?:#.*)?\n)*[ \t].*)*", re.MULTILINE
+)
+_INPUTS_LINE = re.compile(r"^inputs:[ \t]*\{([^{}\n]*)\}", re.MULTILINE)
+FIRST_INPUTS = {"run": "run.jsonl", "baseline": "baseline"}  # what a retriever's criteria need beside the gold set
 LARGEST_PART = 10  # a first gate allows at most a tenth of the value to be lost
 
 
@@ -61,7 +68,9 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     accepted: bool = False
     gold_format: str | None = None
+    gold_map: FieldMap | None = None
     run_format: str | None = None
+    run_map: FieldMap | None = None
     measured: Sequence[tuple[Metric, Estimate | None]]
     drops: Sequence[float]
     sees: Sequence[Detectable | None]
@@ -151,16 +160,40 @@ def criteria_text(start: Start) -> str:
     lines += [
         "",
         "inputs:  # relative to this file; flags of the command line win",
-        f"  gold: {_input(start.gold, start.gold_format)}",
-        f"  run: {_input(start.run, start.run_format)}",
+        f"  gold: {_input(start.gold, start.gold_format, start.gold_map)}",
+        f"  run: {_input(start.run, start.run_format, start.run_map)}",
         f"  baseline: {quoted(start.baseline)}  # made by `rankgate baseline accept`",
     ]
     lines += ["", REQUIRED] if start.accepted else []
     return "\n".join(lines) + "\n"
 
 
-def _input(path: str, known_format: str | None) -> str:
-    return quoted(path) if known_format is None else f"{{path: {quoted(path)}, format: {known_format}}}"
+def _input(path: str, known_format: str | None, fields: FieldMap | None) -> str:
+    if known_format is None and fields is None:
+        return quoted(path)
+    keys = [f"path: {quoted(path)}", *([f"format: {known_format}"] if known_format else [])]
+    if fields is not None:
+        stated = {key: value for key, value in msgspec.structs.asdict(fields).items() if value}
+        keys.append(f"map: {map_text(stated)}")
+    return f"{{{', '.join(keys)}}}"
+
+
+def with_inputs(text: str, inputs: Mapping[str, str]) -> str:
+    """Criteria with more under `inputs:`, whether it is a block, on one line, or not there yet; else as they are."""
+    if not inputs:
+        return text
+    block, line = _INPUTS.search(text), _INPUTS_LINE.search(text)
+    if line:
+        pairs = ", ".join(f"{key}: {name}" for key, name in inputs.items())
+        end = line.end(1)
+        return f"{text[:end].rstrip()}{', ' if line[1].strip() else ''}{pairs}{text[end:]}"
+    if block:
+        lines = "".join(f"\n{block[1]}{key}: {name}" for key, name in inputs.items())
+        return text[: block.end()] + lines + text[block.end() :]
+    if re.search(r"^inputs\b", text, re.MULTILINE):
+        return text
+    lines = "".join(f"  {key}: {name}\n" for key, name in inputs.items())
+    return text.rstrip("\n") + f"\n\ninputs:  # relative to this file\n{lines}"
 
 
 def _allowed(drop: float, metric: Metric) -> str:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate, SegmentRule
-from rankgate.errors import shown
+from rankgate.errors import redacted, shown
 from rankgate.gates.power import blind_spot, detectable, leaves_open, rounded, sight_text
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
@@ -31,7 +32,7 @@ from rankgate.statistics.sign_flips import MIN_CLUSTERS as MIN_FOR_TEST
 if TYPE_CHECKING:
     from rankgate.gates.judged import Judge
 
-MAX_NAMED = 3
+MAX_NAMED, MAX_UNREAD = 3, 6
 PART = 0.2  # of its value: a loss that a gate should see
 NEUTRAL = 0.025  # of the queries are lost, and as many won; also the share of such changes that may be blocked
 
@@ -64,6 +65,25 @@ def gold_facts(gold: Gold) -> list[str]:
     if twice:
         pairs = "; ".join(" = ".join(map(shown, ids)) for ids in twice[:MAX_NAMED])
         facts.append(f"{count_text(len(twice), 'question is', 'questions are')} asked more than once: {pairs}")
+    return [*facts, *reading_facts(gold)]
+
+
+def reading_facts(gold: Gold) -> list[str]:
+    """How the file's columns or keys were read, where a reader of the file may have meant something else."""
+    reading, facts = gold.reading, list[str]()
+    if reading.separator:
+        column, sign = reading.separator
+        name = {"\n": "line breaks", ",": "commas"}.get(sign, shown(sign))
+        facts.append(f"cells of {shown(column)} were split at {name}: a document each")
+    crowded = [f"{shown(name)} ({count} values, too many for segments)" for name, count in reading.crowded.items()]
+    unread = [*crowded, *map(shown, reading.unread)]
+    if unread:
+        few = ", ".join(unread[:MAX_UNREAD]) + (f" and {len(unread) - MAX_UNREAD} more" if unread[MAX_UNREAD:] else "")
+        name = next(iter([*reading.unread, *reading.crowded]))
+        pairs = ",".join(f"{word}={column}" for word, column in {**reading.columns, "tags": name}.items())
+        as_columns = f"`rankgate init --gold {quote(redacted(gold.name))} --map {quote(pairs)} --force`"
+        how = as_columns if reading.columns else 'write it into `metadata: {tags: ["name:value"]}`'
+        facts.append(f"not read: {few}; to gate parts of the questions by one: {how}")
     return facts
 
 

@@ -11,8 +11,9 @@ from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.model.values import Gold, Need, Ranking, Sample
 from rankgate.readers.base import ProblemLog, Run, once
 from rankgate.readers.formats import named_file, read_gold, read_run
+from rankgate.readers.gold_columns import usual_fields
 from rankgate.readers.json_text import spoken
-from rankgate.readers.judgments import read_judgments, usual_fields
+from rankgate.readers.judgments import read_judgments
 from rankgate.readers.mapped import read_records
 from rankgate.readers.mapping import QUERY, named
 from rankgate.readers.recognition import LISTS, ORDERS, plain
@@ -111,7 +112,7 @@ def _samples(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sample]:
         fields = usual_fields([*rows[0]] if rows else [], Problem("", "gold"), kind="frame")
         samples = read_judgments(fields, placed, log)
     log.raise_if_any()
-    return samples
+    return log.beside.tagged(samples)
 
 
 def _ranking(query_id: str, entry: Any, needs: frozenset[Need], how: Matching, name: str) -> Ranking:

@@ -269,13 +269,15 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """How the columns or keys of a gold set's file were read, beside questions, documents and ratings.
 
     `segments` became tags; `crowded` would have, with so many values that no segment is of use. `separator` is the sign
-    at which the cells of a column were split into documents, after the column's name.
+    at which the cells of a column were split into documents, after the column's name. `columns` are the others, by the
+    words of `init --map`; none where the file has no columns.
     """
 
     segments: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     crowded: Mapping[str, int] = {}
     separator: tuple[str, str] | None = None
+    columns: Mapping[str, str] = {}
 
 
 class Gold(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,8 +28,9 @@ LISTS = (
 # A column `id` is the question's where another one names documents; the last set does so only where nothing else does.
 _SURELY_DOCUMENTS: Sets = (*DOC[:-1], DOC[-1] - {"id"}, _RELEVANT | _RELEVANT_IDS, {*_KINDS})
 DOCUMENT: Sets = (*_SURELY_DOCUMENTS, {"id"}, {"url", "uri", "file", "filename", "path", "source"})
-QUESTION: Sets = (TEXT, {"questiontext", "userquestion", "userquery", "utterance", "prompt", "q"})
+QUESTION: Sets = (TEXT, {"questiontext", "userquestion", "userquery", "utterance", "prompt"})
 _IDS = QUERY[0] | {"questionid"}
+_ANSWERS = ({"answer", "answers", "expectedanswer", "response", "reply", "groundtruth", "reference"},)  # no documents
 _LARGEST_RATING = 10
 _MOST_NAMES = 20
 _UNKNOWN = "COLUMN"
@@ -127,30 +128,36 @@ def _suggested(
     blanks = {name: len(str(first.get(name) or "").split()) - 1 for name in names}
     if "query_id" not in known:
         known["query_id"] = _first([*roles["query_id"], *names], known, {name for name in names if blanks[name] > 1})
-        known.setdefault("question", known["query_id"])
     if "chunk_id" in wanted and "chunk_id" not in known:
         known["chunk_id"] = _first([*roles["chunk_id"], *names], known, {name for name in names if blanks[name] == 0})
     if "gain" in wanted and "gain" not in known:
         known["gain"] = _first([*roles["gain"], *_maybe_ratings(names, roles, first)], known, {*names})
-    return {key: known[key] for key in _WHAT if key in known} | {"question": known.get("question", known["query_id"])}
+    known.setdefault("question", known["query_id"])
+    return {key: known[key] for key in ("query_id", "question", "items", "chunk_id", "gain") if key in known}
 
 
 def _first(names: Sequence[str], known: Mapping[str, str], likely: set[str]) -> str:
     """The first column that is not known yet, of the likely ones if there is one."""
-    free = [name for name in names if name.strip() and name not in known.values() and not names_part(name)]
+    answers = named(_ANSWERS, names)
+    free = [name for name in names if name.strip() and name not in {*known.values(), *answers} and not names_part(name)]
     return next((name for name in free if name in likely), free[0] if free else _UNKNOWN)
 
 
 def _commands(fields: Mapping[str, str], file: str) -> str:
     """The option that says which column is what, and the same for criteria that are there."""
-    by_word = {word: fields[key] for word, key in WORDS.items() if key in fields}
-    if fields.get("query_id") == fields.get("question"):
-        del by_word["id"]
-    pairs = ",".join(f"{word}={name}" for word, name in by_word.items())
+    pairs = ",".join(f"{word}={name}" for word, name in in_words(fields).items())
     command = f"rankgate init --gold {shlex.quote(file)} --map {shlex.quote(pairs)}"
     return (
         f"say which is which: `{command}`, or in criteria, beside `path` under inputs.gold: `map: {map_text(fields)}`"
     )
+
+
+def in_words(fields: Mapping[str, Any]) -> dict[str, str]:
+    """What a map names, by the words of `init --map`; the question is its own id where nothing else is."""
+    by_word = {word: fields[key] for word, key in WORDS.items() if fields.get(key)}
+    if by_word.get("id") == by_word.get("question"):
+        del by_word["id"]
+    return by_word
 
 
 def map_text(fields: Mapping[str, str | Sequence[str]]) -> str:

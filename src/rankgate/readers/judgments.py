@@ -18,7 +18,16 @@ from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number, id_of
 from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, Table
-from rankgate.readers.gold_columns import GAIN, by_text, read_by, roles_of, split_cells, usual_fields, with_segments
+from rankgate.readers.gold_columns import (
+    GAIN,
+    by_text,
+    in_words,
+    read_by,
+    roles_of,
+    split_cells,
+    usual_fields,
+    with_segments,
+)
 from rankgate.readers.json_text import source_json
 from rankgate.readers.mapped import Records, is_number, json_records, looked_up
 from rankgate.readers.mapping import (
@@ -29,6 +38,7 @@ from rankgate.readers.mapping import (
     advice,
     look_up,
     named,
+    named_in,
     system_columns,
     unpacked,
     usual_names,
@@ -87,9 +97,11 @@ def _read_rows(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str,
     if fields.gain is None and all(isinstance(value, str | None) for value in first.values()):
         listed = [*rows]
         fields = by_text(fields, listed)
-        rows, sign = split_cells(listed, fields)
+        split, sign = split_cells(listed, fields)
+        rows = iter(split)
         log.beside.separator = (fields.items or fields.chunk_id or "", sign) if sign else None
     fields = with_segments(fields, names)
+    log.beside.columns = in_words(named_in(fields))
     read = {*read_by(fields), *([] if fields.items else system_columns(names, fields, RATERS))}
     log.beside.leave_out(name for name in names if name.strip() and name not in read)
     return read_judgments(fields, rows, log)

@@ -134,13 +134,13 @@ class Beginning:
 
     @cached_property
     def first_cells(self) -> dict[str, Any]:
-        """The first object, or the first row below the header by its columns as they are written, as well as can be told."""
+        """The first object, or the first row below the header, by its columns as they are written."""
         import csv  # noqa: PLC0415 -- paid only for tables
 
         if self.json:
             return self._first_object
         rows = [row for row in self.rows[:_ENOUGH].decode("utf-8", "replace").splitlines() if row.strip()]
-        cells = [[*csv.reader([row], delimiter=separator_of(self.rows))][0] for row in rows[:2]]
+        cells = [next(csv.reader([row], delimiter=separator_of(self.rows))) for row in rows[:2]]
         return dict(zip_longest(cells[0], (cells[1] if cells[1:] else [])[: len(cells[0])]))
 
     @cached_property

@@ -38,6 +38,7 @@ class Beside:
     def __init__(self) -> None:
         self.mapped = frozenset[str]()
         self.separator: tuple[str, str] | None = None
+        self.columns: dict[str, str] = {}
         self._unread: dict[str, None] = {}
         self._tags: dict[str, dict[str, list[str]]] = {}
 
@@ -53,10 +54,12 @@ class Beside:
 
     def add_all(self, query_id: str, record: Mapping[str, Any], known: frozenset[str]) -> None:
         """Note all keys of an object that are not `known`."""
-        for key in record.keys() - known:
-            if names_part(key):
-                self.add(query_id, key, record[key])
-            else:
+        if record.keys() <= known:
+            return
+        for key, value in record.items():
+            if key not in known and names_part(key):
+                self.add(query_id, key, value)
+            elif key not in known:
                 self.leave_out([key])
 
     def tagged(self, samples: dict[str, Sample]) -> dict[str, Sample]:
@@ -75,7 +78,11 @@ class Beside:
         crowded = self._crowded()
         kept = [column for column in self._tags if column not in crowded]
         return Reading(
-            segments=tuple(kept), unread=tuple(sorted(self._unread)), crowded=crowded, separator=self.separator
+            segments=tuple(kept),
+            unread=tuple(self._unread),
+            crowded=crowded,
+            separator=self.separator,
+            columns=self.columns,
         )
 
     def _crowded(self) -> dict[str, int]:
