@@ -531,7 +531,7 @@ def test_new_criteria_keep_the_retriever_that_the_old_ones_name(after: str) -> N
         ),
         pytest.param(
             '{"gates": [{"name": "recall@5", "threshold": 0.1}]}\n',
-            "ship-criteria.yaml: nothing can be added to its end; write there yourself:",
+            "ship-criteria.yaml: nothing can be added to it; write there yourself:",
             id="criteria in JSON",
         ),
         pytest.param("gates: []\n", "ship-criteria.yaml:1: gates: ", id="criteria that are none"),
@@ -695,11 +695,14 @@ def test_segments_are_written_with_what_their_questions_see(capsys: pytest.Captu
     assert init(gold="tagged.jsonl") == 0
     out = capsys.readouterr().out
     parts = "2 of 2 segments, of 50 questions, see only losses above 22.5 pp 80 % of the time"
-    assert lines_of(out, "segments") == [f"segments by 'lang' (2 values), judged by evidence: proven_harm; {parts}"]
+    assert lines_of(out, "gated by") == [f"gated by segments, too: 'lang' (2 values); {parts}"]
     assert len(out.splitlines()) <= 15
     [rule] = load_criteria("ship-criteria.yaml").gates[0].segments
     assert (rule.by, rule.regression_max, rule.min_queries) == (("lang",), 0.1, 10)
     assert "100 questions see losses from 13.8 pp on" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
+
+
+REPORTS = "/report.json*\n/comment.md*\n/report.html*\n"
 
 
 @pytest.mark.parametrize(
@@ -711,14 +714,16 @@ def test_segments_are_written_with_what_their_questions_see(capsys: pytest.Captu
         pytest.param("/run.jsonl*\n", FROM_RUN, "/run.jsonl*\n", id="it stands there"),
         pytest.param("*.jsonl*\n", FROM_RUN, "*.jsonl*\n", id="ignored by another pattern"),
         pytest.param("run.jsonl\n", FROM_RUN, "run.jsonl\n/run.jsonl*\n", id="what a failed record leaves is not"),
-        pytest.param(None, [*FROM_RUN, GITHUB], None, id="a workflow judges the committed file"),
+        pytest.param(None, [*FROM_RUN, GITHUB], "", id="a workflow judges the committed file"),
         pytest.param(None, [*FROM_RETRIEVER, GITHUB], "/run.jsonl*\n", id="a workflow records"),
         pytest.param(None, ["--run", "run"], "/run\n/run.*\n", id="a name that others begin with"),
         pytest.param(None, ["--run", "a [b].jsonl"], "/a\\ \\[b].jsonl*\n", id="signs of patterns"),
-        pytest.param(None, ["--run", "../run.jsonl"], None, id="outside"),
+        pytest.param(None, ["--run", "../run.jsonl"], "", id="outside"),
     ],
 )
-def test_the_run_is_ignored_by_git_once(project: Path, before: str | None, words: list[str], after: str | None) -> None:
+def test_run_and_reports_are_ignored_by_git_once(
+    project: Path, before: str | None, words: list[str], after: str
+) -> None:
     git("init", "--quiet")
     for name in ("run", "a [b].jsonl", "../run.jsonl"):
         Path(name).write_text(RUN, encoding="utf-8")
@@ -727,18 +732,21 @@ def test_the_run_is_ignored_by_git_once(project: Path, before: str | None, words
         ignore.write_bytes(before.encode())
     for _ in range(2):
         assert init(*words, "--force") == 0
-        assert (ignore.read_bytes().decode() if ignore.exists() else None) == after
-    if after is not None:
+        assert ignore.read_bytes().decode() == after + REPORTS
+    if after:
         assert git("check-ignore", words[1] if "--run" in words else "run.jsonl")
 
 
-@pytest.mark.parametrize("repository", [pytest.param(False, id="no repository"), pytest.param(True, id="tracked")])
-def test_nothing_is_ignored(*, repository: bool) -> None:
-    if repository:
-        git("init", "--quiet")
-        commit()
+def test_nothing_is_ignored_without_a_repository() -> None:
     assert init(*FROM_RUN) == 0
     assert not Path(".gitignore").exists()
+
+
+def test_a_run_that_git_tracks_is_not_ignored() -> None:
+    git("init", "--quiet")
+    commit()
+    assert init(*FROM_RUN) == 0
+    assert Path(".gitignore").read_text(encoding="utf-8") == REPORTS
 
 
 class Terminal(io.StringIO):

@@ -183,7 +183,7 @@ def test_a_function_is_mapped_as_an_answer_is() -> None:
         ),
         pytest.param(
             CRITERIA.replace(", run: out/run.jsonl", "") + "retriever: {function: 'a:b'}\n",
-            "no run is named; give it with -o FILE, or as inputs.run",
+            "no run is named; give it with -o FILE",
             id="no run",
         ),
         pytest.param(

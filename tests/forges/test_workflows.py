@@ -542,8 +542,9 @@ on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
   3. In a ruleset of the default branch, require the check `rankgate/verdict` and not the job `retrieval gate`: of a
      fork's pull request that proves nothing.
   4. Whoever can push a workflow can forge that check; a GitHub App of your own helps: `hardened` on that page.
-  5. A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
+  5. Create the labels by which people with write access accept a fork's rankings, or what a pull request loses:
        gh label create 'rankgate: accept rankings' --description 'the rankings of this commit are believed'
+       gh label create 'rankgate: accept change' --description 'the losses of this commit are accepted'
 """
     )
 

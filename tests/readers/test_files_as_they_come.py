@@ -263,8 +263,9 @@ def test_a_separator_that_a_spreadsheet_states(content: str) -> None:
         ),
         pytest.param(
             "query,docid,Anna,Bob\nhat,P1,3,2\n",
-            "gold:2: no usual name for the rating (found: 'query', 'docid', 'Anna', 'Bob'); name them with "
-            "`map: {query_id: query, chunk_id: docid, gain: COLUMN}` under inputs.gold, beside `path`",
+            "gold:2: no column is known to be the rating (columns: 'query', 'docid', 'Anna', 'Bob'); say which is "
+            "which: `rankgate init --gold gold --map question=query,document=docid,rating=Anna`, or in criteria, "
+            "beside `path` under inputs.gold: `map: {query_id: query, question: query, chunk_id: docid, gain: Anna}`",
             id="a column a rater",
         ),
         pytest.param("query,docid,rating,rater\nhat,P1,3,Anna\nhat,P1,3,Bob\n", {"hat": {"P1": 3.0}}, id="who agree"),

@@ -243,10 +243,7 @@ def test_run_in_a_forced_format(content: str, form: str, expected: dict[str, lis
 
 
 ARCHIVE = "that is a spreadsheet or a zip; save the sheet as CSV, or unpack it"
-NOTHING_LIKE_IT = (
-    "no gold format starts like that; judgments under other names are read with "
-    "`map: {query_id: …, chunk_id: …, gain: …}` under inputs.gold"
-)
+NOTHING_LIKE_IT = "no gold format starts like that"
 MSMARCO = "three columns are BEIR qrels where the first row is query-id corpus-id score, and a run of MS MARCO else"
 
 
@@ -260,12 +257,6 @@ NO_RUN = "no run format starts like that; JSONL, JSON and CSV of another shape a
         pytest.param("hello world\n", "'hello world'", NOTHING_LIKE_IT, id="prose"),
         pytest.param(RUNS["csv"], "'qid,docid,score'", "that looks like a run as a table", id="a run as a table"),
         pytest.param("# 3 1\nq d 1\n", "'# 3 1'", MSMARCO, id="a run of MS MARCO after a comment"),
-        pytest.param(
-            "question,answer\nWhy?,So.\n",
-            "'question,answer'",
-            f"{NOTHING_LIKE_IT} (found: 'question', 'answer')",
-            id="CSV",
-        ),
         pytest.param(RUNS["trec"], "'q Q0 a 1 0.5 tag'", "that looks like a TREC run", id="a TREC run"),
         pytest.param(RUNS["jsonl"], f"'{LINE}'", "that looks like a run", id="a JSONL run"),
         pytest.param(

@@ -138,23 +138,13 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
             id="a key that is not there",
         ),
         pytest.param(
-            "query,docid\nq,d\n",
-            [
-                (
-                    "gold:2: no usual name for the rating (found: 'query', 'docid'); name them with `map: "
-                    "{query_id: query, "
-                    "chunk_id: docid, gain: COLUMN}` under inputs.gold, beside `path`"
-                )
-            ],
-            id="no rating",
-        ),
-        pytest.param(
             "query,docid,rating,grade\nq,d,1,1\n",
             [
                 (
-                    "gold:2: 'rating' and 'grade' could both be the rating (found: 'query', 'docid', "
-                    "'rating', 'grade'); name "
-                    "them with `map: {query_id: query, chunk_id: docid, gain: COLUMN}` under inputs.gold, beside `path`"
+                    "gold:2: 'rating' and 'grade' could both be the rating (columns: 'query', 'docid', 'rating', "
+                    "'grade'); say which is which: `rankgate init --gold gold --map "
+                    "question=query,document=docid,rating=rating`, or in criteria, beside `path` under inputs.gold: "
+                    "`map: {query_id: query, question: query, chunk_id: docid, gain: rating}`"
                 )
             ],
             id="two ratings",
@@ -311,3 +301,135 @@ def test_two_texts_of_one_question_are_named() -> None:
 def test_whole_numbers_with_a_point_are_gains() -> None:
     """As pandas writes them."""
     assert gains("qid,docid,score\nq,d,1.0\nq,e,0.0\n") == {"q": {"d": 1, "e": 0}}
+
+
+# Tables of one's own, without ratings.
+
+FRAGE: Gains = {"Wie lange?": {"d1": 1.0, "d2": 1.0}, "Wann?": {"d3": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("question,doc\nWie lange?,d1\nWie lange?,d2\nWann?,d3\n", id="a row a document"),
+        pytest.param("question;expected_document;lang\nWie lange?;d1;de\nWie lange?;d2;de\nWann?;d3;de\n", id="query"),
+        pytest.param("QUESTION,DOC\nWie lange?,d1\nWie lange?,d2\nWann?,d3\n", id="capitals"),
+        pytest.param("question_text,gold_doc_id\nWie lange?,d1\nWie lange?,d2\nWann?,d3\n", id="gold_doc_id"),
+        pytest.param("query\tRelevant Doc\nWie lange?\td1\nWie lange?\td2\nWann?\td3\n", id="tabs"),
+        pytest.param("question,answer,source\nWie lange?,30 d,d1\nWie lange?,,d2\nWann?,bald,d3\n", id="source"),
+        pytest.param("id,question,doc\n1,Wie lange?,d1\n2,Wie lange?,d2\n3,Wann?,d3\n", id="numbered rows"),
+        pytest.param("question,doc\nWie lange?,d1;d2\nWann?,d3\n", id="a row a question"),
+        pytest.param("question,docs\nWie lange?,d1 | d2\nWann?,d3\n", id="a bar"),
+        pytest.param('question,doc\nWie lange?,"d1, d2"\nWann?,d3\n', id="a comma"),
+        pytest.param('question,doc\nWie lange?,"d1\nd2"\nWann?,d3\n', id="a line break"),
+        pytest.param('question,relevant_docs\nWie lange?,"[""d1"", ""d2""]"\nWann?,"[""d3""]"\n', id="JSON in cells"),
+        pytest.param(lines(*({"question": q, "documents": [*docs]} for q, docs in FRAGE.items())), id="JSONL"),
+        pytest.param(lines(*({"question": q, "expected_doc": [*docs]} for q, docs in FRAGE.items())), id="lists"),
+    ],
+)
+def test_without_ratings_what_is_listed_is_relevant(content: str) -> None:
+    assert gains(content) == FRAGE
+    assert gains("\ufeff" + content) == FRAGE
+
+
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [
+        pytest.param("id,question,doc\nq-1,Wie lange?,d1\nq-2,Wann?,d3\n", ["q-1", "q-2"], id="an id a question"),
+        pytest.param("topic,docid,rel\n301,d1,1\n302,d3,1\n", ["301", "302"], id="topics of TREC"),
+        pytest.param("topic,question,doc\npay,Wie lange?,d1\npay,Wann?,d3\n", ["Wie lange?", "Wann?"], id="a part"),
+    ],
+)
+def test_what_a_question_goes_by(content: str, ids: list[str]) -> None:
+    assert [*samples(content)] == ids
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param("Terms, 2024 edition.pdf", id="a comma in a name with blanks"),
+        pytest.param("a#b/c", id="signs of ids"),
+    ],
+)
+def test_one_document_stays_one(cell: str) -> None:
+    assert gains(f'question,doc\nWie lange?,"{cell}"\nWann?,d3\n')["Wie lange?"] == {cell: 1.0}
+    rows = "question,doc\nWie lange?,d;1\nWie lange?,d;2\nWann?,d3\n"
+    assert gains(rows)["Wie lange?"] == {"d;1": 1.0, "d;2": 1.0}, "a question has several rows"
+
+
+def test_a_question_without_a_document_has_none() -> None:
+    assert gains("question,doc\nWie lange?,d1\nWann?,\n") == {"Wie lange?": {"d1": 1.0}, "Wann?": {}}
+
+
+TAGGED = {"Wie lange?": ("lang:de", "category:pay"), "Wann?": ("lang:en", "category:ship")}
+
+
+@pytest.mark.parametrize(
+    ("content", "fields"),
+    [
+        pytest.param("question,doc,Lang,category\nWie lange?,d1,de,pay\nWann?,d3,en,ship\n", None, id="usual names"),
+        pytest.param(
+            'question,doc,tags\nWie lange?,d1,"lang:de, category:pay"\nWann?,d3,lang:en;category:ship\n',
+            None,
+            id="tags",
+        ),
+        pytest.param(
+            "F,D,lang,category\nWie lange?,d1,de,pay\nWann?,d3,en,ship\n",
+            FieldMap(query_id="F", chunk_id="D"),
+            id="beside a map",
+        ),
+        pytest.param(
+            lines(
+                {"id": "Wie lange?", "expected_output": ["d1"], "metadata": {"lang": "de", "category": "pay"}},
+                {"id": "Wann?", "expected_output": ["d3"], "metadata": {"tags": ["lang:en"], "category": "ship"}},
+            ),
+            None,
+            id="metadata",
+        ),
+        pytest.param(
+            lines(
+                {"id": "Wie lange?", "expected_output": ["d1"], "lang": "de", "category": "pay"},
+                {"id": "Wann?", "expected_output": ["d3"], "lang": "en", "category": "ship"},
+            ),
+            None,
+            id="keys of samples",
+        ),
+    ],
+)
+def test_what_names_a_part_of_the_questions_becomes_tags(content: str, fields: FieldMap | None) -> None:
+    assert {query_id: sample.tags for query_id, sample in samples(content, fields).items()} == TAGGED
+
+
+def test_columns_of_a_map_become_tags_and_what_is_not_read_is_known() -> None:
+    head = "Frage,Dokument,Sprache,Autor,source\n"
+    rows = [f"F{row},d{row},{'de' if row % 2 else 'en'},x,page-{row}\n" for row in range(40)]
+    fields = FieldMap(query_id="Frage", chunk_id="Dokument", tags=("Sprache",))
+    Path("gold").write_text(head + "".join(rows), encoding="utf-8")
+    gold = read_gold("gold", map=fields)
+    assert {sample.tags for sample in gold.samples.values()} == {("sprache:de",), ("sprache:en",)}
+    assert gold.reading.unread == ("Autor",)
+    assert gold.reading.crowded == {"source": 40}
+    assert refusal(head + rows[0], FieldMap(query_id="Frage", chunk_id="Dokument", tags=("Amt",))) == [
+        "gold:1: map.tags: the table has no 'Amt' (found: 'Frage', 'Dokument', 'Sprache', 'Autor', 'source')"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "pairs"),
+    [
+        pytest.param("Frage,Dokument\nWie lange?,d1\n", "question=Frage,document=Dokument", id="another language"),
+        pytest.param(
+            "Frage,Antwort,Dokument,lang\nWie lange denn noch?,In drei Tagen,d1,de\n",
+            "question=Frage,document=Dokument",
+            id="an answer between",
+        ),
+        pytest.param("question,answer\nWhy?,So.\n", "question=question,document=COLUMN", id="no document"),
+        pytest.param("question,Ziel-ID\nWhy?,d1\n", "question=question,document=Ziel-ID", id="half known"),
+        pytest.param("Die Frage;Das Dokument\na b c;d\n", "'question=Die Frage,document=Das Dokument'", id="blanks"),
+        pytest.param(lines(*[{"frage": "Why so?", "ziel": "d1"}] * 2), "question=frage,document=ziel", id="keys"),
+    ],
+)
+def test_columns_that_are_not_known_are_named_with_the_command_that_maps_them(content: str, pairs: str) -> None:
+    [message] = refusal(content)
+    assert f"`rankgate init --gold gold --map {pairs}`" in message
+    assert "columns: " in message

@@ -135,8 +135,9 @@ def test_bad_beir(rows: str, expected: list[str]) -> None:
         ),
         pytest.param(
             "q\td\t1\nq\te\t1\n",
-            "gold:2: no usual name for the query (found: 'q', 'd', '1'); name them with `map: {query_id: COLUMN, "
-            "chunk_id: COLUMN, gain: COLUMN}` under inputs.gold, beside `path`",
+            "gold:2: no column is known to be the question (columns: 'q', 'd', '1'); say which is which: `rankgate "
+            "init --gold gold --map question=q,document=d,rating=1`, or in criteria, beside `path` under inputs.gold: "
+            '`map: {query_id: q, question: q, chunk_id: d, gain: "1"}`',
             id="no header",
         ),
         pytest.param(

@@ -29,6 +29,8 @@ from rankgate.criteria.starter import (
     first_gates,
     retriever_text,
     segment_tags,
+    tag_sizes,
+    why_no_segment,
     with_inputs,
 )
 from rankgate.errors import RankgateError, bad_input, redacted, shown
@@ -269,7 +271,10 @@ def _write_criteria(
     if start.tags:
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)
-        print(f"segments by {tags}, judged by evidence: proven_harm{f'; {blind}' if blind else ''}")
+        print(f"gated by segments, too: {tags}{f'; {blind}' if blind else ''}")
+    others = [f"{shown(tag)} ({why})" for tag, sizes in tag_sizes(gold).items() if (why := why_no_segment(sizes))]
+    if others:
+        print(f"tags without a gate of segments: {', '.join(others)}")
     for fact in reading_facts(gold):
         print(fact)
     return start

@@ -133,7 +133,8 @@ def _output(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
         return str(arguments.output)
     run_file = criteria.inputs.run if criteria else None
     if criteria is None or run_file is None:
-        raise bad_input("no run is named; give it with -o FILE, or as inputs.run in the criteria")
+        where = f", or add `run: run.jsonl` under `inputs:` in {criteria.name}" if criteria else ""
+        raise bad_input(f"no run is named; give it with -o FILE{where}")
     if run_file.map or run_file.format not in (None, "jsonl"):
         what = "is read by a map or in another format, and a recording is JSONL in rankgate's own shape"
         raise bad_input(f"{what}; name the path alone, or -o FILE", file=criteria.name, key="inputs.run")

@@ -95,15 +95,25 @@ def first_drop(questions: int, value: float | None) -> float:
 
 def segment_tags(gold: Gold) -> dict[str, int]:
     """The tags that become segments, with how many values each has; one of which no value is judged is left out."""
+    return {tag: len(sizes) for tag, sizes in tag_sizes(gold).items() if not why_no_segment(sizes)}
+
+
+def tag_sizes(gold: Gold) -> dict[str, list[int]]:
+    """The tags that have values, each with how many questions these have."""
     sizes: dict[str, list[int]] = {}
     for (tag, _), rows in rows_by_tag(gold).items():
         if tag != BARE_TAG:
             sizes.setdefault(tag, []).append(len(rows))
-    return {
-        tag: len(counts)
-        for tag, counts in sorted(sizes.items())
-        if FEWEST_VALUES <= len(counts) <= MOST_VALUES and max(counts) >= SEGMENT_QUESTIONS
-    }
+    return dict(sorted(sizes.items()))
+
+
+def why_no_segment(sizes: Sequence[int]) -> str:
+    """Why no gate is written for the values of a tag; nothing where one is."""
+    if len(sizes) < FEWEST_VALUES:
+        return "only one value"
+    if len(sizes) > MOST_VALUES:
+        return f"{len(sizes)} values, more than {MOST_VALUES}"
+    return f"no value has {SEGMENT_QUESTIONS} questions" if max(sizes) < SEGMENT_QUESTIONS else ""
 
 
 REQUIRED = "baseline: {required: true}  # without one nothing is judged"

@@ -89,6 +89,7 @@ def validate(inputs: Inputs) -> Findings:
         noted += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
         noted += facts.rubric_facts(criteria) if criteria else []
+    noted += facts.input_facts(criteria) if criteria else []
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
         plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (opened_run, inputs.date)

@@ -11,6 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate, SegmentRule
+from rankgate.criteria.starter import FIRST_INPUTS
 from rankgate.errors import redacted, shown
 from rankgate.gates.power import blind_spot, detectable, leaves_open, rounded, sight_text
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
@@ -66,6 +67,15 @@ def gold_facts(gold: Gold) -> list[str]:
         pairs = "; ".join(" = ".join(map(shown, ids)) for ids in twice[:MAX_NAMED])
         facts.append(f"{count_text(len(twice), 'question is', 'questions are')} asked more than once: {pairs}")
     return [*facts, *reading_facts(gold)]
+
+
+def input_facts(criteria: Criteria) -> list[str]:
+    """What criteria with a retriever do not name, though `check --record` and `baseline accept` write it."""
+    missing = {key: name for key, name in FIRST_INPUTS.items() if getattr(criteria.inputs, key) is None}
+    if criteria.retriever is None or not missing:
+        return []
+    lines = " and ".join(f"`{key}: {name}`" for key, name in missing.items())
+    return [f"{criteria.name}: inputs names no {' and no '.join(missing)}; add under `inputs:` {lines}"]
 
 
 def reading_facts(gold: Gold) -> list[str]:

@@ -23,7 +23,7 @@ from rankgate.errors import bad_input, did_you_mean, option, shown
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.base import TABLE, ProblemLog, Quick, Run
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat, first_row, unreadable
+from rankgate.readers.recognition import SAMPLE_KEYS, Beginning, GoldFormat, Likeness, RunFormat, first_row, unreadable
 from rankgate.readers.source import FileMark, Source, open_source, open_table, reopened, share_of, shown_path
 
 
@@ -238,10 +238,12 @@ def _recognised(source: Source, *, gold: bool) -> str:
     if not why and (other := _of_the_other_kind(source, gold=not gold)):
         its_place = option("run" if gold else "gold", "FILE")
         raise bad_input(f"{starts}; {other}; are gold set and run swapped? Name it with {its_place}", file=source.name)
-    if possible and not why:
-        return possible
     names = start.names
-    if gold and not why and len(names) > 1:
+    texts = start.json and all(isinstance(value, str) for value in start.first_cells.values())
+    unnamed = gold and texts and len(names) > 1 and start.keys.isdisjoint({"id", *SAMPLE_KEYS})
+    if possible and not why and not unnamed:
+        return possible
+    if gold and not why and len(names) > 1 and all(map(str.isprintable, names)):
         columns = start.first_cells
         raise bad_input(_at("rankgate.readers.gold_columns:unknown_columns")(columns, source.name), file=source.name)
     found = f" (found: {', '.join(map(shown, names[:_MAX_NAMES]))})" if len(names) > 1 else ""

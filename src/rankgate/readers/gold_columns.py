@@ -154,7 +154,8 @@ def _commands(fields: Mapping[str, str], file: str) -> str:
 
 def in_words(fields: Mapping[str, Any]) -> dict[str, str]:
     """What a map names, by the words of `init --map`; the question is its own id where nothing else is."""
-    by_word = {word: fields[key] for word, key in WORDS.items() if fields.get(key)}
+    stated = {key: name if str(name).isprintable() else _UNKNOWN for key, name in fields.items()}
+    by_word = {word: stated[key] for word, key in WORDS.items() if stated.get(key)}
     if by_word.get("id") == by_word.get("question"):
         del by_word["id"]
     return by_word
@@ -170,6 +171,7 @@ def map_text(fields: Mapping[str, str | Sequence[str]]) -> str:
 
 
 def _scalar(name: str) -> str:
+    name = name if name.isprintable() else _UNKNOWN
     return name if re.fullmatch(r"[^\W\d]\w*(?:[ -]\w+)*", name) else json.dumps(name, ensure_ascii=False)
 
 

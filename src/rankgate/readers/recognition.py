@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
-from itertools import zip_longest
 from typing import Any, BinaryIO
 
 import msgspec
@@ -135,13 +134,11 @@ class Beginning:
     @cached_property
     def first_cells(self) -> dict[str, Any]:
         """The first object, or the first row below the header, by its columns as they are written."""
-        import csv  # noqa: PLC0415 -- paid only for tables
-
         if self.json:
             return self._first_object
         rows = [row for row in self.rows[:_ENOUGH].decode("utf-8", "replace").splitlines() if row.strip()]
-        cells = [next(csv.reader([row], delimiter=separator_of(self.rows))) for row in rows[:2]]
-        return dict(zip_longest(cells[0], (cells[1] if cells[1:] else [])[: len(cells[0])]))
+        cells = [[cell.strip().strip('"') for cell in row.split(separator_of(self.rows))] for row in rows[:2]]
+        return dict(zip(cells[0], [*(cells[1] if cells[1:] else []), *[""] * len(cells[0])], strict=False))
 
     @cached_property
     def _first_object(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Metadata(msgspec.Struct):
 
 
 _KNOWN = frozenset(
-    {*Metadata.__struct_fields__, "id", "expected_output", "input", "question", "judge_labels", "negatives"}
+    {*Metadata.__struct_fields__, "id", "expected_output", "input", "question", "judge_labels", "negatives", "metadata"}
 )
 # Keys that change what is scored, and are nobody's own beside `metadata`.
 _OF_METADATA = ("no_answer", "tags", "k", "as_of", "cluster", "entities", "claims")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from rankgate.forges.workflows.written import CHECK, HOME, JUDGE_KEY, Job, pinned
-from rankgate.model.waiver_use import ACCEPT_RANKINGS
+from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS
 
 PAGE = f"https://github.com/{HOME}/blob/main/docs/workflows.md"
 
@@ -14,7 +14,7 @@ def to_do_on_github(job: Job) -> str:
     """The steps in order, with the commands to copy."""
     steps = [_INSTALL] if job.records else []
     steps += [] if pinned(job.action) else [_pin(job)]
-    steps += [_REQUIRE, *([_JUDGE] if job.judged else []), _FORGEABLE, _ACCEPT]
+    steps += [_REQUIRE, *([_JUDGE] if job.judged else []), _FORGEABLE, _LABELS]
     numbered = "".join(f"  {number}. {step}" for number, step in enumerate(steps, 1))
     return f"on GitHub ({PAGE}):\n{numbered}"
 
@@ -54,7 +54,8 @@ _FORGEABLE = """\
 Whoever can push a workflow can forge that check; a GitHub App of your own helps: `hardened` on that page.
 """
 
-_ACCEPT = f"""\
-A fork's rankings are its own word until somebody with write access accepts them, commit by commit, by a label:
+_LABELS = f"""\
+Create the labels by which people with write access accept a fork's rankings, or what a pull request loses:
        gh label create {shlex.quote(ACCEPT_RANKINGS)} --description 'the rankings of this commit are believed'
+       gh label create {shlex.quote(ACCEPT_CHANGE)} --description 'the losses of this commit are accepted'
 """

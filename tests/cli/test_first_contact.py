@@ -1,0 +1,115 @@
+"""What a newcomer with a gold set and a retriever of their own types first, as the README has it."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.repositories import git
+
+from rankgate.cli import main
+from rankgate.criteria import load_criteria
+
+SEARCH = """\
+def retrieve(question):
+    return ["returns#1", "orders#1"]
+"""
+HAND_WRITTEN = "gates:\n  - {name: recall@5, threshold: 0.1, regression_max: 0.1}\n"
+RETRIEVER = ["--retriever", "my_search:retrieve"]
+FRAGEN = "Frage,Dokument,Sprache\nWie lange kann ich umtauschen?,returns#1,de\nWhere is my order?,orders#1,en\n"
+
+
+@pytest.fixture(autouse=True)
+def in_a_directory_with_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("my_search.py").write_text(SEARCH, encoding="utf-8")
+
+
+def rankgate(*words: str) -> int:
+    return main([*words])
+
+
+def test_columns_of_ones_own_are_mapped_by_the_command_that_the_error_names(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("fragen.csv").write_text(FRAGEN, encoding="utf-8")
+    assert rankgate("init", "--gold", "fragen.csv", *RETRIEVER) == 2
+    [command] = re.findall(r"`rankgate (init [^`]*)`", capsys.readouterr().err)
+    assert rankgate(*shlex.split(command), "--map", "tags=Sprache", *RETRIEVER) == 0
+    assert rankgate("check", "--record") == 0
+    assert rankgate("baseline", "accept") == 0
+    assert rankgate("check", "--record", "-o", "report.json") == 0
+    assert "100" in capsys.readouterr().out
+    written = load_criteria("ship-criteria.yaml").inputs.gold
+    assert rankgate("init", "--gold", "fragen.csv", "--run", "run.jsonl", "--force") == 0
+    assert load_criteria("ship-criteria.yaml").inputs.gold == written, "its map is kept"
+    assert written is not None
+    assert written.map is not None
+    assert written.map.tags == ("Sprache",)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["--map", "frage=Frage"], "error: --map: 'frage=Frage' is not one of id=COLUMN, ", id="a word"),
+        pytest.param(["--map", "question=Frage"], "error: --map: names no document; add document=COLUMN", id="lacking"),
+        pytest.param(["--map", "document=Dokument"], "error: --map: names no question; add question", id="no question"),
+        pytest.param(
+            ["--map", "question=Frage,document=Doku"],
+            "error: fragen.csv:1: map.chunk_id: the table has no 'Doku'; did you mean 'Dokument'?",
+            id="a column that is not there",
+        ),
+    ],
+)
+def test_what_a_map_lacks_is_named(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
+    Path("fragen.csv").write_text(FRAGEN, encoding="utf-8")
+    assert rankgate("init", "--gold", "fragen.csv", *words) == 2
+    assert capsys.readouterr().err.startswith(message)
+    assert not Path("ship-criteria.yaml").exists()
+
+
+def test_a_column_of_languages_is_gated_and_what_nothing_reads_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"question {row},doc-{row},{'es' if row % 2 else 'en'},so\n" for row in range(40)]
+    Path("gold.csv").write_text("question,doc,language,answer\n" + "".join(rows), encoding="utf-8")
+    assert rankgate("init", "--gold", "gold.csv", *RETRIEVER) == 0
+    out = capsys.readouterr().out
+    assert "gated by segments, too: 'language' (2 values)" in out
+    unread = "not read: 'answer'; to gate parts of the questions by one: `rankgate init --gold gold.csv --map "
+    assert f"{unread}question=question,document=doc,tags=answer --force`" in out
+    [rule] = load_criteria("ship-criteria.yaml").gates[0].segments
+    assert rule.by == ("language",)
+    rankgate("validate")
+    assert unread in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        pytest.param("inputs:\n  gold: gold.csv\n", id="a block"),
+        pytest.param("inputs:  # ours\n    # of people\n    gold: gold.csv\n\nevidence: proven_harm\n", id="deeper"),
+        pytest.param("inputs: {gold: gold.csv}  # ours\n", id="one line"),
+        pytest.param("inputs:\n  run: out.jsonl\n  gold: gold.csv\n", id="a run"),
+    ],
+)
+def test_a_retriever_beside_criteria_by_hand_is_checked_and_accepted(
+    capsys: pytest.CaptureFixture[str], inputs: str
+) -> None:
+    Path("gold.csv").write_text("question,doc\nWie lange?,returns#1\nWann?,orders#1\n", encoding="utf-8")
+    Path("ship-criteria.yaml").write_text(HAND_WRITTEN + inputs, encoding="utf-8")
+    git("init", "--quiet")
+    assert rankgate("init", *RETRIEVER) == 0
+    out = capsys.readouterr().out
+    assert "`inputs.baseline`" in out
+    for step in re.findall(r"  \$ rankgate (.*)", out):
+        assert rankgate(*shlex.split(step)) == 0
+    assert rankgate("check", "--record") == 0
+    named = load_criteria("ship-criteria.yaml").inputs
+    assert named.run is not None
+    assert Path(".gitignore").read_text(encoding="utf-8").startswith(f"/{named.run.path}*\n")
+
+
+def test_a_retriever_without_a_run_in_the_criteria_is_named_by_validate(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gold.csv").write_text("question,doc\nWie lange?,returns#1\n", encoding="utf-8")
+    retriever = "retriever: {function: 'my_search:retrieve'}\n"
+    Path("ship-criteria.yaml").write_text(f"{HAND_WRITTEN}{retriever}inputs: {{gold: gold.csv}}\n", encoding="utf-8")
+    rankgate("validate")
+    assert "ship-criteria.yaml: inputs names no run and no baseline" in capsys.readouterr().out
