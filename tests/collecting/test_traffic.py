@@ -97,7 +97,7 @@ def test_a_limit_does_not_depend_on_the_order_of_the_file() -> None:
 
 @pytest.mark.parametrize("name", ["run.jsonl", "run.json"])
 @pytest.mark.parametrize("needs", [(), (Need.LATENCY,), (Need.DOCS,), (Need.ANSWER,)], ids=str)
-def test_one_file_holds_both_and_the_gold_set_never_sees_the_traffic(tmp_path: Path, name: str, needs: tuple[Need, ...]) -> None:
+def test_one_file_holds_both_and_the_gold_sees_no_traffic(tmp_path: Path, name: str, needs: tuple[Need, ...]) -> None:
     rows = [
         '{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": "x"}], "traffic": "head"}',
         '{"query_id": "q2", "topk": []}',

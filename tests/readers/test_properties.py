@@ -365,6 +365,7 @@ def test_load_yaml(text: str) -> None:
 
 FEW_IDS = st.sampled_from(["a", "b", "é", "", "7"])
 SCORES = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+DOCUMENTS = st.none() | st.integers(1, 2) | st.sampled_from(["A", "B"])
 NEARLY_ITEMS = st.lists(
     st.tuples(FEW_IDS, st.integers(0, 4), SCORES).map(
         lambda each: {"chunk_id": each[0], "rank": each[1], "score": each[2]}
@@ -372,13 +373,14 @@ NEARLY_ITEMS = st.lists(
     max_size=4,
 )
 IN_ORDER = st.lists(FEW_IDS, unique=True, max_size=5).flatmap(
-    lambda ids: st.lists(SCORES, min_size=len(ids), max_size=len(ids)).map(
-        lambda scores: [
-            {"chunk_id": doc, "rank": rank, "score": score}
-            for rank, (doc, score) in enumerate(zip(ids, scores, strict=True), start=1)
+    lambda ids: st.lists(st.tuples(SCORES, DOCUMENTS), min_size=len(ids), max_size=len(ids)).map(
+        lambda each: [
+            {"chunk_id": item, "rank": rank, "score": score, **({} if document is None else {"doc_id": document})}
+            for rank, (item, (score, document)) in enumerate(zip(ids, each, strict=True), start=1)
         ]
     )
 )
+OF_STRICT = [frozenset(each) for each in ((), (Need.LATENCY,), (Need.DOCS,), (Need.LATENCY, Need.DOCS, Need.IDS))]
 OF_LINES = {
     "query_id": st.sampled_from(["q", "é", ""]),
     "latency_ms": st.none() | st.dictionaries(FEW_IDS, st.none() | st.floats(-1, 1e13), max_size=2),
@@ -392,9 +394,8 @@ NEARLY_STRICT = st.fixed_dictionaries(
 
 
 @many
-@given(line=NEARLY_STRICT, timed=st.booleans())
-def test_the_strict_decoder_reads_what_the_loose_one_reads(line: dict[str, Any], timed: bool) -> None:  # noqa: FBT001
-    needs = TIMES if timed else frozenset[Need]()
+@given(line=NEARLY_STRICT, needs=st.sampled_from(OF_STRICT))
+def test_the_strict_decoder_reads_what_the_loose_one_reads(line: dict[str, Any], needs: frozenset[Need]) -> None:
     lines, written = run_lines.Lines(needs), json.dumps(line).encode()
     strict = lines.strict(written)
     if strict is not None:
@@ -403,12 +404,15 @@ def test_the_strict_decoder_reads_what_the_loose_one_reads(line: dict[str, Any],
 
 
 def test_a_line_of_the_contract_is_read_strictly() -> None:
-    line = {"query_id": "q", "topk": [{"rank": 1, "chunk_id": "a", "score": 2}], "latency_ms": {"total": 5}}
+    item = {"rank": 1, "chunk_id": "a", "score": 2, "doc_id": "A"}
+    line = {"query_id": "q", "topk": [item], "latency_ms": {"total": 5}}
     stored = {"query_id": "q", "retrieved": ["a", "b"]}
-    for needs in (frozenset[Need](), TIMES):
+    for needs in OF_STRICT:
         lines = run_lines.Lines(needs)
         assert lines.strict(json.dumps(line).encode())
         assert lines.strict(json.dumps(stored).encode())
+        written = json.dumps(line).replace('"doc_id": "A"', '"doc_id": "A", "doc_id": "B"').encode()
+        assert (lines.strict(written) is None) is (Need.DOCS in needs), "what is read is not stated twice"
 
 
 # What was read can be scored.

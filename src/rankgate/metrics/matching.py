@@ -57,6 +57,7 @@ _READS[By.SPAN] = frozenset({Need.OFFSETS})
 BY_CHUNK = Matching()
 
 _CHUNK, _SPAN = By.CHUNK, By.SPAN  # on the hot path even this look-up shows
+_NOTHING_STATED = Details()
 _FEW = 8  # judged documents: beyond, an index of the list costs less than searching it
 
 
@@ -130,9 +131,13 @@ def match(
     )
     if needs <= OF_THE_LINE:
         return query
-    details = ranking.details or Details()
-    of_list = partial(match, sample, depth=depth, default_k=default_k, how=how, needs=needs & {Need.JUDGED})
-    other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
+    details = ranking.details or _NOTHING_STATED
+    other_lists: list[MatchedQuery | None] = [None]
+    if details.raw or details.rewrites:
+        of_list = partial(match, sample, depth=depth, default_k=default_k, how=how, needs=needs & {Need.JUDGED})
+        other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
+    if details.items and len(details.items) > len(ids):
+        details = msgspec.structs.replace(details, items=details.items[: len(ids)])
     return msgspec.structs.replace(
         query,
         placed=placed if Need.PASSAGES in needs else None,
@@ -141,7 +146,7 @@ def match(
         ids=ids,
         documents=_parents(ids, details, how.separator) if Need.DOCS in needs else (),
         baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
-        details=details if not details.items else msgspec.structs.replace(details, items=details.items[: len(ids)]),
+        details=details,
         raw=other_lists[0],
         rewrites=tuple(filter(None, other_lists[1:])),
     )
@@ -190,9 +195,10 @@ def _placed(sample: Sample, ids: Sequence[str], details: Details | None, how: Ma
 
 def _parents(ids: Sequence[str], details: Details | None, separator: str) -> list[str]:
     """The document that each item is a part of."""
-    items = details.items if details and details.items else [None] * len(ids)
-    each = zip(ids, items, strict=False)
-    return [document_of(item_id, item.doc_id if item else None, separator) for item_id, item in each]
+    if not details or not details.items:
+        return [item_id.partition(separator)[0] or item_id for item_id in ids]
+    each = zip(ids, details.items, strict=False)
+    return [document_of(item_id, item.doc_id, separator) for item_id, item in each]
 
 
 def _ranks(documents: Sequence[str], wanted: Container[str], covering: Covering | None) -> tuple[int, ...]:

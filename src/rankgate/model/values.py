@@ -135,6 +135,8 @@ class Need(Enum):
     BASELINE = "the baseline's ids"
 
 
+FROM_MATCH = frozenset({Need.JUDGED, Need.PASSAGES, Need.NEGATIVES, Need.IDS, Need.BASELINE})
+
 # What a line states beside its list of results, by the key of `Details` that holds it.
 _STATED = (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERDICTS)
 LINE_KEYS: Mapping[Need, str] = {need: need.value.removesuffix("_topk") for need in _STATED}

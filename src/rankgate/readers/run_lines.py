@@ -39,7 +39,9 @@ from rankgate.readers.rows import two_systems
 from rankgate.readers.run_shapes import (
     ANSWER_KEYS,
     ONE_LIST,
+    DocLine,
     LooseLine,
+    StrictLine,
     loose_shape,
     strict_ranking,
     strict_shape,
@@ -149,7 +151,7 @@ class Lines:
             parsed = self._decode(line)
             ranking = strict_ranking(parsed)
             if ranking is not None and self._looked_through(line):
-                _refuse_twice(line, len(parsed.topk or ()))
+                _refuse_twice(line, parsed)
         except _REFUSED:
             return None
         return ranking
@@ -166,14 +168,17 @@ class Lines:
         return not self._sampled or not crc32(line[:_BEGIN]) % _ONE_IN
 
 
-def _refuse_twice(line: bytes, items: int) -> None:
+def _refuse_twice(line: bytes, parsed: StrictLine) -> None:
     """Refuse, by a ValueError, a line of the usual shape that states a key twice, much faster than by parsing it again.
 
     Around the one list, which it parses, it sees every key; in the list those that are read. All else is parsed.
     """
     start, end = line.find(b"["), line.rfind(b"]")
     plain = b"\\" not in line and line.find(b"[", start + 1) < 0
+    items = len(parsed.topk or ())
     plain = plain and line.count(b'"chunk_id"') == items == line.count(b'"rank"')
+    if plain and isinstance(parsed, DocLine) and (documents := line.count(b'"doc_id"')):
+        plain = documents == items and all(item.doc_id is not None for item in parsed.topk or ())
     line_json(line[: start + 1] + line[end:] if plain else line)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import shown
-from rankgate.model.values import Details, Generated, Need, Ranking
+from rankgate.model.values import FROM_MATCH, Details, Generated, Need, Ranking
 from rankgate.model.values import Item as RankedItem
 from rankgate.readers.base import all_of
 from rankgate.readers.dates import iso_day
@@ -56,9 +56,35 @@ class TimedLine(StrictLine, gc=False, rename=CAMEL):
     latency_ms: dict[str, float | None] | None = None
 
 
+class StrictDocItem(StrictItem, gc=False):
+    """The same with the document that it is a part of."""
+
+    doc_id: str | None = None
+
+
+class DocLine(StrictLine, gc=False, rename=CAMEL):
+    """A line with its items' documents."""
+
+    topk: list[StrictDocItem] | None = None  # type: ignore[assignment]
+
+
+class TimedDocLine(DocLine, gc=False, rename=CAMEL):
+    """The same with its times."""
+
+    latency_ms: dict[str, float | None] | None = None
+
+
+_STRICT: dict[frozenset[Need], type[StrictLine]] = {
+    frozenset(): StrictLine,
+    frozenset({Need.LATENCY}): TimedLine,
+    frozenset({Need.DOCS}): DocLine,
+    frozenset({Need.DOCS, Need.LATENCY}): TimedDocLine,
+}
+
+
 def strict_shape(needs: frozenset[Need]) -> type[StrictLine] | None:
-    """The strict shape that holds all that is needed; None where items or answers are looked at."""
-    return StrictLine if not needs else TimedLine if needs == {Need.LATENCY} else None
+    """The strict shape that holds all that is needed; None where more of items, or answers, are looked at."""
+    return _STRICT.get(needs - FROM_MATCH)
 
 
 def strict_ranking(line: StrictLine) -> Ranking | None:
@@ -72,7 +98,12 @@ def strict_ranking(line: StrictLine) -> Ranking | None:
     times = getattr(line, Need.LATENCY.value, None)
     if times and not plausible(times):
         return None
-    details = Details(latency_ms=times) if times else None
+    documents = None
+    if isinstance(line, DocLine):
+        documents = [_BARE if item.doc_id is None else RankedItem(item.doc_id) for item in line.topk or ()]
+        if line.retrieved is not None:
+            documents = [_BARE] * len(ids)
+    details = None if documents is None and not times else Details(items=documents, latency_ms=times or None)
     traffic = line.traffic is True
     return Ranking(line.query_id, ids, 0, details, rising(items), asked=line.question_sha256, traffic=traffic)
 
