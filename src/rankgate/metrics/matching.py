@@ -132,12 +132,8 @@ def match(
     if needs <= OF_THE_LINE:
         return query
     details = ranking.details or _NOTHING_STATED
-    other_lists: list[MatchedQuery | None] = [None]
-    if details.raw or details.rewrites:
-        of_list = partial(match, sample, depth=depth, default_k=default_k, how=how, needs=needs & {Need.JUDGED})
-        other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
-    if details.items and len(details.items) > len(ids):
-        details = msgspec.structs.replace(details, items=details.items[: len(ids)])
+    of_list = partial(match, sample, depth=depth, default_k=default_k, how=how, needs=needs & {Need.JUDGED})
+    other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
     return msgspec.structs.replace(
         query,
         placed=placed if Need.PASSAGES in needs else None,
@@ -146,10 +142,17 @@ def match(
         ids=ids,
         documents=_parents(ids, details, how.separator) if Need.DOCS in needs else (),
         baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
-        details=details,
+        details=_first(details, len(ids)),
         raw=other_lists[0],
         rewrites=tuple(filter(None, other_lists[1:])),
     )
+
+
+def _first(details: Details, count: int) -> Details:
+    """The details with as many items as the list has."""
+    if not details.items or len(details.items) <= count:
+        return details
+    return msgspec.structs.replace(details, items=details.items[:count])
 
 
 def document_of(item_id: str, doc_id: str | None, separator: str = SEPARATOR) -> str:
