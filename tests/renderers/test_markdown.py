@@ -109,7 +109,7 @@ def test_all_that_stands_behind_the_first_screen() -> None:
     found = page(report)
     assert found.rows == [
         ["", "Metric", "Before → now", "Change (95% interval)", "Limit"],
-        ["❌ fail", "recall@5", "90.0% → 80.0%", FELL, "≥\xa085.0%, −3.0\xa0pp"],
+        ["❌ fail", "recall@5", "90.0%\xa0→\xa080.0%", FELL, "≥\xa085.0%, −3.0\xa0pp"],
         ["⚠️ warn", "latency", "35.0\xa0ms (0.8\xa0to\xa00.8\xa0ms)", "", "≤\xa050.0\xa0ms, +5.0\xa0ms"],
     ] * 2 + [["Tag", "Questions", "recall@5"], ["lang:en", "20", "70.0% (−20.0\xa0pp)"]]
     assert found.items == [
@@ -364,7 +364,7 @@ def test_the_documentation_names_every_field_of_the_view_and_its_example_renders
         "",
         "| Gate | Now | Allowed |",
         "|:--|:--|:--|",
-        "| ❌ recall@5 | 90.0% → 80.0% | ≥&nbsp;85.0%, −3.0&nbsp;pp |",
+        "| ❌ recall@5 | 90.0%&nbsp;→&nbsp;80.0% | ≥&nbsp;85.0%, −3.0&nbsp;pp |",
         "",
         "* `q-1`: 100.0% → 0.0%, gone",
     ]

@@ -21,6 +21,10 @@ _ENDLESS = re.compile(r"`{200,}")  # it counts the fence of a block to 255 only
 # To GitHub the end of `recall(rel=2)@5` names a user.
 _WITH_PARAMETERS = re.compile(r"(?<![\w`-])[a-zA-Z][\w-]*\((?:[^()]|\([^()]*\))*\)(?:@\w+)?")
 _MARK = re.compile("\ue000(\\d+)\ue001")
+# The blanks within `−5.8 pp`, `−8.1 to −3.4`, `≥ 85.0%` and `96.0% → 56.0%`.
+_TOGETHER = re.compile(
+    r"(?<=[\d±?]) (?=pp\b|ms\b|to [−+±\d?])|(?<=[\d?%] to) |(?<=[≥≤]) |(?<=[\d%]) (?=→ [\d−])|(?<=[\d%] →) (?=[\d−])"
+)
 _PLAIN = re.compile(r"[\w.:/@+×-]+( [\w.:/@+×-]+)*…?")
 _SHORT = 120  # characters; a longer text is no name, and stands without quotation marks
 _SENTENCE = 600  # characters of ours; none is nearly as long, unless somebody wrote the report by hand
@@ -66,9 +70,8 @@ def markdown(shown: Shown, limit: int | None = None) -> str:
 
 
 def cell(shown: Shown, limit: int | None = None) -> str:
-    """The same in a cell of a table, where a pipe ends it even within code; numbers keep their units."""
-    text = markdown(shown, limit).replace("|", "\\|")
-    return re.sub(r"(?<=[\d±?]) (?=pp\b|ms\b|to [−+±\d?])|(?<=[\d?%] to) |(?<=[≥≤]) ", "&nbsp;", text)
+    """The same in a cell of a table, where a pipe ends it even within code; numbers keep units, ends and arrows."""
+    return _TOGETHER.sub("&nbsp;", markdown(shown, limit).replace("|", "\\|"))
 
 
 def plain(shown: Shown) -> str:

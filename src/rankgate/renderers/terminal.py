@@ -83,7 +83,8 @@ def _table(rows: Rows, *, everything: bool) -> list[Block]:
         notes += [f"  {name}: {plain(note)}" for note in row.notes]
     narrow = Table(rows=[(*cell[:3], *cell[4:]) for cell in cells])
     more = [f"{rows.more}; --all shows them"] if rows.more else []
-    return ["", Table(rows=cells, instead=() if everything else (narrow,)), *notes, *more]
+    note = ["", rows.note] if rows.note else []
+    return ["", Table(rows=cells, instead=() if everything else (narrow,)), *notes, *more, *note]
 
 
 def _moved(view: View) -> list[Sentence]:

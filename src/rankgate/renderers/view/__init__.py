@@ -136,7 +136,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         if_meant=phrases.if_meant(report),
         links=links_of(report),
         values=_values(report) if judged and not first.rows else (),
-        notes=tuple(filter(None, (accepted_anyway(report), _stricter(first), *((note,) for note in notes[:believed])))),
+        notes=tuple(filter(None, (accepted_anyway(report), *((note,) for note in notes[:believed])))),
         history=history_of(report),
         moved=phrases.moved_head(report) if judged else "",
         lost=questions_of(report, limits.lost) if judged else (),
@@ -195,13 +195,6 @@ def _values(report: Report) -> Sentence:
     unsaid = report.conclusion.kind in (ConclusionKind.WARNING, ConclusionKind.EMPTY_SEGMENT) or len(mains) > 1
     calm = all(gate.verdict is Verdict.PASS for gate in report.gates)
     return (phrases.values_line(report),) if calm and unsaid else ()
-
-
-def _stricter(rows: Rows) -> Sentence:
-    """What unproven rows are, and what would count them."""
-    if not any(row.status == phrases.UNPROVEN for row in rows.rows):
-        return ()
-    return ("Unproven: beyond the limit, within noise. With `evidence: estimate` in the criteria it would count.",)
 
 
 def _answers_moved(report: Report) -> str:

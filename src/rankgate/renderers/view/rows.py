@@ -52,6 +52,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
 
 
+UNPROVEN = "Unproven: beyond the limit, within noise. With `evidence: estimate` in the criteria it would count."
 HEADINGS = ("metric", "before → now", "change", "interval", "limit", "status")
 
 
@@ -65,11 +66,12 @@ def cells_of(row: Row, name: str | None = None) -> tuple[str, ...]:
 class Rows(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of one table: the heading of the first column, the kind of interval, and what there is no room for.
 
-    `meaning` is that of the metric, where all rows are of one, in words.
+    `meaning` is that of the metric, where all rows are of one, in words; `note` what the status of the rows means.
     """
 
     heading: str = "Metric"
     meaning: str = ""
+    note: str = ""
     level: str = "interval"
     rows: tuple[Row, ...] = ()
     more: str = ""
@@ -126,7 +128,7 @@ def _unproven_rows(report: Report, most: int) -> Rows:
     rows = tuple(row_of(gate, report, alone=False) for gate in gates[:most])
     hidden = len(unproven) - len(rows)
     more = f"{hidden:,} more {'is' if hidden == 1 else 'are'} unproven" if hidden else ""
-    return Rows(level=_level(rows), rows=rows, more=more)
+    return Rows(level=_level(rows), note=UNPROVEN if rows else "", rows=rows, more=more)
 
 
 def all_rows(report: Report, most: int) -> Rows:
