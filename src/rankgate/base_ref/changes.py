@@ -1,4 +1,4 @@
-"""What a pull request changed of criteria, waivers and gold set: differences of values. Pure."""
+"""What a pull request changed of criteria, waivers, gold set and traffic: differences of values. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from rankgate.errors import redacted
 from rankgate.metrics.base import Metric
 from rankgate.metrics.lines import Score
 from rankgate.metrics.matching import Matching
-from rankgate.model.base_ref import GateChange, KeyChange, QueryChanges, Value, WaiverChange
+from rankgate.model.base_ref import GateChange, KeyChange, QueryChanges, TrafficChanges, Value, WaiverChange
 from rankgate.model.gold_changes import MAX_IDS
+from rankgate.model.traffic import TrafficFiles
 from rankgate.model.values import Direction, Gold, Ranking, Sample, Unit
 
 DILUTED = 1.5  # times the losses that a gate allows
@@ -27,6 +28,7 @@ _UNWRITTEN = {(Gate, "line"), (Gate, "allow_unjudged"), (Retriever, "line")}
 _BLOCKS = {"judge", "retriever"}  # which may be missing as a whole
 _FLOORS, _CEILINGS = {"threshold"}, {"regression_max", "max_lost_queries", "max_unjudged"}
 _NOTED = {"inputs.gold", "inputs.waivers"}  # what lies there is compared by itself
+_OF_TRAFFIC = {"inputs.traffic", "inputs.traffic_labels"}  # so it is, where both commits name any
 _FACTS = ("question", "as_of", "source", "entities", "answers")  # of a question, which it may lack
 
 
@@ -76,7 +78,7 @@ def _changed(old: Mapping[str, Value], new: Mapping[str, Value], metric: Metric 
             continue
         is_limit = key.rpartition(".")[2] in _FLOORS | {"regression_max"}
         unit = metric.unit if metric is not None and is_limit else None
-        noted = key in _NOTED or _stricter(key, before, after, metric)
+        noted = key in _NOTED or (key in _OF_TRAFFIC and after is not None) or _stricter(key, before, after, metric)
         changes.append(KeyChange(key=key, before=before, after=after, weakens=not noted, unit=unit))
     return changes
 
@@ -182,6 +184,28 @@ def query_changes(before: Gold, after: Gold, criteria: Criteria, limits: Criteri
         edited_ids=edited[:MAX_IDS],
         repeated=_repeated(old.values(), [new[query_id] for query_id in added]),
         diluted=_diluted(criteria, limits, len(old), len(new)),
+    )
+
+
+def traffic_changes(before: TrafficFiles | None, after: TrafficFiles | None) -> TrafficChanges | None:
+    """How the traffic and its labels differ from the base's; None where they do not, or where only one has any."""
+    if before is None or after is None or before == after:
+        return None
+    old, new = ({each.query_id: each for each in files.questions} for files in (before, after))
+    labels, others = (
+        {(each.query_id, each.document, each.labeller): each.relevant for each in files.labels}
+        for files in (before, after)
+    )
+    both = old.keys() & new.keys()
+    return TrafficChanges(
+        questions=len(old),
+        added=len(new.keys() - old.keys()),
+        removed=len(old.keys() - new.keys()),
+        edited=sum(old[name].question != new[name].question or old[name].tags != new[name].tags for name in both),
+        recounted=sum(old[name].count != new[name].count for name in both),
+        labels_removed=len(labels.keys() - others.keys()),
+        labels_changed=sum(others.get(key, relevant) is not relevant for key, relevant in labels.items()),
+        labels_added=len(others.keys() - labels.keys()),
     )
 
 

@@ -1,4 +1,4 @@
-"""The gate as one commit has it: criteria, gold set and waivers; and what both judge with, which is the base's."""
+"""The gate as one commit has it: criteria, gold set, waivers, traffic; and what both judge with, the base's."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, find_criteria,
 from rankgate.criteria.inputs import Inputs, require_inputs
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.paths import MAX_BYTES
+from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import RankgateError, bad_input, option
 from rankgate.files.git import GitError
 from rankgate.metrics.registry import known_alone
+from rankgate.model.traffic import TrafficFiles
 from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, parts_of, shown_path
@@ -27,6 +29,7 @@ from rankgate.readers.yaml_text import load_yaml
 
 # No parser reads the key of criteria from a text without one of these: escapes are the only other way to write letters.
 _SPELLED = re.compile(rb"gates|\\[xuU\r\n]")
+_OF_TRAFFIC = ("traffic", "traffic_labels")  # keys of `inputs`
 _ONLY = f"with {option('base')} only those count as"
 
 
@@ -37,6 +40,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     gold: Gold
     waivers: Waivers
     supplied: bool
+    traffic: TrafficFiles | None = None
 
 
 # --- the base
@@ -107,8 +111,10 @@ def base_gate(inputs: Inputs, criteria: Criteria, trees: Trees) -> Gate:
     gold = gold if supplied else replace(gold, name=trees.base.name(named.path))
     waivers = _waivers(criteria, trees.base, trees.base.name(criteria.inputs.waivers))
     if inputs.tip:
-        refuse_stale(trees, inputs.tip, [*_places(inputs), named.path, criteria.inputs.waivers])
-    return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=supplied)
+        paths = [*_places(inputs), named.path, criteria.inputs.waivers, *filter(None, _traffic_paths(criteria))]
+        refuse_stale(trees, inputs.tip, paths)
+    traffic = _traffic(criteria, trees.base, trees, criteria)
+    return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=supplied, traffic=traffic)
 
 
 def _places(inputs: Inputs) -> Sequence[str]:
@@ -131,6 +137,24 @@ def _waivers(criteria: Criteria, tree: Tree, name: str) -> Waivers:
     if criteria.waivers_named:
         raise bad_input("there is no such file", file=name)
     return Waivers(name=name)
+
+
+def _traffic(criteria: Criteria, tree: Tree, trees: Trees, known: Criteria | None) -> TrafficFiles | None:
+    """The traffic of a commit: its files, or those that the job supplied where known criteria name them."""
+    job = _traffic_paths(known) if known else ()
+    copies = {
+        key: tree.copy(path) or (path if path in job and trees.supplied(path) else None)
+        for key, path in zip(_OF_TRAFFIC, _traffic_paths(criteria), strict=True)
+        if path
+    }
+    if criteria.inputs.traffic and copies["traffic"] is None:
+        raise bad_input("there is no such file", file=tree.name(criteria.inputs.traffic), key="inputs.traffic")
+    files = criteria.inputs.model_copy(update=copies)
+    return traffic_files(criteria.model_copy(update={"inputs": files}))
+
+
+def _traffic_paths(criteria: Criteria) -> tuple[str | None, ...]:
+    return tuple(getattr(criteria.inputs, key) for key in _OF_TRAFFIC)
 
 
 def located(inputs: Inputs, criteria: Criteria, trees: Trees) -> Criteria:
@@ -197,17 +221,19 @@ def head_gate(inputs: Inputs, base: Gate | None, trees: Trees, *, alone: bool) -
     with nullcontext() if alone else known_alone(of_base):
         criteria = load_criteria(copy, at=path).model_copy(update={"name": shown_path(path)})
     waivers = _waivers(criteria, trees.head, shown_path(criteria.inputs.waivers))
+    known = base.criteria if base else criteria if alone else None
+    traffic = _traffic(criteria, trees.head, trees, known)
     named = _gold_named(inputs, criteria)
     same_place = base is not None and named == _gold_named(inputs, base.criteria)
     if base is not None and same_place and (base.supplied or trees.same(named.path)):
         gold = replace(base.gold, name=shown_path(named.path))
-        return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=base.supplied)
+        return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=base.supplied, traffic=traffic)
     gold_copy = trees.head.copy(named.path)
     if gold_copy is None and (base is not None or not alone):
         raise bad_input(f"is no file of the commit; {_ONLY} gold set", file=shown_path(named.path))
     gold = read_gold(gold_copy or named.path, named.format, named.map)
     gold = replace(gold, name=shown_path(named.path))
-    return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=gold_copy is None)
+    return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=gold_copy is None, traffic=traffic)
 
 
 def _head_criteria(inputs: Inputs, trees: Trees) -> tuple[str, str]:

@@ -6,7 +6,7 @@ Otherwise a pull request could lower the limit that it misses, or remove the que
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from rankgate.base_ref.changes import (
     key_changes,
     moved_toward,
     query_changes,
+    traffic_changes,
     waiver_changes,
     with_labels_of,
 )
@@ -41,6 +42,7 @@ from rankgate.model.asked import texts_changed
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.base_words import label_notes
 from rankgate.model.report import Report, published
+from rankgate.model.traffic import TrafficQuestion
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.readers.source import parts_of, shown_path
@@ -157,15 +159,18 @@ def read_commits(inputs: Inputs, trees: Trees, *, accepted: bool) -> Commits:
     return replace(commits, base=replace(base, gold=gold))
 
 
-def base_gold(inputs: Inputs, ref: str) -> Gold | None:
-    """The gold set by which a base judges, for `record`; None where it has no criteria.
+def base_questions(inputs: Inputs, ref: str) -> tuple[Gold | None, Sequence[TrafficQuestion]]:
+    """The gold set by which a base judges, and its traffic, for `record`; None where it has no criteria.
 
     Raises:
         RankgateError: git cannot read the base; or its criteria or its gold set cannot be read.
     """
     with trees_at(ref) as trees:
         criteria = base_criteria(inputs, trees)
-        return base_gate(inputs, criteria, trees).gold if criteria else None
+        if criteria is None:
+            return None, ()
+        gate = base_gate(inputs, criteria, trees)
+        return gate.gold, gate.traffic.questions if gate.traffic else ()
 
 
 def judged_by_both(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, *, accepted: bool) -> Judged:
@@ -223,13 +228,14 @@ def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs, gold: Gold)
 def _same(base: Gate, head: Gate) -> bool:
     """Whether both would say the same."""
     criteria = base.criteria.model_copy(update={"name": head.criteria.name}) == head.criteria
-    return criteria and base.waivers.entries == head.waivers.entries and base.gold.samples == head.gold.samples
+    files = (base.waivers.entries, base.traffic) == (head.waivers.entries, head.traffic)
+    return criteria and files and base.gold.samples == head.gold.samples
 
 
 def _judged(inputs: Inputs, gate: Gate, shared: Criteria, judge: Judge, trees: Trees) -> Report:
     """One commit's report."""
     try:
-        report = judge(inputs, given(gate.criteria, shared), gate.gold)
+        report = judge(replace(inputs, traffic=gate.traffic), given(gate.criteria, shared), gate.gold)
     except GitError:
         raise
     except RankgateError as error:
@@ -256,6 +262,7 @@ def _about(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, by_head
         keys=key_changes(base.criteria, head.criteria),
         waivers=waiver_changes(base.waivers, head.waivers),
         queries=queries,
+        traffic=traffic_changes(base.traffic, head.traffic),
         gold_supplied=base.supplied,
         values_brought=_brings_values(commits, trees),
         run_brought=_brings_run(shared.inputs.run, trees),

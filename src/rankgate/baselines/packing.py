@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from rankgate.baselines.records import RESTORE, Record
 from rankgate.errors import bad_input
+from rankgate.model.asked import TEXT_KEY
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Item, Need, Ranking
 from rankgate.readers.base import ProblemLog, Quick, Run
@@ -33,6 +34,7 @@ DEFAULT_DEPTH = 100
 _LEVEL = 6  # 9 takes more than twice the time for a file that is 1 % smaller
 _GZIP, _SYSTEM = 31, 9  # zlib's number of the format, whose header has no name and no time; a byte of the header
 _BLOCK = 1 << 20  # bytes of lines that are compressed at a time, so that a large run is never there as a whole
+_OF_ALL = frozenset({"query_id", "retrieved", TEXT_KEY, Need.TRAFFIC.value})  # keys that no metric asks for
 RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
 
 
@@ -47,6 +49,7 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True):
     kept: list[str]
     answers: int = 0
     verdicts: int = 0
+    traffic: int = 0
 
 
 def run_name(sha256: str) -> str:
@@ -57,7 +60,8 @@ def run_name(sha256: str) -> str:
 def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH) -> Packed:
     """Ids to `depth`, and what the rankings were read with: latencies, answers, and what gated metrics need.
 
-    A list is kept deeper than that where the prompt of an answer held what lies there.
+    A list is kept deeper than that where the prompt of an answer held what lies there. Of traffic questions
+    their ids, those of their documents and a digest of the text are kept, nothing else: what is stored is committed.
 
     Raises:
         RankgateError: the run is malformed or has no query.
@@ -65,17 +69,18 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     encode = msgspec.json.Encoder().encode
     deflate, packed, lines = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP), bytearray(), bytearray()
     kept: set[str] = set()
-    queries = cut = answers = verdicts = 0
+    queries = cut = answers = verdicts = traffic = 0
     for ranking in rankings:
-        entry = _kept(ranking, depth)
+        entry = _of_traffic(ranking, depth) if ranking.traffic else _kept(ranking, depth)
         if ranking.details:
             answers += ranking.details.generated is not None
             verdicts += _count(ranking.details.records or b"[]")
-        kept |= entry.keys() - {"query_id", "retrieved"}
+        kept |= entry.keys() - _OF_ALL
         kept.update(key for item in (ranking.details and ranking.details.items) or () for key in _stated(item))
         lines += encode(entry) + b"\n"
-        queries += 1
-        cut += len(ranking.ids) > depth
+        traffic += ranking.traffic
+        queries += not ranking.traffic
+        cut += len(ranking.ids) > depth and not ranking.traffic
         if len(lines) >= _BLOCK:
             packed += deflate.compress(lines)
             lines.clear()
@@ -85,7 +90,7 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
     packed[_SYSTEM] = 255  # unknown: the same bytes on every system
     data = bytes(packed)
     digest = hashlib.sha256(data).hexdigest()
-    counts = {"queries": queries, "cut": cut, "answers": answers, "verdicts": verdicts}
+    counts = {"queries": queries, "cut": cut, "answers": answers, "verdicts": verdicts, "traffic": traffic}
     return Packed(data=data, sha256=digest, depth=depth, kept=sorted(kept), **counts)
 
 
@@ -174,6 +179,19 @@ def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *
         gold=record.gold,
         quick=Quick(opened, by_line=True),
     )
+
+
+def _of_traffic(ranking: Ranking, depth: int) -> dict[str, Any]:
+    """The line of a question of the traffic."""
+    docs = ranking.details.items if ranking.details else None
+    items = [{"id": name, "doc_id": item.doc_id} for name, item in zip(ranking.ids, docs or (), strict=False)]
+    stated = {TEXT_KEY: ranking.asked} if ranking.asked else {}
+    return {
+        "query_id": ranking.query_id,
+        "retrieved": (items or ranking.ids)[:depth],
+        **stated,
+        Need.TRAFFIC.value: True,
+    }
 
 
 def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:

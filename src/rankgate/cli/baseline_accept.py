@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 from msgspec.structs import replace
@@ -29,6 +30,7 @@ from rankgate.judge.model import Record as Verdicts
 from rankgate.judge.model import Slot
 from rankgate.judge.runs import verdicts_file, with_records
 from rankgate.judge.store import by_slot, read_verdicts, stored_verdicts
+from rankgate.metrics.matching import By
 from rankgate.metrics.registry import packages_of
 from rankgate.model.gold_changes import mark_of
 from rankgate.model.headline import given_up_text
@@ -184,12 +186,13 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
                 answered += ranking.details is not None and ranking.details.generated is not None
                 yield ranking
 
-        packed = pack(rankings(), source=name, depth=depth)
+        traffic = _traffic_of(again, criteria)
+        packed = pack(chain(rankings(), traffic), source=name, depth=depth)
         if arguments.verdicts and not answered:
             raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)
         if answered:
             kept = _with_answers(again, criteria, needs, gold, arguments.verdicts, memory)
-            packed = pack(kept, source=name, depth=depth)
+            packed = pack(chain(kept, traffic), source=name, depth=depth)
         if gold and not known:
             raise bad_input(f"the run has none of the {len(gold.samples)} questions of {gold.name}", file=name)
         mark = mark_of(gold, fingerprint_of(gold)) if gold else None
@@ -218,6 +221,15 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         report=report,
         unusable=unusable,
     )
+
+
+def _traffic_of(run: InputFile | None, criteria: Criteria | None) -> list[Ranking]:
+    """The lines that the run has of questions of the traffic, where the criteria name any."""
+    if criteria is None or criteria.inputs.traffic is None:
+        return []
+    docs = {Need.DOCS} if criteria.match.by is By.DOC else set()
+    rankings = run_of(run, criteria, frozenset({Need.TRAFFIC, *docs})).rankings
+    return [ranking for ranking in rankings if ranking.traffic]
 
 
 _NOTHING_JUDGED = "--verdicts needs a run with answers, and their questions: name the gold set with --gold"
@@ -309,6 +321,8 @@ def _small_losses(candidate: Candidate, *, new_anchor: bool) -> list[str]:
 def _facts(candidate: Candidate) -> list[Block]:
     """What the gates say of it, and why they say nothing."""
     lines = _change_table(candidate)
+    if traffic := candidate.packed.traffic:
+        lines.append(f"and {count_text(traffic, 'traffic question')}, by ids and a digest of each text")
     if candidate.unusable:
         lines += f"what was accepted last could not be compared with: {candidate.unusable}".splitlines()
     if candidate.report:

@@ -25,6 +25,7 @@ from rankgate.collecting.lines import Line
 from rankgate.collecting.recorder import Recorded, RecordingError, ask_one, first_failures, record, refuse_limits
 from rankgate.collecting.retriever import Retrieve, Service, StopError, load_retriever
 from rankgate.collecting.services import MAX_BYTES, Command, HttpService, Send
+from rankgate.collecting.traffic import limited
 from rankgate.collecting.workers import Calls
 from rankgate.criteria.inputs import Inputs, gold_of
 from rankgate.criteria.retriever_block import VARIABLE, Retriever
@@ -32,9 +33,11 @@ from rankgate.criteria.run_code import code_files
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line
 from rankgate.files.git import GitError
 from rankgate.files.writing import write_atomic
+from rankgate.model.traffic import TrafficQuestion
 from rankgate.model.values import Gold
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import STDIN
+from rankgate.readers.traffic import read_traffic
 
 if TYPE_CHECKING:
     from rankgate.criteria import Criteria
@@ -61,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate record --retriever my_app.search:index.retrieve --workers 8 --gold gold.yaml -o run.jsonl.gz",
         "rankgate record --set index_version=v7",
         "rankgate record --base origin/main                # in a pull request: main's questions are asked as well",
+        "rankgate record --traffic-limit 2000              # of inputs.traffic so many questions",
         "rankgate record --url 'https://host/search?q={{question}}' -o run.jsonl",
         "rankgate record --command 'node search.js' -o run.jsonl   # JSON on stdin, JSON on stdout",
         "rankgate check --record                           # records, and judges",
@@ -97,6 +101,8 @@ def parser() -> argparse.ArgumentParser:
         "id or text is another, so that `check --base` finds both answered"
     )
     options.add_argument("--base", metavar="REF", help=base)
+    limit = "ask so many questions of inputs.traffic, those first by a hash of their ids (default: all)"
+    options.add_argument("--traffic-limit", metavar="N", type=int, help=limit)
     options.add_argument("--restart", action="store_true", help="begin again, also where FILE.partial could be resumed")
     return options
 
@@ -185,7 +191,8 @@ def _record(
     output = arguments.output = _output(arguments, criteria)
     refuse_overwriting("record", arguments)
     stated = settings(arguments.settings)
-    making, base = _making(arguments, criteria, retriever), _base_gold(arguments)
+    making, base = _making(arguments, criteria, retriever), _base_questions(arguments)
+    traffic = _traffic(arguments, criteria, base)
     # From here on the user's code runs, and may change the directory.
     path = output if output == STDIN else Path(output).absolute()
     done = [0, 1]
@@ -210,7 +217,8 @@ def _record(
                     allow_errors=arguments.allow_errors,
                     provenance={"system": system, **stated},
                     making=making,
-                    base_gold=base,
+                    base_gold=base[0],
+                    traffic=traffic,
                     retriever=f"{system} {retriever.digest}",
                     fields=retriever.map,
                     name=output,
@@ -229,20 +237,31 @@ def _record(
     return 0
 
 
-def _base_gold(arguments: argparse.Namespace) -> Gold | None:
-    """The gold set at the base, if one is named; without it where it cannot be read, which the check says, too."""
+def _base_questions(arguments: argparse.Namespace) -> tuple[Gold | None, Sequence[TrafficQuestion]]:
+    """The gold set and the traffic at the base, if one is named; without what cannot be read, as the check says."""
     if not arguments.base:
-        return None
-    from rankgate.base_ref.judge import base_gold
+        return None, ()
+    from rankgate.base_ref.judge import base_questions
 
     inputs = Inputs(date="", criteria=arguments.criteria, gold=file_of(arguments, "gold"))
     try:
-        return base_gold(inputs, arguments.base)
+        return base_questions(inputs, arguments.base)
     except GitError:
         raise
     except RankgateError as error:
         sys.stderr.writelines(f"warning: the base's questions are not asked: {each}\n" for each in error.problems)
-        return None
+        return None, ()
+
+
+def _traffic(
+    arguments: argparse.Namespace, criteria: Criteria | None, base: tuple[Gold | None, Sequence[TrafficQuestion]]
+) -> list[TrafficQuestion]:
+    """The questions of the traffic to ask: those that the criteria name, then the base's, each up to the limit."""
+    limit = arguments.traffic_limit
+    if limit is not None and limit < 0:
+        raise bad_input(f"must be at least 0, not {limit}", key="--traffic-limit")
+    named = criteria.inputs.traffic if criteria else None
+    return [*limited(read_traffic(named) if named else (), limit), *limited(base[1], limit)]
 
 
 def _making(arguments: argparse.Namespace, criteria: Criteria | None, retriever: Retriever) -> Making | None:
@@ -336,4 +355,5 @@ def summary(recorded: Recorded) -> str:
     median = recorded.median_ms or 0.0
     time = f"{median:.0f}" if median >= 10 else f"{median:.2g}"  # noqa: PLR2004 -- two digits tell enough
     timed = "" if recorded.median_ms is None else f" (median {time} ms)"
-    return f"recorded {recorded.recorded} of {recorded.total} questions in {recorded.path}{timed}\n"
+    traffic = f", {recorded.traffic:,} of them traffic," if recorded.traffic else ""
+    return f"recorded {recorded.recorded} of {recorded.total} questions{traffic} in {recorded.path}{timed}\n"

@@ -16,7 +16,7 @@ from rankgate.readers.json_text import spoken
 from rankgate.readers.results import ResultError, described, written_line
 from rankgate.readers.run_shapes import Item, generated_of, loose_shape
 
-Key = tuple[str, str | None]  # a question: its id, and the digest of its text
+Key = tuple[str, str | None, bool]  # a question: its id, the digest of its text, and whether it is of the traffic
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -29,22 +29,30 @@ class Line(msgspec.Struct, frozen=True):
     data: bytes
     ms: float | None
     asked: str | None = None
+    traffic: bool = False
 
     @property
     def key(self) -> Key:
         """Which question it answers."""
-        return self.query_id, self.asked
+        return self.query_id, self.asked, self.traffic
 
 
 def run_line(
-    query_id: str, result: Any, measured_ms: float, provenance: Mapping[str, Any], asked: str | None = None
+    query_id: str,
+    result: Any,
+    measured_ms: float,
+    provenance: Mapping[str, Any],
+    asked: str | None = None,
+    *,
+    traffic: bool = False,
 ) -> Line:
     """The run line of what the retriever returned, drained; a ResultError where no reader could read it.
 
     What a complete run line says itself (`latency_ms`, `system`, …) wins over what was measured and the provenance, but
-    not over what was `asked`.
+    not over what was `asked`, and whether that is of the `traffic`.
     """
-    stated = {TEXT_KEY: asked} if asked else {}
+    stated: dict[str, Any] = {TEXT_KEY: asked} if asked else {}
+    stated |= {Need.TRAFFIC.value: True} if traffic else {}
     line = {"query_id": query_id, **stated, **provenance} | written_line(query_id, result) | stated
     line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
     try:
@@ -73,6 +81,7 @@ class _Recorded(msgspec.Struct):
     topk: list[Item]
     latency_ms: dict[str, float] | None = None
     question_sha256: str | None = None
+    traffic: bool = False
 
 
 def read_back(data: bytes) -> Line:
@@ -91,7 +100,7 @@ def read_back(data: bytes) -> Line:
         raise ResultError(f"its {error}") from error
     times = line.latency_ms
     ms = times.get("total", sum(times.values())) if times else None
-    return Line(line.query_id, data, ms, line.question_sha256)
+    return Line(line.query_id, data, ms, line.question_sha256, line.traffic)
 
 
 _ANSWERED = loose_shape(frozenset({Need.ANSWER}))

@@ -8,7 +8,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import TIMEOUT_MAX
@@ -26,6 +26,7 @@ from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, fro
 from rankgate.files.writing import refuse_overwriting, write_atomic
 from rankgate.model.asked import text_digest
 from rankgate.model.differences import RECORDING
+from rankgate.model.traffic import TrafficQuestion
 from rankgate.model.values import Gold, Need
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
@@ -41,7 +42,7 @@ FRUITLESS = 10  # calls that fail before one succeeds: the service is down, or t
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recording did with the `total` questions of the gold set.
+    """What a recording did with the `total` questions of the gold set and the traffic.
 
     Attributes:
         path: the run file, as it was named.
@@ -51,6 +52,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
         failures: one problem a failing question, in gold order; its key is the query id, file and line are the
             innermost of the user's code.
         unasked: questions that were not asked, since none of the first calls succeeded.
+        traffic: how many of the total are of the traffic.
     """
 
     path: str
@@ -60,6 +62,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     median_ms: float | None
     failures: tuple[Problem, ...]
     unasked: int = 0
+    traffic: int = 0
 
 
 class RecordingError(RankgateError):
@@ -97,6 +100,7 @@ def record(
     provenance: Mapping[str, Any] | None = None,
     making: Making | None = None,
     base_gold: Gold | None = None,
+    traffic: Sequence[TrafficQuestion] = (),
     retriever: str | None = None,
     fields: FieldMap | None = None,
     name: str | None = None,
@@ -113,7 +117,8 @@ def record(
     run is in gold order, gzipped where its name ends in `.gz`, and replaces an older file in one step at the end.
 
     Each line states the digest of the text that it answers. Questions of `base_gold` with another id or text are asked
-    too, so that the run answers both gold sets.
+    too, so that the run answers both gold sets. Those of the `traffic` are asked last; their lines are marked
+    `traffic: true`, and no gold set sees them.
 
     Until then the answers are kept in `<path>.partial`, and so they are where too many questions failed. The next
     recording goes on from there: same gold set, retriever, provenance and state of the code, and only questions
@@ -131,6 +136,7 @@ def record(
         allow_errors: how many questions may fail.
         provenance: keys for every line, as `system` or `index_version`.
         base_gold: that of the commit which a pull request is to be merged into.
+        traffic: questions without labels, see `inputs.traffic` of the criteria.
         making: which code answers, for the run's first line, and for every line unless the provenance states it.
         retriever: what the partial file calls the function; by default its module and name.
         fields: which keys of what it returns hold what, where that has a shape of its own.
@@ -154,7 +160,7 @@ def record(
     calls = Calls(workers=workers, timeout=timeout, retries=retries)
     refuse_limits(calls, allow_errors)
     judged = gold if isinstance(gold, Gold) else read_gold(os.fspath(gold))
-    questions = _all_questions(judged, base_gold)
+    questions = _all_questions(judged, base_gold, traffic)
     state = making.state.digest(making.files) if making else digest_here(str(target))
     binding = {
         "gold set": fingerprint_of(judged),
@@ -182,13 +188,17 @@ def record(
     def take(question: Question, outcome: Outcome) -> bool:
         line = _line_of(question, outcome, stamped, finder)
         if isinstance(line, Problem):
-            failures[question.query_id, text_digest(question.text)] = line
+            failures[question.query_id, text_digest(question.text), question.traffic] = line
         else:
             partial.add(line)
         report_progress()
         return len(partial.lines) > resumed or len(failures) < max(FRUITLESS, allow_errors + 1)
 
-    left = [Question(key[0], text, resumed > 0) for key, text in questions.items() if key not in partial.lines]
+    left = [
+        Question(query_id, text, resumed > 0, of_traffic)
+        for (query_id, digest, of_traffic), text in questions.items()
+        if (query_id, digest, of_traffic) not in partial.lines
+    ]
     with partial:
         try:
             report_progress()
@@ -213,6 +223,7 @@ def record(
         median_ms=quantile(times, 0.5) if times else None,
         failures=tuple(filter(None, map(failures.get, questions))),
         unasked=unasked,
+        traffic=sum(of_traffic for _, _, of_traffic in questions),
     )
     if not lines or len(failures) > allow_errors:
         raise RecordingError(recorded, allow_errors)
@@ -234,11 +245,13 @@ def _questions_of(gold: Gold) -> dict[str, str]:
     return texts
 
 
-def _all_questions(gold: Gold, base: Gold | None) -> dict[Key, str]:
-    """The questions of both gold sets, each text of an id once; of the base's as far as it has texts."""
+def _all_questions(gold: Gold, base: Gold | None, traffic: Iterable[TrafficQuestion]) -> dict[Key, str]:
+    """The questions of both gold sets, each text of an id once, of the base's as far as it has texts; then traffic."""
     samples = base.samples.values() if base else ()
     others = [(each.query_id, each.question) for each in samples if each.question and each.question.strip()]
-    return {(query_id, text_digest(text)): text for query_id, text in [*_questions_of(gold).items(), *others]}
+    judged = [*_questions_of(gold).items(), *others]
+    questions: dict[Key, str] = {(query_id, text_digest(text), False): text for query_id, text in judged}
+    return questions | {(each.query_id, text_digest(each.question), True): each.question for each in traffic}
 
 
 def _finder_of(fields: FieldMap | None, retrieve: Retrieve, before: Iterable[Line] = ()) -> Finder | None:
@@ -277,7 +290,8 @@ def _line_of(question: Question, outcome: Outcome, stamp: Mapping[str, Any], fin
         return outcome
     try:
         result = _mapped(outcome.result, finder) if finder else outcome.result
-        return run_line(question.query_id, result, outcome.ms, stamp, text_digest(question.text))
+        digest = text_digest(question.text)
+        return run_line(question.query_id, result, outcome.ms, stamp, digest, traffic=question.traffic)
     except ResultError as error:
         return Problem(str(error), key=outcome.query_id)
     except Exception as error:  # noqa: BLE001 -- an object of the user's that cannot even be looked at

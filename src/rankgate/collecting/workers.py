@@ -36,11 +36,12 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is asked, for which query, and whether the recording that is resumed has answers."""
+    """What is asked, for which query, and whether the recording that is resumed has answers; `traffic` as of a line."""
 
     query_id: str
     text: str
     resumed: bool = False
+    traffic: bool = False
 
 
 class Returned(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.lines import Score
 from rankgate.metrics.plan import Plan
 from rankgate.model.report import TrendPoint
+from rankgate.model.traffic import TrafficFiles
 from rankgate.model.values import Gold, Need
 from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import Run, answering
@@ -46,6 +47,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With `untrusted_run`
     the run is read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name.
     `older_gold` has the labels by which the accepted run is scored where it has none of the gold set's ids.
+    `traffic` is what was read of it, in place of what the criteria name.
     `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
     report, with so many items of each ranking, and `texts` for what these say, by the runs or by the `corpus`;
     `leading` is the metric whose changes are listed. `open_store` opens a store once: a branch is fetched and a bucket
@@ -65,6 +67,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     untrusted_run: bool = False
     without_baseline: bool = False
     older_gold: Gold | None = None
+    traffic: TrafficFiles | None = None
     labels: tuple[SetLabel, ...] = ()
     details: int | None = None
     texts: bool = False

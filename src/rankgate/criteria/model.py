@@ -318,10 +318,9 @@ class BaselinePolicy(Part):
 class Publish(Part):
     """What leaves the job by reports, comments, pages and checks."""
 
-    texts: Literal["full", "ids"] = optional(
-        "full: questions, claims of answers and passages are shown. ids: none of them leaves, only ids. With --base it "
-        "counts as the base has it.",
-        "full",
+    texts: Literal["full", "ids"] | None = optional(
+        "Absent: questions of the gold set, claims of answers and passages are shown, and of the traffic ids. full: "
+        "texts of the traffic, too. ids: no text leaves, only ids. With --base it counts as the base has it."
     )
 
 
@@ -403,8 +402,8 @@ class Criteria(Part):
     @property
     def published(self) -> Published:
         """What may leave of texts; where passages have no ids but their texts, neither do these."""
-        if self.publish.texts == "full":
-            return "full"
+        if self.publish.texts != "ids":
+            return self.publish.texts or "gold"
         return "numbers" if self.match.by is By.TEXT else "ids"
 
     def plan(self) -> Plan:

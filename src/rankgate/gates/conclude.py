@@ -18,6 +18,7 @@ from rankgate.gates.lost_parts import parts_of
 from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, GivenUp, PartLoss, Strength
 from rankgate.model.headline import sentence
 from rankgate.model.report import Call, GateResult, Report, place_key
+from rankgate.model.traffic import traffic_share
 from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Scores, Unit, Verdict, worst
 
 ONE_CAUSE = 0.8  # of the worse questions of another gate
@@ -51,7 +52,8 @@ def with_other_code(report: Report) -> Report:
 def conclude(report: Report) -> Conclusion:
     """What the report's verdict says."""
     found = next(filter(None, (make(report) for make in _MAKERS)))
-    return replace(found, next=_next(report, found), accept=_accept(report, found))
+    shares = traffic_share(report.traffic)
+    return replace(found, next=_next(report, found), accept=_accept(report, found), traffic=shares)
 
 
 def _empty_verdict(report: Report) -> Verdict:

@@ -60,7 +60,7 @@ def lost_parts(
         clusters: which cluster each question belongs to, where the gold names any.
         named: the tags that segments of the criteria name, for which half of the level is kept.
     """
-    moved = _moved_most(changes, parts)
+    moved = moved_most(changes, parts)
     asked = {name: level for name, level in moved.items() if _tag(name) in named}
     others = {name: level for name, level in moved.items() if name not in asked}
     share = LEVEL / 2 if named else LEVEL
@@ -142,7 +142,7 @@ def _tag(name: str) -> str:
     return dimension
 
 
-def _moved_most(changes: Sequence[float], parts: Mapping[str, Sequence[int]]) -> dict[str, float]:
+def moved_most(changes: Sequence[float], parts: Mapping[str, Sequence[int]]) -> dict[str, float]:
     """(a): the parts that moved more than a draw of as many questions would, with their p."""
     sizes = list(map(abs, changes))
     count = len(sizes)

@@ -145,8 +145,8 @@ def scored(
         return ScoredRun(run, scores, *[lambda: kept.rankings] * 3)
     run = msgspec.structs.replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
     needs = plan.needs - {Need.VERDICTS}  # which take most of the time, and no list needs
-    lists = (lambda: kept.rankings) if kept.whole else partial(_rankings, partial(again, needs=needs))
-    details, texts = (partial(_rankings, partial(again, needs=needs | more)) for more in (READ, {Need.TEXTS}))
+    lists = (lambda: kept.rankings) if kept.whole else partial(rankings_again, again, needs)
+    details, texts = (partial(rankings_again, again, needs | more) for more in (READ, {Need.TEXTS}))
     return ScoredRun(run, scores, lists, details, texts)
 
 
@@ -159,9 +159,9 @@ def _again(again: Callable[..., Run | None], gold: Gold, how: Matching, needs: f
     return run and _of_gold(run, gold, how)
 
 
-def _rankings(opened: Callable[[], Run | None]) -> Iterator[Ranking]:
+def rankings_again(opener: Callable[..., Run | None], needs: frozenset[Need]) -> Iterator[Ranking]:
     """A run's rankings once more: quickly where every line is a query, and carefully from where that does not go."""
-    run, count = opened(), 0
+    run, count = opener(needs=needs), 0
     if run and run.quick and run.quick.by_line:
         with suppress(ValueError, RankgateError), run.quick.opened() as reading:
             if reading:

@@ -108,6 +108,22 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
         return {what: count for what, count in counts.items() if count}
 
 
+class TrafficChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """How the pull request's traffic and its labels differ from the base's, which has so many `questions`.
+
+    `edited` have another text or other tags, `recounted` another count.
+    """
+
+    questions: int
+    added: int = 0
+    removed: int = 0
+    edited: int = 0
+    recounted: int = 0
+    labels_removed: int = 0
+    labels_changed: int = 0
+    labels_added: int = 0
+
+
 class OwnLabels(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of the accepted run by the base's labels, and of this run by the pull request's, where ids changed."""
 
@@ -144,6 +160,7 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     keys: list[KeyChange] = []
     waivers: list[WaiverChange] = []
     queries: QueryChanges | None = None
+    traffic: TrafficChanges | None = None
     baseline_changed: Literal["added", "deleted", "replaced"] | None = None
     baseline_verdict: Verdict | None = None
     baseline_short: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rankgate.model.base_ref import BaseSide
+from rankgate.model.base_ref import BaseSide, TrafficChanges
 from rankgate.model.values import blocks
 from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel, Standing
 from rankgate.model.wording import count_text, value_text
@@ -21,6 +21,16 @@ _NOTHING: dict[Standing, str] = {
     "changed": "what is judged now is not what was reported before it was set; set it again once this is reported",
     "unknown": "GitHub did not say who set it, or whether that is somebody who may write to this repository",
 }
+
+# Fields of `TrafficChanges` with their words: what may hide a loss, and what cannot.
+_WEAKENS = (
+    ("removed", "removes", "question"),
+    ("edited", "edits", "question"),
+    ("recounted", "changes the count of", "question"),
+    ("labels_removed", "removes", "label"),
+    ("labels_changed", "changes", "label"),
+)
+_ADDS = (("added", "adds", "question"), ("labels_added", "adds", "label"))
 
 
 def label_notes(labels: Iterable[SetLabel], fitting: str) -> list[str]:
@@ -56,7 +66,7 @@ def warnings_of(base: BaseSide) -> list[str]:
     """What it changes that a reviewer has to see."""
     if base.introduced:
         return []
-    warnings = [f"the pull request {_listed(done)}"] if (done := _criteria(base) + _gold(base)) else []
+    warnings = [f"the pull request {_listed(done)}"] if (done := _criteria(base) + _gold(base) + _traffic(base)) else []
     if base.run_brought:
         warnings.append("the pull request changes the file of the run; let the job record it")
     if base.values_brought:
@@ -138,6 +148,21 @@ def _gold(base: BaseSide) -> list[str]:
         f"brings the gold set from {queries.queries:,} to {after:,} questions, so that half as many more may be lost"
     )
     return done + ([grows] if queries.diluted else [])
+
+
+def _traffic(base: BaseSide) -> list[str]:
+    return _done(base.traffic, _WEAKENS)
+
+
+def traffic_texts(changes: TrafficChanges) -> list[tuple[str, bool]]:
+    """What the pull request does to the traffic, and whether it warns: `removes 3 traffic questions`."""
+    weakens, adds = _done(changes, _WEAKENS), _done(changes, _ADDS)
+    return [*((text, True) for text in weakens), *((text, False) for text in adds)]
+
+
+def _done(changes: TrafficChanges | None, table: Iterable[tuple[str, str, str]]) -> list[str]:
+    counts = ((verb, getattr(changes, field), noun) for field, verb, noun in table) if changes else ()
+    return [f"{verb} {count_text(count, noun)} of the traffic" for verb, count, noun in counts if count]
 
 
 def _listed(parts: list[str]) -> str:

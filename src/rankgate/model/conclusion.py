@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from rankgate.model.traffic import TrafficShare
 from rankgate.model.values import Direction, Unit
 
 NEARLY_ALL = 0.9  # of the lists, empty
@@ -51,6 +52,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     these put the limit in doubt. `counts` has only what its kind says: `questions`, `pairs`, `worse`, `empty`, `total`,
     `gates_fail`, `same_cause`, `segments_fail`, `segments_hold`, `segments_unproven`, `missing`, `problems`, `steps`.
     `next` is the next command; `accept` is the one that accepts a drop, for which a gate fails, if it is meant.
+    `traffic` is what became of questions without labels.
     """
 
     kind: ConclusionKind
@@ -69,6 +71,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     counts: Mapping[str, int] = {}
     next: list[str] = []
     accept: list[str] = []
+    traffic: TrafficShare | None = None
 
     @property
     def place(self) -> tuple[str, str | None] | None:

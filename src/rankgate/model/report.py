@@ -17,6 +17,7 @@ from rankgate.model.details import Cause, Expected, ReportDetails, fate_of
 from rankgate.model.differences import Difference
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.lineage import AnchorMark, Lineage
+from rankgate.model.traffic import Traffic
 from rankgate.model.values import (
     Direction,
     Distribution,
@@ -417,7 +418,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     say. `differences` are what else is not what it was then, as far as the runs state it. `base` is there where a
     base was named. `untrusted_run` says that the pull request supplied the rankings and may have invented them;
     `fork_runs` whether a pass counts all the same, as the criteria have it. `trend` are the last runs of the main
-    branch, oldest first, where the baseline's store remembers them.
+    branch, oldest first, where the baseline's store remembers them. `traffic` is of questions without labels.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -447,6 +448,7 @@ class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[Difference] = []
     base: BaseSide | None = None
     other_code: OtherCode | None = None
+    traffic: Traffic | None = None
     untrusted_run: bool = False
     fork_runs: Literal["untrusted", "trusted"] = "untrusted"
     trend: list[TrendPoint] = []
@@ -500,15 +502,18 @@ def place_key(place: tuple[str, str | None]) -> str:
     return f"{name}\n{segment or ''}"
 
 
-Published = Literal["full", "ids", "numbers"]
+Published = Literal["full", "gold", "ids", "numbers"]
 
 
 def published(report: Report, texts: Published) -> Report:
-    """The report with as many texts of questions, answers and passages as may leave: all, or none.
+    """The report with as many texts of questions, answers and passages as may leave: all, none, or none of traffic.
 
     By `numbers` what the gold set expects has no ids but its texts, and is numbered.
     """
     if texts == "full":
+        return report
+    report = replace(report, traffic=report.traffic and _by_id(report.traffic, documents=texts != "numbers"))
+    if texts == "gold":
         return report
     answers = report.answers and replace(
         report.answers,
@@ -530,6 +535,13 @@ def published(report: Report, texts: Published) -> Report:
 
 def _numbered(documents: Sequence[Expected]) -> list[Expected]:
     return [replace(each, id=f"passage {number}") for number, each in enumerate(documents, start=1)]
+
+
+def _by_id(traffic: Traffic, *, documents: bool) -> Traffic:
+    examples = [replace(each, question=None) for each in traffic.examples]
+    if not documents:
+        examples = [replace(each, before=(), now=()) for each in examples]
+    return replace(traffic, examples=examples)
 
 
 def _without_texts(loss: AnswerLoss) -> AnswerLoss:

@@ -27,6 +27,13 @@ class TrafficLabel(msgspec.Struct, frozen=True, kw_only=True):
     labeller: str | None = None
 
 
+class TrafficFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """What the criteria name of the traffic, as it was read."""
+
+    questions: tuple[TrafficQuestion, ...]
+    labels: tuple[TrafficLabel, ...] = ()
+
+
 class TrafficPair(msgspec.Struct, frozen=True, kw_only=True):
     """The first k documents of both runs for a question, and whether they differ as far as the metric sees them.
 
@@ -110,19 +117,22 @@ class TrafficExample(msgspec.Struct, frozen=True, kw_only=True):
 class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """What a report has of the traffic.
 
-    `changed` of `asked` questions get other results among the first `k`; `share` is that by counts, and `interval` the
-    exact one of the share of questions. `named` is how many the file has, of which the accepted run has those that are
-    compared. `empty` have no result any more, and `absent` of these no line in the run. `concentrated` is the tag where
-    more changed than chance puts there. `repeated` are ids or texts of questions that the gold set has, too.
+    The file has `named` questions and the run `recorded`; compared are the `asked` that the accepted run has. Of these
+    `changed` get other results among the first `k`, in another order too where that counts; `share` is that by counts,
+    and `interval` the exact one of the share of questions. `limit` is the drop that the gate allows. `empty` have no
+    result any more, and `absent` no line in the run. `concentrated` is the tag where more changed than chance puts
+    there. `repeated` are ids of questions whose id or text the gold set has, too.
     """
 
     named: int
+    recorded: int = 0
     asked: int = 0
     changed: int = 0
     share: float = 0.0
     interval: Interval = (None, None)
     k: int = 0
     by_order: bool = False
+    limit: float | None = None
     empty: int = 0
     absent: int = 0
     labelled: int = 0
@@ -130,6 +140,20 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     segments: list[TrafficSegment] = []
     examples: list[TrafficExample] = []
     repeated: list[str] = []
+
+
+def traffic_share(traffic: Traffic | None) -> TrafficShare | None:
+    """What a conclusion says of it; nothing where nothing was compared."""
+    if traffic is None or not traffic.asked:
+        return None
+    segment = traffic.concentrated.tag if traffic.concentrated else None
+    return TrafficShare(
+        changed=traffic.share,
+        asked=traffic.asked,
+        segment=segment,
+        labelled=traffic.labelled,
+        bound=traffic.share,
+    )
 
 
 def draw_order(query_id: str) -> str:

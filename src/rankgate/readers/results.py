@@ -65,7 +65,7 @@ def written_line(query_id: str, result: Any) -> dict[str, Any]:
     return {**line, "latency_ms": times} if times else line
 
 
-_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms", *ANSWER_KEYS})
+_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms", "traffic", *ANSWER_KEYS})
 
 
 def _answer(whole: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, QueryChanges, Value
+from rankgate.model.base_words import traffic_texts
 from rankgate.model.report import Report
 from rankgate.model.values import Evidence
 from rankgate.model.wording import count_text, exact_decimals, size_text, value_text
@@ -61,6 +62,8 @@ def _changes(base: BaseSide, spell: Spell) -> Iterator[Change]:
     if base.queries is not None:
         for text, weakens in _queries(base.queries, spell):
             yield Change(text=f"{_WHO} {text}.", weakens=weakens)
+    for text, weakens in traffic_texts(base.traffic) if base.traffic else ():
+        yield Change(text=f"{_WHO} {text}.", weakens=weakens)
 
 
 def _gate(gate: GateChange, spell: Spell) -> Iterator[tuple[str, bool, bool]]:

@@ -36,6 +36,7 @@ def terminal_blocks(report: Report, *, everything: bool = False) -> list[Block]:
     """
     view = view_of(report, EVERYTHING if everything else Limits(first=MAX_ROWS))
     blocks: list[Block] = [f"{view.word}  {plain(view.conclusion)}", *_problems(view)]
+    blocks += _paragraph([view.traffic] if view.traffic else [])
     blocks += _paragraph([("Look here first: ", *view.look_first)] if view.look_first else [])
     blocks += _table(view.numbers if everything else view.first, everything=everything)
     blocks += _paragraph(filter(None, [view.values, *map(_noted, view.warnings), *view.notes]))

@@ -1,0 +1,129 @@
+"""What a change does to questions that nobody has labelled: which share of them, and where. Pure.
+
+The share that gets other results is an upper limit of what can be lost: where both runs return the same, nothing is. So
+it is known without a label whether more than a gate allows may be lost. It never fails by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from rankgate.criteria import Criteria
+from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_gate
+from rankgate.gates.conclude import with_conclusion
+from rankgate.gates.lost_parts import moved_most, parts_of
+from rankgate.model.report import Report
+from rankgate.model.traffic import (
+    Traffic,
+    TrafficExample,
+    TrafficFiles,
+    TrafficPair,
+    TrafficQuestion,
+    TrafficSegment,
+)
+from rankgate.model.traffic_words import absent_text
+from rankgate.model.values import Gold, Sample, Unit, Verdict, worst
+from rankgate.statistics.binomial import share_interval
+
+MOST_EXAMPLES, MOST_REPEATED = 20, 20
+
+
+def traffic_of(criteria: Criteria, gold: Gold, runs: TrafficRuns) -> Traffic:
+    """What both runs return for the traffic, compared as the first gate that blocks looks at a list."""
+    k, by_order = compared_as(criteria)
+    lists = runs.lists(k, by_order=by_order)
+    changed = lists.changed
+    gate = traffic_gate(criteria)
+    bounded = gate is not None and gate.metric.unit in (Unit.SHARE, Unit.SCORE)
+    found = Traffic(
+        named=lists.named,
+        recorded=len({each.query_id for each in runs.now}),
+        asked=len(lists.pairs),
+        k=k,
+        by_order=by_order,
+        limit=gate.regression_max if gate and bounded else None,
+        repeated=repeated(runs.files.questions, gold)[:MOST_REPEATED],
+    )
+    if not lists.pairs:
+        return found
+    segments = _segments(lists.pairs)
+    return replace(
+        found,
+        changed=len(changed),
+        share=lists.share,
+        interval=share_interval(len(changed), len(lists.pairs)),
+        empty=sum(bool(pair.before) and not pair.now for pair in changed),
+        absent=sum(pair.absent for pair in changed),
+        labelled=len(_labelled(changed, runs.files)),
+        concentrated=_concentrated(lists.pairs, segments),
+        segments=segments,
+        examples=_examples(changed),
+    )
+
+
+def with_traffic(report: Report, traffic: Traffic) -> Report:
+    """The report with its traffic; where the run has no line for some of it, it warns."""
+    report = replace(report, traffic=traffic)
+    if traffic.absent:
+        verdict = worst([report.verdict, Verdict.WARN])
+        report = replace(report, verdict=verdict, warnings=[*report.warnings, absent_text(traffic)])
+    return with_conclusion(report)
+
+
+def repeated(questions: Sequence[TrafficQuestion], gold: Gold) -> list[str]:
+    """Ids of questions of the traffic whose id or text the gold set has, too."""
+    texts = {_plain(sample.question) for sample in gold.samples.values() if sample.question}
+    return [each.query_id for each in questions if each.query_id in gold.samples or _plain(each.question) in texts]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _labelled(changed: Sequence[TrafficPair], files: TrafficFiles) -> list[TrafficPair]:
+    """The changed questions of which every document that only one list has is labelled."""
+    known: dict[str, set[str]] = {}
+    for label in files.labels:
+        known.setdefault(label.query_id, set()).add(label.document)
+    return [pair for pair in changed if pair.needed <= known.get(pair.question.query_id, set())]
+
+
+def _segments(pairs: Sequence[TrafficPair]) -> list[TrafficSegment]:
+    """By tag, as far as a tag has few values and a value five questions; what changed most first."""
+    weight = sum(pair.question.count for pair in pairs if pair.changed)
+    segments: list[TrafficSegment] = []
+    for tag, rows in _parts(pairs).items():
+        changed = [pairs[row] for row in rows if pairs[row].changed]
+        share = sum(pair.question.count for pair in changed) / weight if weight else 0.0
+        segments.append(TrafficSegment(tag=tag, asked=len(rows), changed=len(changed), share=share))
+    return sorted(segments, key=lambda each: (-each.changed / each.asked, each.tag))
+
+
+def _concentrated(pairs: Sequence[TrafficPair], segments: Sequence[TrafficSegment]) -> TrafficSegment | None:
+    """The tag that has most questions more among what changed than a random draw would put there."""
+    moved = moved_most([float(pair.changed) for pair in pairs], _parts(pairs))
+    rate = sum(pair.changed for pair in pairs) / len(pairs)
+    beyond = {each.tag: each.changed - each.asked * rate for each in segments if each.tag in moved}
+    named = max(beyond, key=beyond.__getitem__, default=None)
+    return next((each for each in segments if each.tag == named), None)
+
+
+def _parts(pairs: Sequence[TrafficPair]) -> dict[str, list[int]]:
+    questions = (pair.question for pair in pairs)
+    return parts_of([Sample(query_id=each.query_id, gains={}, tags=each.tags) for each in questions])
+
+
+def _examples(changed: Sequence[TrafficPair]) -> list[TrafficExample]:
+    ordered = sorted(changed, key=lambda pair: (-pair.question.count, pair.question.query_id))
+    return [
+        TrafficExample(
+            query_id=pair.question.query_id,
+            question=pair.question.question,
+            count=pair.question.count,
+            before=pair.before,
+            now=pair.now,
+        )
+        for pair in ordered[:MOST_EXAMPLES]
+    ]
