@@ -71,6 +71,14 @@ for _query in QUERIES:
 BY_LANG = "segments: {by: lang, regression_max: 0.03, min_queries: 1}"
 SEGMENTS = all_of(write("gold.yaml", LANGS), edit(LIMITS, f"threshold: 0.1, {BY_LANG}"), edit("0.5}", "0.1}"))
 EASY = tuple(f"c{n}" for n in range(40))
+ASKED = "".join(f'{{"query_id": "t{n}", "question": "what is t{n}?", "count": {n}}}\n' for n in range(1, 9))
+LABELS = "query_id,document,relevant\nt1,doc-t1,1\nt2,doc-t2,0\n"
+TRAFFIC = all_of(
+    write("traffic.jsonl", ASKED),
+    write("labels.csv", LABELS),
+    by_git("add", "--force", "traffic.jsonl"),
+    edit("inputs: {", "inputs: {traffic: traffic.jsonl, traffic_labels: labels.csv, "),
+)
 BEIR = "query-id\tcorpus-id\tscore\n" + "".join(f"{query}\tdoc-{query}\t1\n" for query in QUERIES)
 POOR = "the baseline that the pull request brings does not hold"
 LESS = ({"query_id": q, "topk": [{"chunk_id": "doc-q1"}], "old": [{"chunk_id": f"doc-{q}"}]} for q in QUERIES)
@@ -619,6 +627,32 @@ ATTACKS: dict[str, Change] = {
         NOT_JUDGED,
         "answered_rate reads `answer`, which the run states nowhere",
         edit("gates:", f"{JUDGE}gates:"),
+        right=True,
+    ),
+    # The traffic, which nobody has to label.
+    "remove a question and a label of the traffic": Change(
+        all_of(write("traffic.jsonl", ASKED.partition("\n")[2]), edit("t1,doc-t1,1\n", "", "labels.csv")),
+        WARN,
+        "the pull request removes 1 question of the traffic and removes 1 label of the traffic",
+        TRAFFIC,
+        right=True,
+    ),
+    "name no traffic any more": Change(
+        edit("traffic: traffic.jsonl, ", ""), WARN, "changes `inputs.traffic`", TRAFFIC, right=True
+    ),
+    "empty the traffic": Change(
+        write("traffic.jsonl", ""), NOT_JUDGED, "traffic.jsonl: the file is empty", TRAFFIC, right=True
+    ),
+    "name traffic that is no file of the commit": Change(
+        all_of(edit("inputs: {", "inputs: {traffic: ../secret.txt, "), write("../secret.txt", "a secret")),
+        WARN,
+        "the traffic that the pull request names is no file of its commit",
+        right=True,
+    ),
+    "answer questions of the gold set as traffic": Change(
+        lambda: replace_in("run.jsonl", '{"query_id": "q5",', '{"traffic": true, "query_id": "q5",'),
+        FAIL,
+        "recall@5 lost 20.0 points",
         right=True,
     ),
     # What one pull request leaves for the next, and two keys together.

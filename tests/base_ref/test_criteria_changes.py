@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.renderers.page import Page
 
-from rankgate.base_ref.changes import gate_changes, key_changes
+from rankgate.base_ref.changes import gate_changes, key_changes, traffic_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.maps import GoldMap, RunMap
@@ -18,7 +19,9 @@ from rankgate.criteria.model import Age, GoldFile, MatchRule, Publish
 from rankgate.criteria.parts import Part, keys_of
 from rankgate.criteria.retriever_block import Retriever
 from rankgate.model.base_ref import BaseSide, GateChange, KeyChange, WaiverChange
+from rankgate.model.base_words import warnings_of
 from rankgate.model.report import Provenance, Report
+from rankgate.model.traffic import TrafficFiles, TrafficLabel, TrafficQuestion
 from rankgate.model.values import Verdict
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import code, quoted
@@ -125,7 +128,8 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     (MatchRule, "exclude_query_id"): (f"match: {{exclude_query_id: true}}\n{ONE}", f"match: chunk\n{ONE}"),
     (MatchRule, "coverage"): (f"match: {{by: span}}\n{ONE}", f"match: {{by: span, coverage: 0.9}}\n{ONE}"),
     **{
-        (Inputs, key): (ONE, f"inputs: {{{key}: x}}\n{ONE}") for key in ("gold", "run", "baseline", "scores", "waivers")
+        (Inputs, key): (ONE, f"inputs: {{{key}: x}}\n{ONE}")
+        for key in ("gold", "run", "baseline", "scores", "waivers", "traffic", "traffic_labels")
     },
     (GoldFile, "path"): (f"inputs: {{gold: {{path: x}}}}\n{ONE}", f"inputs: {{gold: {{path: y}}}}\n{ONE}"),
     (GoldFile, "format"): (
@@ -232,6 +236,72 @@ def test_a_segments_key_that_ends_like_one_of_ours_does_not_make_its_value_one_o
         for rule in (f', segments: {{by: "{tag}", threshold: 0.5}}', "")
     )
     assert told(old, new) == [(True, f"removes 'segments.{tag}' from gate 'mrr'")]
+
+
+@pytest.mark.parametrize("key", ["traffic", "traffic_labels"])
+def test_traffic_that_is_named_no_longer_warns(key: str) -> None:
+    """Named anew it can only make a verdict worse; under another name its content is compared."""
+    named, other = (criteria(f"inputs: {{{key}: {name}}}\n{ONE}") for name in ("x", "y"))
+    assert [weakens for weakens, _ in told(criteria(ONE), named)] == [False]
+    assert [weakens for weakens, _ in told(named, other)] == [False]
+    assert [weakens for weakens, _ in told(named, criteria(ONE))] == [True]
+
+
+QUESTION = TrafficQuestion(query_id="t1", question="late?", count=3.0)
+LABEL = TrafficLabel(query_id="t1", document="d", relevant=True, labeller="ann")
+BEFORE = TrafficFiles(questions=(QUESTION,), labels=(LABEL,))
+
+
+@pytest.mark.parametrize(
+    ("after", "texts"),
+    [
+        pytest.param(BEFORE, [], id="the same"),
+        pytest.param(None, ["the traffic that the pull request names is no file of its commit"], id="gone"),
+        pytest.param(replace(BEFORE, labels=()), ["removes 1 label of the traffic"], id="label removed"),
+        pytest.param(
+            replace(BEFORE, labels=(replace(LABEL, relevant=False),)),
+            ["changes 1 label of the traffic"],
+            id="label turned",
+        ),
+        pytest.param(
+            replace(BEFORE, labels=(replace(LABEL, labeller="bob"),)),
+            ["removes 1 label of the traffic"],
+            id="label of another person",
+        ),
+        pytest.param(
+            replace(BEFORE, questions=(replace(QUESTION, count=1.0),)),
+            ["changes the count of 1 question of the traffic"],
+            id="count",
+        ),
+        pytest.param(
+            replace(BEFORE, questions=(replace(QUESTION, question="early?"),)),
+            ["edits 1 question of the traffic"],
+            id="text",
+        ),
+        pytest.param(
+            replace(BEFORE, questions=(replace(QUESTION, tags=("lang:th",)),)),
+            ["edits 1 question of the traffic"],
+            id="tag",
+        ),
+        pytest.param(
+            replace(BEFORE, questions=(replace(QUESTION, query_id="t2"),)),
+            ["removes 1 question of the traffic"],
+            id="another question in its place",
+        ),
+        pytest.param(
+            TrafficFiles(
+                questions=(QUESTION, replace(QUESTION, query_id="t2")), labels=(LABEL, replace(LABEL, document="e"))
+            ),
+            [],
+            id="more of both",
+        ),
+    ],
+)
+def test_what_is_done_to_the_traffic_warns_unless_it_only_grows(after: TrafficFiles | None, texts: list[str]) -> None:
+    base = report_of(traffic=traffic_changes(BEFORE, after, named=True)).base
+    assert base
+    warnings = warnings_of(base)
+    assert [text in warning for text, warning in zip(texts, warnings, strict=True)] == [True] * len(texts)
 
 
 def own_keys_of(kind: type[Part]) -> set[tuple[type[Part], str]]:

@@ -187,8 +187,13 @@ def query_changes(before: Gold, after: Gold, criteria: Criteria, limits: Criteri
     )
 
 
-def traffic_changes(before: TrafficFiles | None, after: TrafficFiles | None) -> TrafficChanges | None:
-    """How the traffic and its labels differ from the base's; None where they do not, or where only one has any."""
+def traffic_changes(before: TrafficFiles | None, after: TrafficFiles | None, *, named: bool) -> TrafficChanges | None:
+    """How the traffic and its labels differ from the base's; None where they do not, or where only one has any.
+
+    `named` says that the pull request's criteria name any.
+    """
+    if after is None and named:
+        return TrafficChanges(questions=len(before.questions) if before else 0, unread=True)
     if before is None or after is None or before == after:
         return None
     old, new = ({each.query_id: each for each in files.questions} for files in (before, after))

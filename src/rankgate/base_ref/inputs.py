@@ -148,6 +148,8 @@ def _traffic(criteria: Criteria, tree: Tree, trees: Trees, known: Criteria | Non
         if path
     }
     if criteria.inputs.traffic and copies["traffic"] is None:
+        if tree is trees.head:  # what nobody knows yet is not opened; it counts once it is merged
+            return None
         raise bad_input("there is no such file", file=tree.name(criteria.inputs.traffic), key="inputs.traffic")
     files = criteria.inputs.model_copy(update=copies)
     return traffic_files(criteria.model_copy(update={"inputs": files}))

@@ -262,7 +262,7 @@ def _about(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, by_head
         keys=key_changes(base.criteria, head.criteria),
         waivers=waiver_changes(base.waivers, head.waivers),
         queries=queries,
-        traffic=traffic_changes(base.traffic, head.traffic),
+        traffic=traffic_changes(base.traffic, head.traffic, named=head.criteria.inputs.traffic is not None),
         gold_supplied=base.supplied,
         values_brought=_brings_values(commits, trees),
         run_brought=_brings_run(shared.inputs.run, trees),

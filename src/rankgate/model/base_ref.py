@@ -111,7 +111,8 @@ class QueryChanges(msgspec.Struct, frozen=True, kw_only=True):
 class TrafficChanges(msgspec.Struct, frozen=True, kw_only=True):
     """How the pull request's traffic and its labels differ from the base's, which has so many `questions`.
 
-    `edited` have another text or other tags, `recounted` another count.
+    `edited` have another text or other tags, `recounted` another count. `unread` says that its criteria name what is no
+    file of its commit.
     """
 
     questions: int
@@ -122,6 +123,7 @@ class TrafficChanges(msgspec.Struct, frozen=True, kw_only=True):
     labels_removed: int = 0
     labels_changed: int = 0
     labels_added: int = 0
+    unread: bool = False
 
 
 class OwnLabels(msgspec.Struct, frozen=True, kw_only=True):

@@ -67,6 +67,9 @@ def warnings_of(base: BaseSide) -> list[str]:
     if base.introduced:
         return []
     warnings = [f"the pull request {_listed(done)}"] if (done := _criteria(base) + _gold(base) + _traffic(base)) else []
+    if base.traffic and base.traffic.unread:
+        what = "the traffic that the pull request names is no file of its commit"
+        warnings.append(f"{what}; it counts once it is merged")
     if base.run_brought:
         warnings.append("the pull request changes the file of the run; let the job record it")
     if base.values_brought:
