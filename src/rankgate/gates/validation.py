@@ -10,17 +10,20 @@ import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, run_of
+from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.judging import judge_all, refuse_lacking, refuse_misfits, whole
+from rankgate.gates.traffic import repeated
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
+from rankgate.model.traffic_words import repeated_facts
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
@@ -89,6 +92,7 @@ def validate(inputs: Inputs) -> Findings:
         noted += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
         noted += facts.rubric_facts(criteria) if criteria else []
+        noted += _traffic(problems, criteria, gold) if criteria else []
     noted += facts.input_facts(criteria) if criteria else []
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
@@ -105,6 +109,11 @@ def validate(inputs: Inputs) -> Findings:
     notes += facts.sight_facts(criteria, gold, results) if criteria and gold else []
     names = [name for name, value in read.items() if value is not None]
     return Findings(problems, noted, names, entries, notes)
+
+
+def _traffic(problems: list[Problem], criteria: Criteria, gold: Gold) -> list[str]:
+    files = _attempt(problems, traffic_files, criteria)
+    return repeated_facts(repeated(files.questions, gold)) if files else []
 
 
 def _judging(

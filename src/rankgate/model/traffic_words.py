@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from rankgate.errors import shown
+from rankgate.model.report import NAMED
 from rankgate.model.traffic import Traffic
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, value_text
@@ -43,6 +45,15 @@ def absent_text(traffic: Traffic) -> str:
     return (
         f"the run has no line for {of} that the accepted run has, which count as empty; record again with all of them"
     )
+
+
+def repeated_facts(ids: Sequence[str]) -> list[str]:
+    """That questions of the traffic are in the gold set, too."""
+    if not ids:
+        return []
+    named = ", ".join([*map(shown, ids[:NAMED]), *(["…"] if ids[NAMED:] else [])])
+    verb = "is" if len(ids) == 1 else "are"
+    return [f"{count_text(len(ids), 'traffic question')} ({named}) {verb} in the gold set, too, by id or text"]
 
 
 def _uncompared(traffic: Traffic) -> str:
