@@ -18,7 +18,7 @@ from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import MISSING, FieldMap, look_up, names_of
 from rankgate.readers.run_shapes import ANSWER_KEYS
 
-EVERYTHING = frozenset(Need)
+EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
 LISTS = FieldMap(query_id="qid", items="results", chunk_id="docId", score="relevance")
 ROWS = FieldMap(query_id="qid", chunk_id="docId", score="relevance")
 

@@ -24,7 +24,7 @@ from rankgate.readers.untrusted import read_untrusted_run
 
 ANSWER = frozenset({Need.ANSWER})
 WITH_TEXTS = frozenset({Need.ANSWER, Need.TEXTS})
-EVERYTHING = frozenset(Need)
+EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
 LINE: dict[str, Any] = {
     "query_id": "q",
     "topk": [{"rank": 1, "chunk_id": "a#1", "text": "30 days"}, {"rank": 2, "chunk_id": 7}],

@@ -15,7 +15,7 @@ from rankgate.readers.formats import read_run
 
 FAMILIES = tuple(family for family in families() if Need.VERDICTS not in family.reads)  # which no run states
 
-EVERYTHING = frozenset(Need)
+EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
 
 LINE = {
     "query_id": "q",

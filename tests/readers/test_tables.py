@@ -13,7 +13,7 @@ from rankgate.errors import RankgateError
 from rankgate.model.values import Details, Item, Need, Ranking
 from rankgate.readers.formats import read_run
 
-EVERYTHING = frozenset(Need)
+EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
 
 
 @pytest.fixture(autouse=True)
