@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, gold_of, require_inputs, runs_of
 from rankgate.criteria.run_code import with_code
-from rankgate.criteria.traffic import traffic_files, traffic_runs
 from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose, look_first
@@ -20,7 +19,6 @@ from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import compose, with_details, with_leading
 from rankgate.gates.conclude import with_other_code
 from rankgate.gates.judging import judge_runs, refuse_lacking, refuse_misfits, whole
-from rankgate.gates.traffic import traffic_of, with_traffic
 from rankgate.metrics.scored_run import Watch, by_other_labels, listed, scored, unwatched
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import Report, published
@@ -44,8 +42,6 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
     refuse_misfits(criteria, gold)
     plan, baseline = with_leading(criteria.plan(), inputs), None
     open_run, open_baseline, trend = runs_of(inputs, criteria, plan, gold)
-    files = inputs.traffic or (traffic_files(criteria) if inputs.base is None else None)
-    traffic = traffic_runs(files, plan.how, open_run, open_baseline) if files else None
     if Need.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
@@ -70,6 +66,5 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
     found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
     runs = (candidate, baseline, scored_anchor(inputs, criteria, gold, plan, baseline))
     made = compose(inputs, criteria, gold, runs, results, segments, moved, diagnosis=found, lists=lists)
-    made = with_traffic(made, traffic_of(criteria, gold, traffic)) if traffic else made
     first = look_first(made, gold, plan.metrics, candidate.scores, before, details)
     return with_details(replace(made, diagnosis=first, trend=trend()), inputs, gold, plan, sides, before, leading)

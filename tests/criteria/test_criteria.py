@@ -673,8 +673,10 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
         pytest.param(
             f"{ONE}inputs: gold.yaml\n",
             [
-                "3: inputs: expected a mapping with gold, run, baseline, scores, traffic, traffic_labels and waivers, "
-                "found the text 'gold.yaml'"
+                (
+                    "3: inputs: expected a mapping with gold, run, baseline, scores, traffic, traffic_labels and "
+                    "waivers, found the text 'gold.yaml'"
+                )
             ],
             id="inputs as text",
         ),

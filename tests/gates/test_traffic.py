@@ -10,7 +10,7 @@ import pytest
 from rankgate.criteria import Criteria
 from rankgate.criteria.model import parse_criteria
 from rankgate.criteria.traffic import TrafficRuns, compared_as
-from rankgate.gates.traffic import traffic_of, with_traffic
+from rankgate.gates.traffic import traffic_of, with_share
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.model.report import Provenance, Report
 from rankgate.model.traffic import (
@@ -195,5 +195,5 @@ def test_the_second_line(change: dict[str, object], line: str, command: list[str
 )
 def test_what_it_does_to_the_verdict(traffic: Traffic, verdict: Verdict) -> None:
     report = Report(verdict=Verdict.PASS, summary="", provenance=Provenance(rankgate="0", date="2026-01-31"))
-    found = with_traffic(report, traffic)
+    found = with_share(report, traffic)
     assert (found.verdict, found.conclusion.traffic) == (verdict, traffic_share(traffic))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rankgate.collecting.traffic import compared_lists, sees_order
-from rankgate.criteria.model import Criteria, Gate
-from rankgate.metrics.matching import By, Matching
-from rankgate.metrics.scored_run import rankings_again
+from rankgate.metrics.matching import Matching
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.traffic import TrafficFiles, TrafficLists
-from rankgate.model.values import Need, Ranking
-from rankgate.readers.base import Run
+from rankgate.model.values import Ranking
 from rankgate.readers.traffic import read_traffic, read_traffic_labels
+
+if TYPE_CHECKING:
+    from rankgate.criteria.model import Criteria, Gate
 
 
 class TrafficRuns(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,17 +42,10 @@ def traffic_files(criteria: Criteria) -> TrafficFiles | None:
     return TrafficFiles(questions=read_traffic(path), labels=read_traffic_labels(labels) if labels else ())
 
 
-def traffic_runs(
-    files: TrafficFiles, how: Matching, open_run: Callable[..., Run | None], open_baseline: Callable[..., Run | None]
-) -> TrafficRuns:
-    """What both runs have of the traffic; each opener takes as `needs` what is read."""
-    needs = frozenset({Need.TRAFFIC} | ({Need.DOCS} if how.by is By.DOC else set()))
-    now, before = (_lines(opener, needs) for opener in (open_run, open_baseline))
-    return TrafficRuns(files=files, now=now, before=before, how=how)
-
-
-def _lines(opener: Callable[..., Run | None], needs: frozenset[Need]) -> tuple[Ranking, ...]:
-    return tuple(ranking for ranking in rankings_again(opener, needs) if ranking.traffic)
+def traffic_runs(files: TrafficFiles, how: Matching, now: ScoredRun, before: ScoredRun | None) -> TrafficRuns:
+    """What both runs have of the traffic."""
+    lines = [tuple(ranking for ranking in run.traffic() if ranking.traffic) if run else () for run in (now, before)]
+    return TrafficRuns(files=files, now=lines[0], before=lines[1], how=how)
 
 
 def traffic_gate(criteria: Criteria) -> Gate | None:

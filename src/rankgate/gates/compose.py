@@ -200,7 +200,12 @@ def compose(
             command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
         ),
     )
-    return concluded(report)
+    report = concluded(report)
+    if inputs.traffic or criteria.inputs.traffic:
+        from rankgate.gates.traffic import with_traffic  # noqa: PLC0415 -- paid only where there is traffic
+
+        report = with_traffic(report, inputs, criteria, gold, (candidate, baseline))
+    return report
 
 
 def _unplaced(side: ScoredRun, gold: Gold) -> tuple[str, str]:

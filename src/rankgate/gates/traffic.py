@@ -1,4 +1,4 @@
-"""What a change does to questions that nobody has labelled: which share of them, and where. Pure.
+"""What a change does to questions that nobody has labelled: which share of them, and where.
 
 The share that gets other results is an upper limit of what can be lost: where both runs return the same, nothing is. So
 it is known without a label whether more than a gate allows may be lost. It never fails by itself.
@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria
-from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_gate
+from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files, traffic_gate, traffic_runs
 from rankgate.gates.conclude import with_conclusion
 from rankgate.gates.lost_parts import moved_most, parts_of
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import Report
 from rankgate.model.traffic import (
     Traffic,
@@ -63,8 +65,18 @@ def traffic_of(criteria: Criteria, gold: Gold, runs: TrafficRuns) -> Traffic:
     )
 
 
-def with_traffic(report: Report, traffic: Traffic) -> Report:
-    """The report with its traffic; where the run has no line for some of it, it warns."""
+def with_traffic(
+    report: Report, inputs: Inputs, criteria: Criteria, gold: Gold, compared: tuple[ScoredRun, ScoredRun | None]
+) -> Report:
+    """The report with the traffic that the criteria name, if any, as the run and the accepted run have it."""
+    files = inputs.traffic or (traffic_files(criteria) if inputs.base is None else None)
+    if files is None:
+        return report
+    return with_share(report, traffic_of(criteria, gold, traffic_runs(files, criteria.match, *compared)))
+
+
+def with_share(report: Report, traffic: Traffic) -> Report:
+    """The report with what became of the traffic; where the run has no line for some of it, it warns."""
     report = replace(report, traffic=traffic)
     if traffic.absent:
         verdict = worst([report.verdict, Verdict.WARN])

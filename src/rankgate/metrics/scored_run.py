@@ -13,7 +13,7 @@ from rankgate.errors import RankgateError
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, relisted, same_lists
 from rankgate.metrics.estimates import Estimate, estimate
-from rankgate.metrics.matching import Matching
+from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries, score, total
@@ -36,6 +36,7 @@ class ScoredRun(msgspec.Struct, frozen=True):
     """A run and its scores: the candidate or the baseline.
 
     `lists` gives its rankings again, where that can be done; `details` and `texts` with more, if that is well-formed.
+    `traffic` gives those of questions that are none of the gold set; none where the run came through a pipe.
     """
 
     run: Run
@@ -43,6 +44,7 @@ class ScoredRun(msgspec.Struct, frozen=True):
     lists: Callable[[], Iterable[Ranking]] = tuple
     details: Callable[[], Iterable[Ranking]] = tuple
     texts: Callable[[], Iterable[Ranking]] = tuple
+    traffic: Callable[[], Iterable[Ranking]] = tuple
 
     @property
     def covered(self) -> int:
@@ -147,7 +149,9 @@ def scored(
     needs = plan.needs - {Need.VERDICTS}  # which take most of the time, and no list needs
     lists = (lambda: kept.rankings) if kept.whole else partial(rankings_again, again, needs)
     details, texts = (partial(rankings_again, again, needs | more) for more in (READ, {Need.TEXTS}))
-    return ScoredRun(run, scores, lists, details, texts)
+    docs = {Need.DOCS} if plan.how.by is By.DOC else set[Need]()
+    traffic = partial(rankings_again, again, frozenset({Need.TRAFFIC, *docs}))
+    return ScoredRun(run, scores, lists, details, texts, traffic)
 
 
 def _of_gold(run: Run, gold: Gold, how: Matching) -> Run:
