@@ -74,10 +74,9 @@ EASY = tuple(f"c{n}" for n in range(40))
 ASKED = "".join(f'{{"query_id": "t{n}", "question": "what is t{n}?", "count": {n}}}\n' for n in range(1, 9))
 LABELS = "query_id,document,relevant\nt1,doc-t1,1\nt2,doc-t2,0\n"
 TRAFFIC = all_of(
-    write("traffic.jsonl", ASKED),
-    write("labels.csv", LABELS),
-    by_git("add", "--force", "traffic.jsonl"),
-    edit("inputs: {", "inputs: {traffic: traffic.jsonl, traffic_labels: labels.csv, "),
+    write("traffic.json", ASKED),
+    write("labels.txt", LABELS),
+    edit("inputs: {", "inputs: {traffic: traffic.json, traffic_labels: labels.txt, "),
 )
 BEIR = "query-id\tcorpus-id\tscore\n" + "".join(f"{query}\tdoc-{query}\t1\n" for query in QUERIES)
 POOR = "the baseline that the pull request brings does not hold"
@@ -631,17 +630,17 @@ ATTACKS: dict[str, Change] = {
     ),
     # The traffic, which nobody has to label.
     "remove a question and a label of the traffic": Change(
-        all_of(write("traffic.jsonl", ASKED.partition("\n")[2]), edit("t1,doc-t1,1\n", "", "labels.csv")),
+        all_of(write("traffic.json", ASKED.partition("\n")[2]), edit("t1,doc-t1,1\n", "", "labels.txt")),
         WARN,
         "the pull request removes 1 question of the traffic and removes 1 label of the traffic",
         TRAFFIC,
         right=True,
     ),
     "name no traffic any more": Change(
-        edit("traffic: traffic.jsonl, ", ""), WARN, "changes `inputs.traffic`", TRAFFIC, right=True
+        edit("traffic: traffic.json, ", ""), WARN, "changes `inputs.traffic`", TRAFFIC, right=True
     ),
     "empty the traffic": Change(
-        write("traffic.jsonl", ""), NOT_JUDGED, "traffic.jsonl: the file is empty", TRAFFIC, right=True
+        write("traffic.json", ""), NOT_JUDGED, "traffic.json: the file is empty", TRAFFIC, right=True
     ),
     "name traffic that is no file of the commit": Change(
         all_of(edit("inputs: {", "inputs: {traffic: ../secret.txt, "), write("../secret.txt", "a secret")),

@@ -200,11 +200,11 @@ def _judge_of(criteria: Criteria, trees: Trees) -> JudgeBlock | None:
 
 
 def given(criteria: Criteria, shared: Criteria) -> Criteria:
-    """The pull request's criteria with the run, the scores, the baseline and the judge of others."""
+    """The pull request's criteria with run, scores, baseline and judge of others, without paths of traffic."""
     judge = shared.judge
     if judge is None and criteria.judge is not None:  # nobody is asked, the gates wait, and no file of it is read
         judge = criteria.judge.model_copy(update={"prompts": None, "calibration": None})
-    named = {key: getattr(shared.inputs, key) for key in ("run", "scores", "baseline")}
+    named = {key: getattr(shared.inputs, key) for key in ("run", "scores", "baseline")} | dict.fromkeys(_OF_TRAFFIC)
     files = criteria.inputs.model_copy(update=named)
     return criteria.model_copy(update={"inputs": files, "judge": judge, "fork_runs": shared.fork_runs})
 

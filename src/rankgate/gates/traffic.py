@@ -69,7 +69,7 @@ def with_traffic(
     report: Report, inputs: Inputs, criteria: Criteria, gold: Gold, compared: tuple[ScoredRun, ScoredRun | None]
 ) -> Report:
     """The report with the traffic that the criteria name, if any, as the run and the accepted run have it."""
-    files = inputs.traffic or (traffic_files(criteria) if inputs.base is None else None)
+    files = inputs.traffic or traffic_files(criteria)
     if files is None:
         return report
     return with_share(report, traffic_of(criteria, gold, traffic_runs(files, criteria.match, *compared)))
