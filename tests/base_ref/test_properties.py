@@ -115,6 +115,7 @@ NAMED = {
     "a run elsewhere": edit("run: run.jsonl", "run: ../forbidden/run.jsonl"),
     "scores": edit("inputs: {", "inputs: {scores: ../forbidden/scores.csv, "),
     "waivers": edit("inputs: {", "inputs: {waivers: ../forbidden/waivers.yaml, "),
+    "traffic": edit("inputs: {", "inputs: {traffic: ../forbidden/t.jsonl, traffic_labels: ../forbidden/l.jsonl, "),
     "a retriever": edit("gates:", "retriever: {function: 'forbidden:search'}\ngates:"),
     "a judge": edit("gates:", f"{JUDGE}\ngates:"),
     "a judge for a gate": edit("gates:\n", f"{JUDGE}\ngates:\n  - {{name: faithfulness, threshold: 0.5}}\n"),

@@ -114,14 +114,12 @@ LINE = {
     "scores": {"faithfulness": {"value": 0.5, "judge": "j"}, "cost": None},
     "system": "x",
 }
+EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
 # Bytes that the version before answers stored of it, to a depth of 2.
 BEFORE = {
     LATER: b'{"query_id":"q","retrieved":["a#1","b#1"],"latency_ms":{"retrieve":35.0,"rerank":22.5}}\n',
     WITH_TEXTS: b'{"query_id":"q","retrieved":[{"id":"a#1","text":"30 days"},{"id":"b#1"}]}\n',
-    frozenset(Need)
-    - {
-        Need.TRAFFIC
-    }: b'{"query_id":"q","retrieved":[{"id":"a#1","doc_id":"a","doc_version":"2025-06-01","text":"30 days",'
+    EVERYTHING: b'{"query_id":"q","retrieved":[{"id":"a#1","doc_id":"a","doc_version":"2025-06-01","text":"30 days",'
     b'"score":2.0},{"id":"b#1","doc_id":"7"}],"raw_topk":[{"id":"z"},{"id":"a#1","text":"t"}],'
     b'"rewrites":[{"topk":[{"id":"a#1"}]}],"latency_ms":{"retrieve":35.0,"rerank":22.5},"source":"kb",'
     b'"entities":["Porto"],"scores":{"faithfulness":{"value":0.5,"judge":"j"},"cost":null}}\n',

@@ -92,8 +92,7 @@ def validate(inputs: Inputs) -> Findings:
         noted += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
         noted += facts.rubric_facts(criteria) if criteria else []
-        noted += _traffic(problems, criteria, gold) if criteria else []
-    noted += facts.input_facts(criteria) if criteria else []
+    noted += [*facts.input_facts(criteria), *_traffic(problems, criteria, gold)] if criteria else []
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
         plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (opened_run, inputs.date)
@@ -111,9 +110,9 @@ def validate(inputs: Inputs) -> Findings:
     return Findings(problems, noted, names, entries, notes)
 
 
-def _traffic(problems: list[Problem], criteria: Criteria, gold: Gold) -> list[str]:
+def _traffic(problems: list[Problem], criteria: Criteria, gold: Gold | None) -> list[str]:
     files = _attempt(problems, traffic_files, criteria)
-    return repeated_facts(repeated(files.questions, gold)) if files else []
+    return repeated_facts(repeated(files.questions, gold)) if files and gold else []
 
 
 def _judging(
