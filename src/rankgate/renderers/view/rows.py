@@ -128,7 +128,11 @@ def _unproven_rows(report: Report, most: int) -> Rows:
     rows = tuple(row_of(gate, report, alone=False) for gate in gates[:most])
     hidden = len(unproven) - len(rows)
     more = f"{hidden:,} more {'is' if hidden == 1 else 'are'} unproven" if hidden else ""
-    return Rows(level=_level(rows), note=UNPROVEN if rows else "", rows=rows, more=more)
+    return Rows(level=_level(rows), note=_note_on(rows), rows=rows, more=more)
+
+
+def _note_on(rows: Sequence[Row]) -> str:
+    return UNPROVEN if any(row.status == phrases.UNPROVEN for row in rows) else ""
 
 
 def all_rows(report: Report, most: int) -> Rows:
@@ -137,7 +141,7 @@ def all_rows(report: Report, most: int) -> Rows:
         return Rows()
     gates = sorted(phrases.shown_gates(report), key=_rank)
     rows = [row_of(gate, report, alone=False) for gate in gates[:most]]
-    return Rows(level=_level(rows), rows=tuple(rows), more=_more(gates[most:]))
+    return Rows(level=_level(rows), note=_note_on(rows), rows=tuple(rows), more=_more(gates[most:]))
 
 
 def _rank(gate: GateResult) -> tuple[int, float, float]:
