@@ -65,3 +65,23 @@ def test_a_limit() -> None:
     [limited] = re.findall(r"`(rankgate record --traffic-limit \d+)`", PAGE)
     assert typed(limited) == 0
     assert sum('"traffic":true' in line for line in Path("run.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_from_a_sheet_to_a_verdict_over_all_traffic(capsys: pytest.CaptureFixture[str]) -> None:
+    """One question of both gets nothing any more, and what it got before was right."""
+    record, accept, _, pool, merge, check = COMMANDS
+    labels, gates = INPUTS[1].split("gates:\n")
+    inputs = INPUTS[0] + labels.removeprefix("inputs:\n")
+    gold_gate = "  - {name: recall@5, regression_max: 0.03}\n"
+    Path("ship-criteria.yaml").write_text(
+        f"retriever: {{function: shop_search:retrieve}}\ngates:\n{gold_gate}{gates}{inputs}", encoding="utf-8"
+    )
+    assert [typed(record), typed(accept)] == [0, 0]
+    sys.modules["shop_search"].WITHOUT.append("refund")
+    assert [typed(record), typed(check), typed(pool)] == [0, 0, 0]
+    sheet = Path("sheet.csv").read_text(encoding="utf-8-sig")
+    Path("sheet.csv").write_text(sheet.replace(",,,,r", ",,1,,r").replace(",,,r", ",1,,r"), encoding="utf-8")
+    assert typed(merge) == 0
+    capsys.readouterr()
+    assert typed(check) == 1
+    assert "precision@5 over traffic fell by 85.1 pp" in capsys.readouterr().out

@@ -165,6 +165,10 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
     },
     (Gate, "name"): (ONE, ONE.replace("name: mrr", "name: other, metric: mrr")),
     (Gate, "threshold"): (ONE, ONE.replace("0.5", "0.6")),
+    (Gate, "over"): (
+        f"inputs: {{traffic: t}}\ngates: [{{{GATE}}}, {{name: hit@5, regression_max: 0.1}}]\n",
+        f"inputs: {{traffic: t}}\ngates: [{{{GATE}}}, {{name: hit@5, regression_max: 0.1, over: traffic}}]\n",
+    ),
     (Gate, "direction"): (
         "gates: [{name: score(x), direction: higher, threshold: 0.5}]\n",
         "gates: [{name: score(x), direction: lower, threshold: 0.5}]\n",

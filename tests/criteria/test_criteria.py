@@ -428,7 +428,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             "gates:\n  - recall@5\n",
             [
                 (
-                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, "
+                    "2: gates[0]: expected a mapping with name, metric, threshold, regression_max, over, "
                     "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'recall@5'"
                 )
@@ -616,7 +616,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             gate("threshold: 0.5\n    xyzzy: 1"),
             [
                 (
-                    "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, "
+                    "4: gates[0].xyzzy: unknown key (known: name, metric, threshold, regression_max, over, "
                     "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries, direction)"
                 )
             ],
@@ -799,7 +799,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
                 "13: gates[3].must_pass: latency has no worst value that a question could have",
                 "13: gates[3].max_lost_queries: latency has no worst value that a question could have",
                 (
-                    "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, "
+                    "14: gates[4]: expected a mapping with name, metric, threshold, regression_max, over, "
                     "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries and "
                     "direction, found the text 'mrr'"
                 ),
@@ -880,7 +880,7 @@ def test_inputs(which: str, criteria: str, written: str, expected: InputFile | N
             gate("threshold: 1\n    line: 7") + "name: mine\n",
             [
                 (
-                    "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, "
+                    "4: gates[0].line: unknown key (known: name, metric, threshold, regression_max, over, "
                     "severity, evidence, confidence, max_unjudged, segments, must_pass, max_lost_queries, direction)"
                 ),
                 (

@@ -237,7 +237,8 @@ ENDS = {"judged": 0.4, "judged_before": 0.98, "relevant": 0.01, "condensed": -0.
 
 
 def test_every_kind_has_its_sentence_here() -> None:
-    assert set(OTHERS) == set(ReasonKind) - {ReasonKind.THRESHOLD, ReasonKind.REGRESSION}
+    """But for limits and traffic, which have tests of their own."""
+    assert set(OTHERS) == set(ReasonKind) - {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.TRAFFIC}
 
 
 def test_the_page_on_formats_names_every_kind_and_every_number() -> None:

@@ -23,7 +23,14 @@ from rankgate.model.traffic import TrafficFiles
 from rankgate.model.values import Direction, Gold, Ranking, Sample, Unit
 
 DILUTED = 1.5  # times the losses that a gate allows
-_OF_GATES = {"gates", "name", "evidence", "confidence", "max_unjudged"}  # of the file, which its gates state each
+_OF_GATES = {
+    "gates",
+    "traffic_gates",
+    "name",
+    "evidence",
+    "confidence",
+    "max_unjudged",
+}  # of the file, which its gates state each
 _UNWRITTEN = {(Gate, "line"), (Gate, "allow_unjudged"), (Retriever, "line")}
 _BLOCKS = {"judge", "retriever"}  # which may be missing as a whole
 _FLOORS, _CEILINGS = {"threshold"}, {"regression_max", "max_lost_queries", "max_unjudged"}
@@ -34,8 +41,8 @@ _FACTS = ("question", "as_of", "source", "entities", "answers")  # of a question
 
 def gate_changes(before: Criteria, after: Criteria) -> list[GateChange]:
     """The gates that differ: those of the base in its order, then the new ones."""
-    old = {gate.name: gate for gate in before.gates}
-    new = {gate.name: gate for gate in after.gates}
+    old = {gate.name: gate for gate in (*before.gates, *before.traffic_gates)}
+    new = {gate.name: gate for gate in (*after.gates, *after.traffic_gates)}
     changes: list[GateChange] = []
     for name, gate in old.items():
         now = new.get(name)

@@ -65,9 +65,23 @@ def _rank(verdict: Verdict) -> int:
     return SEVERITY_ORDER.index(Verdict.FAIL if blocks(verdict) else verdict)
 
 
+def _with_new_labels(by_base: Report, by_head: Report) -> Report:
+    """The base's report with what only the head's labels measure of the traffic that both have.
+
+    This pair of runs can be labelled on the head alone. The head's report, which fails by them, is the worse one then.
+    """
+    old, new = by_base.traffic, by_head.traffic
+    if old is None or new is None or (old.asked, old.changed, old.share) != (new.asked, new.changed, new.share):
+        return by_base
+    measured = {gate.place: gate for gate in by_head.gates if gate.over_traffic and gate.delta is not None}
+    gates = [measured.get(gate.place, gate) if gate.lacks_labels else gate for gate in by_base.gates]
+    return replace(by_base, gates=gates, traffic=new)
+
+
 def _placed(by_base: Report, by_head: Report) -> Report:
     """The base's report with the lines that its gates have in the file that the pull request shows, if any."""
     lines = {gate.name: gate.line for gate in by_head.gates}
+    by_base = _with_new_labels(by_base, by_head)
     gates = [replace(gate, line=lines.get(gate.name)) for gate in by_base.gates]
     old, head = by_base.provenance, by_head.provenance
     provenance = replace(old, criteria=head.criteria or old.criteria, command=head.command or old.command)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
+from rankgate.cli.gold_traffic import traffic_merge, traffic_pool
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, plan_of, refuse_two_stdins
 from rankgate.cli.options import NamedFile, add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
 from rankgate.cli.output import say
@@ -19,6 +20,7 @@ from rankgate.collecting.gold_documents import GoldDocuments, read_documents
 from rankgate.collecting.labels import Merge, compare_labels
 from rankgate.collecting.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
 from rankgate.collecting.pool_files import POOL_FORMS, as_jsonl, read_labels
+from rankgate.collecting.traffic_sheets import SHEET_FORMS
 from rankgate.criteria import InputFile, find_criteria, load_criteria
 from rankgate.criteria.inputs import gold_of, named_run, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
@@ -78,6 +80,8 @@ def parser() -> argparse.ArgumentParser:
         "rankgate gold merge gold.yaml to_label.jsonl -o gold.jsonl",
         "rankgate gold merge gold.jsonl ana.csv ben.csv -o gold.jsonl --force",
         "rankgate gold merge gold.jsonl judged.jsonl --as-judge -o gold.jsonl --force",
+        "rankgate gold pool --traffic --n 40 -o sheet.csv      # what a change did to questions without labels",
+        "rankgate gold merge --traffic traffic-labels.jsonl sheet.csv",
         "rankgate gold anchor gold.yaml --corpus docs/ --run run.jsonl -o gold.spans.yaml",
         "rankgate gold negatives gold.yaml --run run.jsonl --from bm25.jsonl -o gold.jsonl",
     )
@@ -98,12 +102,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_pool(options: argparse.ArgumentParser) -> None:
-    options.add_argument("runs", metavar="RUN", nargs="+", action=NamedFile, help="runs, or baseline directories")
+    options.add_argument("runs", metavar="RUN", nargs="*", default=[], action=NamedFile, help="runs or baselines")
     add_gold(options)
     add_criteria(options)
     add_match(options)
     depth = f"results of each list (default: {DEFAULT_DEPTH})"
     options.add_argument("--depth", metavar="N", type=int, default=DEFAULT_DEPTH, help=depth)
+    traffic = "a blind sheet instead: of the questions of inputs.traffic whose lists changed, the drawn ones"
+    options.add_argument("--traffic", action="store_true", help=traffic)
+    options.add_argument("--n", metavar="N", type=int, default=40, help="with --traffic: questions (default: 40)")
+    corpus = "with --traffic: a folder or a file of documents, whose texts the sheet shows"
+    options.add_argument("--corpus", metavar="DIR", help=corpus)
     options.add_argument("--unjudged", action="store_true", help="leave out what is judged already")
     options.add_argument("--as-judge", action="store_true", help="what a judge has labelled counts as judged, too")
     judge = f"the judge of the criteria labels what nobody has judged and not all runs found; its key: {KEY_VARIABLE}"
@@ -116,7 +125,9 @@ def _add_pool(options: argparse.ArgumentParser) -> None:
 
 
 def _add_merge(options: argparse.ArgumentParser) -> None:
-    options.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set")
+    options.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set, or the labels of --traffic")
+    traffic = "the sheets are of `gold pool --traffic`: their labels are added to GOLD, such as traffic-labels.jsonl"
+    options.add_argument("--traffic", action="store_true", help=traffic)
     options.add_argument("labelled", metavar="LABELLED", nargs="+", help="labelled pools, JSONL or CSV; - for stdin")
     as_judge = "the labels are a judge's: they go to judge_labels, beside the gold, and expected_output stays"
     options.add_argument("--as-judge", action="store_true", help=as_judge)
@@ -172,6 +183,10 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
 
 def _pool(arguments: argparse.Namespace) -> Done | int:
     """The pool as text, and what is in it; an exit code where a judge labelled nothing."""
+    if arguments.traffic:
+        return *traffic_pool(arguments, _output_suffix(arguments, SHEET_FORMS, "a sheet")), ()
+    if not arguments.runs:
+        raise bad_input("name the RUNs to pool, or --traffic")
     _refuse_options(arguments)
     gold_file = file_of(arguments, "gold")
     files = [*map(InputFile, arguments.runs, arguments.runs_format)]
@@ -275,6 +290,8 @@ def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
 
 def _merge(arguments: argparse.Namespace) -> Done:
     """The new gold set as text, and what was added."""
+    if arguments.traffic:
+        return *traffic_merge(arguments), ()
     refuse_two_stdins(*map(InputFile, arguments.labelled))
     gold, suffix = _gold_to_change(arguments)
     log = ProblemLog(MAX_PROBLEMS)

@@ -28,10 +28,11 @@ from rankgate.criteria.parts import Listed, NotWritten, OneOrMore, Part, ReadAs,
 from rankgate.criteria.paths import MAX_BYTES, WAIVERS, InputFile, beside, place
 from rankgate.criteria.retriever_block import Retriever
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, shown
-from rankgate.metrics.base import Metric, widest_change
+from rankgate.metrics.base import Cutoff, Metric, widest_change
 from rankgate.metrics.matching import COVERAGE, DEFAULT_K, SEPARATOR, By, Matching
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.sets import Hit, Precision
 from rankgate.model.report import Published
 from rankgate.model.values import CONFIDENCE, Direction, Evidence, Need
 from rankgate.readers.mapping import FieldMap
@@ -109,6 +110,22 @@ def _hard_check(value: object, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
         yield (), f"{metric.name} has no worst value that a question could have"
 
 
+def _over_traffic(gate: "Gate") -> Iterator[tuple[KeyPath, str]]:
+    """What a gate over traffic cannot have: it is the change of a share, from labels of what changed."""
+    metric = gate.metric
+    if type(metric) not in (Hit, Precision) or metric != type(metric)(cutoff=metric.cutoff):
+        yield ("over",), f"{metric.name} is not measured over traffic; use precision@k or hit@k, without parameters"
+    elif metric.cutoff is Cutoff.WHOLE:
+        yield ("over",), f"{metric.name} has no cut-off, so that all documents would need a label; use precision@5"
+    if gate.regression_max is None:
+        yield ("over",), "a gate over traffic limits the change against the baseline; give it a regression_max"
+    for key, default in _NOT_OVER_TRAFFIC.items():
+        if getattr(gate, key) != default:
+            yield (key,), f"a gate over traffic has no {key}; leave it out, or put it into a gate over the gold set"
+    if "evidence" in gate.model_fields_set and gate.evidence is not Evidence.PROVEN_HARM:
+        yield ("evidence",), "over traffic it is always proven_harm; leave the key out"
+
+
 def _direction(value: V, info: ValidationInfo) -> V:
     metric = info.data.get("metric")
     if metric is not None and metric.asks_direction != (value is not None):
@@ -135,6 +152,12 @@ Confidence = Annotated[float, Field(gt=0.5, lt=1)]
 MaxUnjudged = Annotated[float, Field(ge=0, le=1)]
 MAX_UNJUDGED = 0.01  # of the questions
 _OF_THE_FILE = ("evidence", "confidence", "max_unjudged")  # what a gate takes from there unless it says otherwise
+_NOT_OVER_TRAFFIC: Mapping[str, object] = {
+    "threshold": None,
+    "segments": (),
+    "must_pass": (),
+    "max_lost_queries": None,
+}
 Severity = Literal["error", "warning"]
 WrittenEvidence = Annotated[Evidence, Strict(strict=False)]  # as its value
 PlacedPath = Annotated[str, AfterValidator(_placed), Field(description="Path of the file, relative to this one.")]
@@ -243,6 +266,10 @@ class Gate(Part):
     regression_max: Annotated[AllowedDrop | None, _by_metric(_drop)] = optional(
         "How far the metric may fall (or rise, where lower is better) below the baseline."
     )
+    over: Literal["traffic"] | None = optional(
+        "traffic: the change over all questions of `inputs.traffic`, from labels of those that changed "
+        "(`rankgate gold pool --traffic`). For precision@k and hit@k, by proven_harm. The gold set where absent."
+    )
     severity: Severity = optional("error blocks the merge; warning only comments.", "error")
     evidence: WrittenEvidence = optional(
         "What decides this gate; the file's own `evidence` where absent.", Evidence.ESTIMATE
@@ -273,6 +300,8 @@ class Gate(Part):
         limits = (self.threshold, self.regression_max, self.max_lost_queries)
         if limits == (None, None, None) and not self.segments and not self.must_pass:
             refuse([(("name",), "the gate limits nothing; give it a threshold, a regression_max, or both")])
+        if self.over is not None and self.metric is not None:
+            refuse(_over_traffic(self))
         return self
 
     @property
@@ -393,6 +422,7 @@ class Criteria(Part):
         default=None, description="What `rankgate record` asks, and `rankgate check --record`."
     )
     name: NotWritten[str] = ""
+    traffic_gates: NotWritten[tuple[Gate, ...]] = ()  # those of `gates` that are over traffic, taken out of it
 
     @property
     def waivers_named(self) -> bool:
@@ -466,12 +496,21 @@ def _checked(document: YamlDocument, name: str, at: str) -> Criteria:
     lines = (document.line(("gates", index)) for index in range(len(criteria.gates)))
     gates = tuple(_completed(gate, criteria, line) for gate, line in zip(criteria.gates, lines, strict=True))
     retriever = criteria.retriever and criteria.retriever.model_copy(update={"line": document.line(("retriever",))})
-    return criteria.model_copy(update={"name": name, "gates": gates, "retriever": retriever})
+    over = {over: tuple(gate for gate in gates if gate.over == over) for over in (None, "traffic")}
+    known = {"name": name, "gates": over[None], "traffic_gates": over["traffic"], "retriever": retriever}
+    return criteria.model_copy(update=known)
 
 
 def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> None:
-    """What the file says for all gates has to fit each: a judge where one is needed."""
+    """What the file says for all gates has to fit each: a judge where one is needed, traffic and its one cut-off."""
     problems: list[Problem] = []
+    over_traffic = [index for index, gate in enumerate(criteria.gates) if gate.over is not None]
+    for index in over_traffic:
+        key = document.line(("gates", index)), f"gates[{index}].over"
+        if criteria.inputs.traffic is None:
+            problems.append(Problem("there is no traffic; add inputs: {traffic: traffic.jsonl}", name, *key))
+        elif criteria.gates[index].metric.cutoff != criteria.gates[over_traffic[0]].metric.cutoff:
+            problems.append(Problem("gates over traffic have one cut-off, since one sheet is for all", name, *key))
     for index, gate in enumerate(criteria.gates):
         if Need.VERDICTS not in gate.metric.needs:
             continue
@@ -504,6 +543,8 @@ def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
         if "evidence" not in {*gate.model_fields_set, *criteria.model_fields_set}:
             known["evidence"] = Evidence.PROVEN_HARM  # a judge errs, and few questions see little
         known["allow_unjudged"] = allowed
+    if gate.over is not None:
+        known["evidence"] = Evidence.PROVEN_HARM
     if gate.direction is not None and gate.metric.asks_direction:
         known["metric"] = msgspec.structs.replace(gate.metric, better=Direction(gate.direction))
     return gate.model_copy(update=known)
@@ -513,6 +554,9 @@ def _problems_between(written: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str
     """What no gate shows by itself, whatever else is wrong with the file."""
     gates = written.get("gates")
     names: set[str] = set()
+    listed = [gate for gate in gates if isinstance(gate, dict)] if isinstance(gates, list) else []
+    if listed and all("over" in gate for gate in listed):
+        yield ("gates",), "all gates are over traffic; add one over the gold set, which knows what is relevant"
     for index, gate in enumerate(gates if isinstance(gates, list) else ()):
         if not isinstance(gate, dict):
             continue

@@ -11,7 +11,7 @@ from rankgate.metrics.matching import Matching
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.traffic import TrafficFiles, TrafficLists
 from rankgate.model.values import Ranking
-from rankgate.readers.traffic import read_traffic, read_traffic_labels
+from rankgate.readers.traffic import read_traffic, read_traffic_labels, read_traffic_sheets
 
 if TYPE_CHECKING:
     from rankgate.criteria.model import Criteria, Gate
@@ -39,7 +39,10 @@ def traffic_files(criteria: Criteria) -> TrafficFiles | None:
     path, labels = criteria.inputs.traffic, criteria.inputs.traffic_labels
     if path is None:
         return None
-    return TrafficFiles(questions=read_traffic(path), labels=read_traffic_labels(labels) if labels else ())
+    if labels is None:
+        return TrafficFiles(questions=read_traffic(path))
+    given = read_traffic_labels(labels)
+    return TrafficFiles(questions=read_traffic(path), labels=given, sheets=read_traffic_sheets(labels))
 
 
 def traffic_runs(files: TrafficFiles, how: Matching, now: ScoredRun, before: ScoredRun | None) -> TrafficRuns:
@@ -49,7 +52,9 @@ def traffic_runs(files: TrafficFiles, how: Matching, now: ScoredRun, before: Sco
 
 
 def traffic_gate(criteria: Criteria) -> Gate | None:
-    """The gate that says how far down lists are compared: the first that blocks and whose metric has a cut-off."""
+    """The gate that says how far down lists are compared: one over traffic, or the first that blocks with a cut-off."""
+    if criteria.traffic_gates:
+        return criteria.traffic_gates[0]
     return next((gate for gate in criteria.gates if gate.blocks and isinstance(gate.metric.cutoff, int)), None)
 
 

@@ -337,8 +337,9 @@ def _uncompared(gate: GateResult) -> bool:
 
 
 def _next(report: Report, found: Conclusion) -> list[str]:
-    """The next command, as words; none after a strong pass."""
-    if found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
+    """The next command, as words; none after a strong pass, nor where a gate over traffic decides by its labels."""
+    strong = found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED)
+    if strong or any(gate.over_traffic for gate in report.gates if gate.place == found.place):
         return []
     call = report.call or Call(retriever=True, store=True)
     elsewhere = _elsewhere(report)

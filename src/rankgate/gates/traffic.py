@@ -15,6 +15,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files, traffic_gate, traffic_runs
 from rankgate.gates.conclude import with_conclusion
 from rankgate.gates.lost_parts import moved_most, parts_of
+from rankgate.gates.traffic_gate import traffic_rows
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import Report
 from rankgate.model.traffic import (
@@ -72,7 +73,12 @@ def with_traffic(
     files = inputs.traffic or traffic_files(criteria)
     if files is None:
         return report
-    return with_share(report, traffic_of(criteria, gold, traffic_runs(files, criteria.match, *compared)))
+    runs = traffic_runs(files, criteria.match, *compared)
+    rows = traffic_rows(criteria, runs)
+    verdict = worst([report.verdict, *(row.verdict for row in rows)])
+    report = replace(report, gates=[*report.gates, *rows], verdict=verdict)
+    measured = bool(rows) and all(row.delta is not None for row in rows)
+    return with_share(report, replace(traffic_of(criteria, gold, runs), measured=measured))
 
 
 def with_share(report: Report, traffic: Traffic) -> Report:

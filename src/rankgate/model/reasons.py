@@ -153,7 +153,7 @@ def _sentence(gate: GateResult, position: int, *, plain: bool = False) -> str:
     if reason.kind is ReasonKind.TEXT:
         return reason.text
     before = f"{waived_text(gate.waived)}: " if gate.waived and not position else ""
-    limit = {ReasonKind.THRESHOLD: _threshold, ReasonKind.REGRESSION: _regression}.get(reason.kind)
+    limit = _OF_LIMITS.get(reason.kind)
     name = f"{gate.metric} ({gate.meaning})" if plain and not before else gate.metric
     body = limit(reason, gate) if limit else _other(reason, gate, name)
     noise = reason.corrected_for > 0 and reason.state is EvidenceState.INCONCLUSIVE
@@ -202,6 +202,26 @@ def _regression(reason: Reason, gate: GateResult) -> str:
     spread = _spread(gate, interval_text(gate.delta_ci, unit, change=True))
     unproven, noise = f", a larger {harm} is not ruled out{spread}", f", within noise{spread}"
     return f"{gate.metric} {stands}{_doubt(reason, gate, unproven, noise)}"
+
+
+def _traffic(reason: Reason, gate: GateResult) -> str:
+    """`precision@5 over traffic fell by 6.2 pp (95%: −9.1 to −3.3 pp; allowed drop: 3.0 pp), by 38 labelled questions`.
+
+    Or why that is not known, or need not be.
+    """
+    unit, delta, allowed = gate.unit, gate.delta or 0.0, size_text(gate.regression_max or 0.0, gate.unit)
+    if reason.state is EvidenceState.NO_INTERVAL:
+        missing = f"labels of {reason.count:,} of {count_text(reason.limit, 'drawn question')} are missing"
+        return f"{gate.metric} is not measured: {missing} (`rankgate gold pool --traffic --n 40`)"
+    if not reason.among:
+        most = size_text(reason.at_worst or 0.0, unit)
+        return f"{gate.metric} can lose {most} at most, whatever further labels say (allowed drop: {allowed})"
+    change = f"{'fell' if delta < 0 else 'rose'} by {size_text(delta, unit)}" if abs(delta) > TOLERANCE else "stayed"
+    spread = f"{confidence_text(gate.confidence)}: {interval_text(gate.delta_ci, unit, change=True)}"
+    noise = ", within noise" if reason.state is EvidenceState.INCONCLUSIVE else ""
+    drawn = count_text(reason.among, "drawn question")
+    by = f"{reason.count:,} of {drawn}" if reason.count < reason.among else drawn
+    return f"{gate.metric} {change} ({spread}; allowed drop: {allowed}){noise}, by labels of {by}"
 
 
 def _spread(gate: GateResult, interval: str) -> str:
@@ -308,3 +328,10 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.TOO_SMALL: f"{queries}, fewer than the {reason.limit} that a segment needs to be judged",
     }
     return texts[reason.kind]
+
+
+_OF_LIMITS = {
+    ReasonKind.THRESHOLD: _threshold,
+    ReasonKind.REGRESSION: _regression,
+    ReasonKind.TRAFFIC: _traffic,
+}

@@ -167,6 +167,16 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
         return judged and self.evidence_state is EvidenceState.INCONCLUSIVE
 
     @property
+    def over_traffic(self) -> bool:
+        """Whether it is the change over all traffic."""
+        return any(reason.kind is ReasonKind.TRAFFIC for reason in self.reasons)
+
+    @property
+    def lacks_labels(self) -> bool:
+        """Whether it is over traffic, and people have labelled too few of the drawn questions."""
+        return self.over_traffic and self.evidence_state is EvidenceState.NO_INTERVAL
+
+    @property
     def by_judge(self) -> bool:
         """Whether a judge's verdicts are what it measures."""
         return self.judge is not None and self.judge.id is not None

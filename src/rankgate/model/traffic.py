@@ -27,11 +27,20 @@ class TrafficLabel(msgspec.Struct, frozen=True, kw_only=True):
     labeller: str | None = None
 
 
+class TrafficSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For which pair of runs a sheet was drawn, by digests of their lists, and how many questions it was to have."""
+
+    run: str
+    baseline: str
+    n: int
+
+
 class TrafficFiles(msgspec.Struct, frozen=True, kw_only=True):
     """What the criteria name of the traffic, as it was read."""
 
     questions: tuple[TrafficQuestion, ...]
     labels: tuple[TrafficLabel, ...] = ()
+    sheets: tuple[TrafficSheet, ...] = ()
 
 
 class TrafficPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +130,8 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     `changed` get other results among the first `k`, in another order too where that counts; `share` is that by counts,
     and `interval` the exact one of the share of questions. `limit` is the drop that the gate allows. `empty` have no
     result any more, and `absent` no line in the run. `concentrated` is the tag where more changed than chance puts
-    there. `repeated` are ids of questions whose id or text the gold set has, too.
+    there. `measured` says that each gate over traffic has the labels that it needs.
+    `repeated` are ids of questions whose id or text the gold set has, too.
     """
 
     named: int
@@ -136,6 +146,7 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     empty: int = 0
     absent: int = 0
     labelled: int = 0
+    measured: bool = False
     concentrated: TrafficSegment | None = None
     segments: list[TrafficSegment] = []
     examples: list[TrafficExample] = []

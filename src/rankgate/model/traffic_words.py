@@ -34,7 +34,7 @@ def traffic_line(traffic: Traffic, name: Callable[[str], str]) -> str:
 
 def traffic_command(traffic: Traffic) -> list[str]:
     """What to type for labels; nothing where none are needed."""
-    if not traffic.changed or _ruled_out(traffic) or traffic.labelled >= traffic.changed:
+    if not traffic.changed or _ruled_out(traffic) or traffic.measured or traffic.labelled >= traffic.changed:
         return []
     return ["rankgate", "gold", "pool", "--traffic", "--n", str(min(TO_LABEL, traffic.changed))]
 

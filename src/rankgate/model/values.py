@@ -166,6 +166,7 @@ class ReasonKind(Enum):
     MUST_PASS = "must_pass"  # noqa: S105 -- no password either
     LOST = "lost"
     TOO_SMALL = "too_small"
+    TRAFFIC = "traffic"  # the change over all traffic, measured by labels of a draw, or not
     TEXT = "text"  # a sentence of a report from before reasons had kinds
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.errors import Problem, bad_input, did_you_mean, shown
-from rankgate.model.traffic import TrafficLabel, TrafficQuestion
+from rankgate.model.traffic import TrafficLabel, TrafficQuestion, TrafficSheet
 from rankgate.readers.base import ProblemLog, finite_number, id_of
 from rankgate.readers.judgments import records_of
 from rankgate.readers.source import open_source, shown_path
@@ -63,13 +64,34 @@ def read_traffic_labels(path: str) -> tuple[TrafficLabel, ...]:
         return ()
     known: dict[tuple[str, str, str | None], tuple[Problem, TrafficLabel]] = {}
     log = ProblemLog()
-    for place, label in _read(path, _label, log):
+    for place, label in _read(path, _label_if_any, log):
+        if label is None:
+            continue
         before, first = known.setdefault((label.query_id, label.document, label.labeller), (place, label))
         if first.relevant is not label.relevant:
             pair = f"{shown(label.document)} of {shown(label.query_id)}"
             log.note(replace(place, key="relevant"), f"{pair} has another label on line {before.line}; keep one")
     log.raise_if_any()
     return tuple(label for _, label in known.values())
+
+
+def read_traffic_sheets(path: str) -> tuple[TrafficSheet, ...]:
+    """The sheets from which the labels of such a file came, as far as it says; a RankgateError names what is none."""
+    if not Path(path).exists():
+        return ()
+    log = ProblemLog()
+    return tuple(sheet for _, sheet in _read(path, _sheet_if_any, log) if sheet is not None)
+
+
+def _sheet_if_any(record: Mapping[str, Any]) -> TrafficSheet | None:
+    try:
+        return msgspec.convert(record["sheet"], TrafficSheet) if record.get("sheet") else None
+    except msgspec.ValidationError as error:
+        raise _FieldError("sheet", f"{error}; merge the sheet again, or remove the line") from error
+
+
+def _label_if_any(record: Mapping[str, Any]) -> TrafficLabel | None:
+    return None if record.get("sheet") else _label(record)
 
 
 def _read(path: str, convert: Callable[[Mapping[str, Any]], T], log: ProblemLog) -> Iterator[tuple[Problem, T]]:

@@ -117,7 +117,9 @@ def gate_limit(gate: GateResult) -> str:
 
 def gate_values(gate: GateResult) -> str:
     """`91.9% → 85.8%`, on the pairs; the value alone where nothing was compared."""
-    return gate_now(gate) if gate.delta is None else f"{gate_baseline(gate)} → {_value(gate.paired_value, gate)}"
+    if gate.delta is None or gate.baseline is None:
+        return gate_now(gate)
+    return f"{gate_baseline(gate)} → {_value(gate.paired_value, gate)}"
 
 
 def gate_spread(gate: GateResult) -> str:

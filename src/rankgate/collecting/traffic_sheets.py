@@ -1,0 +1,185 @@
+"""The sheet on which people say which documents are relevant, without knowing whose they are, and what comes back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rankgate.collecting.sheets import as_sheet, exact, sheet_rows
+from rankgate.collecting.traffic_draw import Known
+from rankgate.errors import Problem, shown
+from rankgate.model.traffic import TrafficLabel, TrafficPair, TrafficSheet
+from rankgate.readers.base import ProblemLog, finite_number
+from rankgate.readers.json_text import JsonError, strict_json
+from rankgate.readers.source import Source, open_source
+
+_COLUMNS = ("query_id", "question", "document", "text", "relevant", "labeller", "row")
+_NEEDED = ("query_id", "document", "relevant")
+_WANTED = f"a sheet of `gold pool --traffic` is JSONL, or CSV whose header names {', '.join(_NEEDED)} once each"
+_HEAD = re.compile(r"sheet of (\d+) for run ([0-9a-f]{16}), baseline ([0-9a-f]{16})")
+_YES = frozenset({"yes", "y", "true", "x", "relevant", "one", "ja", "oui", "si", "sí", "да", "はい"})
+_NO = frozenset({"no", "n", "false", "not relevant", "irrelevant", "zero", "nein", "non", "нет", "いいえ"})
+
+
+class SheetRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A document to label for a question."""
+
+    query_id: str
+    question: str
+    document: str
+    text: str | None
+
+    @property
+    def key(self) -> str:
+        """By which a row is known again whose ids a spreadsheet has changed."""
+        return _key(self.query_id, self.document)
+
+
+class FilledSheet(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back: the labels by line, how many rows nobody has filled, and the sheet as its head names it."""
+
+    name: str
+    labels: Mapping[int, TrafficLabel]
+    blank: int
+    sheet: TrafficSheet | None
+
+
+def rows_of(
+    pairs: Iterable[TrafficPair],
+    known: Mapping[str, Sequence[Known]],
+    texts: Mapping[str, str],
+    *,
+    shared: bool,
+) -> tuple[SheetRow, ...]:
+    """The documents of these questions that nobody has labelled, of each question in the order of a hash.
+
+    Those that both lists have are among them where they are `shared`. A question shows texts where all of its documents
+    have one: otherwise their lack would tell whose they are.
+    """
+    rows: list[SheetRow] = []
+    for pair in pairs:
+        question = pair.question
+        labelled = {document for person in known.get(question.query_id, ()) for document in person}
+        documents = {*pair.before, *pair.now} if shared else pair.needed
+        ordered = sorted(documents - labelled, key=lambda document: _key(question.query_id, document))
+        stated = [texts.get(document) for document in ordered]
+        for document, text in zip(ordered, stated, strict=True):
+            shows = text if all(stated) else None
+            rows.append(SheetRow(query_id=question.query_id, question=question.question, document=document, text=shows))
+    return tuple(rows)
+
+
+def as_csv(rows: Iterable[SheetRow], sheet: TrafficSheet) -> str:
+    """CSV for spreadsheets; the head stands in the name of a column, where no sorting moves it."""
+    names = [f"relevant (1 or 0; {_head(sheet)})" if name == "relevant" else name for name in _COLUMNS]
+    return as_sheet(names, ([row.query_id, row.question, row.document, row.text, "", "", row.key] for row in rows))
+
+
+def as_jsonl(rows: Iterable[SheetRow], sheet: TrafficSheet) -> str:
+    """One JSON object a line, after one that is the head."""
+    lines: list[dict[str, Any]] = [{"head": _head(sheet)}]
+    lines += [{**msgspec.structs.asdict(row), "relevant": None, "labeller": None, "row": row.key} for row in rows]
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+
+
+# By the suffix of the file to write.
+SHEET_FORMS: dict[str, Callable[[Iterable[SheetRow], TrafficSheet], str]] = {".jsonl": as_jsonl, ".csv": as_csv}
+
+
+def read_sheet(path: str, log: ProblemLog, pairs: Iterable[TrafficPair] = ()) -> FilledSheet:
+    """The labels of a sheet, JSONL or CSV as its content says; a row without `labeller` has the file's name for one.
+
+    A row without a word in `relevant` is only counted. An id that a spreadsheet has changed is taken from these pairs,
+    where they have the row, and else a problem.
+
+    Raises:
+        RankgateError: unreadable, neither form, or too many problems.
+    """
+    rows: dict[str, tuple[str, str]] = {}
+    for pair in pairs:
+        query_id = pair.question.query_id
+        rows |= {_key(query_id, document): (query_id, document) for document in (*pair.before, *pair.now)}
+    labels: dict[int, TrafficLabel] = {}
+    blank = 0
+    with open_source(path) as source:
+        is_json = source.head.lstrip().startswith(b"{")
+        head = source.head.decode("utf-8", "replace").partition("\n")[0]
+        name = Path(path).stem
+        for line, row in _json_rows(source, log) if is_json else _csv_rows(source, log):
+            try:
+                label = _label(row, rows, name)
+            except ValueError as error:
+                log.add(Problem(str(error), source.name, line))
+                continue
+            blank += label is None
+            labels |= {line: label} if label else {}
+        return FilledSheet(name=source.name, labels=labels, blank=blank, sheet=_sheet_in(head))
+
+
+def _head(sheet: TrafficSheet) -> str:
+    return f"sheet of {sheet.n} for run {sheet.run}, baseline {sheet.baseline}"
+
+
+def _sheet_in(head: str) -> TrafficSheet | None:
+    match = _HEAD.search(head)
+    return TrafficSheet(n=int(match[1]), run=match[2], baseline=match[3]) if match else None
+
+
+def _key(query_id: str, document: str) -> str:
+    digest = hashlib.sha256(f"{query_id}\0{document}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"r{digest[:12]}"  # no spreadsheet takes it for a number
+
+
+def _label(row: Mapping[str, Any], rows: Mapping[str, tuple[str, str]], name: str) -> TrafficLabel | None:
+    missing = [key for key in _NEEDED if key not in row]
+    if missing:
+        raise ValueError(f"no {missing[0]}; a row of a sheet has {', '.join(_NEEDED)}")
+    answer = _answer(row["relevant"])
+    if answer is None:
+        return None
+    query_id = str(row["query_id"])
+    document = str(row["document"])
+    key = str(row.get("row") or "")
+    if key and key != _key(query_id, document):
+        if key not in rows:
+            ids = f"{shown(query_id)} and {shown(document)}"
+            raise ValueError(f"{ids} are not the ids that were written here; let the spreadsheet import ids as text")
+        query_id, document = rows[key]
+    labeller = str(row.get("labeller") or "").strip() or name
+    return TrafficLabel(query_id=query_id, document=document, relevant=answer, labeller=labeller)
+
+
+def _answer(written: object) -> bool | None:
+    """What a cell says: a number above 0, or a word; None where it says nothing."""
+    text = "" if written is None else unicodedata.normalize("NFKC", str(written)).strip().casefold()
+    number = finite_number(text.replace(",", "."))
+    if not text or number is not None:
+        return None if not text else bool(number and number > 0)
+    if text not in _YES | _NO:
+        raise ValueError(f"relevant: expected 1 or 0, yes or no, or nothing, found {shown(written)}")
+    return text in _YES
+
+
+def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in source.lines():
+        try:
+            value = strict_json(line)
+            if not isinstance(value, dict):
+                raise JsonError(f"expected one JSON object a line, found {shown(value)}")
+        except JsonError as error:
+            log.add(Problem(str(error), source.name, number))
+        else:
+            if "head" not in value:
+                yield number, value
+
+
+def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, _, row in sheet_rows(source, log, _NEEDED, _WANTED):
+        yield line, {key: exact(cell) for key, cell in row.items()}
