@@ -253,6 +253,7 @@ def test_traffic_that_is_named_no_longer_warns(key: str) -> None:
 
 QUESTION = TrafficQuestion(query_id="t1", question="late?", count=3.0)
 LABEL = TrafficLabel(query_id="t1", document="d", relevant=True, labeller="ann")
+OTHER_LABEL = replace(LABEL, document="e")
 BEFORE = TrafficFiles(questions=(QUESTION,), labels=(LABEL,))
 
 
@@ -293,8 +294,13 @@ BEFORE = TrafficFiles(questions=(QUESTION,), labels=(LABEL,))
             id="another question in its place",
         ),
         pytest.param(
-            TrafficFiles(
-                questions=(QUESTION, replace(QUESTION, query_id="t2")), labels=(LABEL, replace(LABEL, document="e"))
+            replace(BEFORE, questions=(QUESTION, replace(QUESTION, query_id="t2")), labels=(LABEL, OTHER_LABEL)),
+            ["adds 1 question to the traffic, so that half as many more may be lost"],
+            id="as much again",
+        ),
+        pytest.param(
+            replace(
+                BEFORE, questions=(QUESTION, replace(QUESTION, query_id="t2", count=1.0)), labels=(LABEL, OTHER_LABEL)
             ),
             [],
             id="more of both",

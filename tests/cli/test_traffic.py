@@ -109,6 +109,24 @@ def test_a_limit(limit: str, asked: int) -> None:
     assert ids != [f"t{at}" for at in range(15)], "not the first of the file"
 
 
+def test_a_limit_for_a_check_that_records(capsys: pytest.CaptureFixture[str]) -> None:
+    accept()
+    assert main(["check", "--record", "--traffic-limit", "15"]) == 0
+    assert sum(line.get("traffic", False) for line in run_lines()) == 15
+    assert "the run has no line for 25 of 40 traffic questions that the accepted run has" in capsys.readouterr().out
+    assert main(["check", "--traffic-limit", "15"]) == 2
+    assert "--traffic-limit goes with --record" in capsys.readouterr().err
+
+
+def test_a_fork_says_what_its_traffic_gets_and_no_text_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    broken()
+    capsys.readouterr()
+    report = checked("--run", "run.jsonl", "--untrusted-run")
+    assert report.traffic
+    assert (report.traffic.changed, report.traffic.asked) == (10, 40)
+    assert all(WORD not in Path(name).read_text() for name in OUTPUTS)
+
+
 def test_a_limit_below_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert record("--traffic-limit", "-1") == 2
     assert "--traffic-limit: must be at least 0, not -1" in capsys.readouterr().err

@@ -19,10 +19,10 @@ from rankgate.metrics.lines import Score
 from rankgate.metrics.matching import Matching
 from rankgate.model.base_ref import GateChange, KeyChange, QueryChanges, TrafficChanges, Value, WaiverChange
 from rankgate.model.gold_changes import MAX_IDS
-from rankgate.model.traffic import TrafficFiles
+from rankgate.model.traffic import TrafficFiles, TrafficQuestion
 from rankgate.model.values import Direction, Gold, Ranking, Sample, Unit
 
-DILUTED = 1.5  # times the losses that a gate allows
+DILUTED = 1.5  # times the losses that a gate allows, and the counts of the traffic
 _OF_GATES = {
     "gates",
     "traffic_gates",
@@ -218,7 +218,12 @@ def traffic_changes(before: TrafficFiles | None, after: TrafficFiles | None, *, 
         labels_removed=len(labels.keys() - others.keys()),
         labels_changed=sum(others.get(key, relevant) is not relevant for key, relevant in labels.items()),
         labels_added=len(others.keys() - labels.keys()),
+        diluted=_weight(new) >= DILUTED * _weight(old),
     )
+
+
+def _weight(questions: Mapping[str, TrafficQuestion]) -> float:
+    return sum(each.count for each in questions.values())
 
 
 def with_labels_of(older: Gold, gold: Gold) -> Gold:

@@ -17,7 +17,7 @@ from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
 from rankgate.cli.inputs import criteria_if_any, file_of, inputs_of, read_report, refuse_two_stdins, retriever_in
-from rankgate.cli.options import NamedFile, add_criteria, add_date, add_gold, add_run, make_parser
+from rankgate.cli.options import NamedFile, add_criteria, add_date, add_gold, add_run, add_traffic_limit, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
@@ -37,6 +37,7 @@ _OF_RECORD = {
     "criteria": "--criteria",
     "gold": "--gold",
     "run": "--output",
+    "traffic_limit": "--traffic-limit",
 }
 SHOWN_ITEMS = 10  # of each ranking, on a page
 _OF_A_REPORT = {"report", "output", "template", "format", "fail_on", "everything", "quiet"}
@@ -97,6 +98,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
     text = "record the run first, as `rankgate record` does, in a process of its own"
     options.add_argument("--record", action="store_true", help=text)
+    add_traffic_limit(options)
     add_date(options)
     actions = options.add_argument_group("set by the GitHub action, for a fork's run")
     actions.add_argument("--baseline-copy", metavar="DIR", help="what is compared with, as the job copied it")
@@ -131,6 +133,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
     if arguments.corpus is not None and not page:
         raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
+    if arguments.traffic_limit is not None and not arguments.record:
+        raise bad_input("--traffic-limit goes with --record, which asks the questions")
     refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline", "corpus")))
     inputs = _inputs(arguments, SHOWN_ITEMS if page else None)
     recorded = True

@@ -180,6 +180,12 @@ def add_match(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--match", choices=["chunk", "doc", "text", "span"], help=match)
 
 
+def add_traffic_limit(parser: argparse.ArgumentParser) -> None:
+    """`--traffic-limit`."""
+    text = "of inputs.traffic record so many questions, those first by a hash of their ids (default: all)"
+    parser.add_argument("--traffic-limit", metavar="N", type=int, help=text)
+
+
 def add_date(parser: argparse.ArgumentParser) -> None:
     """`--date`, the only clock."""
     parser.add_argument("--date", metavar="YYYY-MM-DD", help="the date to judge by and to record (default: today, UTC)")

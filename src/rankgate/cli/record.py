@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from rankgate.cli.inputs import criteria_if_any, file_of, refuse_overwriting, retriever_in
-from rankgate.cli.options import RETRIEVERS, add_criteria, add_gold, add_retriever, make_parser, retriever_of
+from rankgate.cli.options import (
+    RETRIEVERS,
+    add_criteria,
+    add_gold,
+    add_retriever,
+    add_traffic_limit,
+    make_parser,
+    retriever_of,
+)
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
@@ -101,8 +109,7 @@ def parser() -> argparse.ArgumentParser:
         "id or text is another, so that `check --base` finds both answered"
     )
     options.add_argument("--base", metavar="REF", help=base)
-    limit = "ask so many questions of inputs.traffic, those first by a hash of their ids (default: all)"
-    options.add_argument("--traffic-limit", metavar="N", type=int, help=limit)
+    add_traffic_limit(options)
     options.add_argument("--restart", action="store_true", help="begin again, also where FILE.partial could be resumed")
     return options
 

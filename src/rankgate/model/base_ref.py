@@ -112,7 +112,7 @@ class TrafficChanges(msgspec.Struct, frozen=True, kw_only=True):
     """How the pull request's traffic and its labels differ from the base's, which has so many `questions`.
 
     `edited` have another text or other tags, `recounted` another count. `unread` says that its criteria name what is no
-    file of its commit.
+    file of its commit, `diluted` that so many are added that each weighs a third less.
     """
 
     questions: int
@@ -124,6 +124,7 @@ class TrafficChanges(msgspec.Struct, frozen=True, kw_only=True):
     labels_changed: int = 0
     labels_added: int = 0
     unread: bool = False
+    diluted: bool = False
 
 
 class OwnLabels(msgspec.Struct, frozen=True, kw_only=True):

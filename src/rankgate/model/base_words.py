@@ -70,6 +70,9 @@ def warnings_of(base: BaseSide) -> list[str]:
     if base.traffic and base.traffic.unread:
         what = "the traffic that the pull request names is no file of its commit"
         warnings.append(f"{what}; it counts once it is merged")
+    if base.traffic and base.traffic.diluted:
+        what = f"the pull request adds {count_text(base.traffic.added, 'question')} to the traffic"
+        warnings.append(f"{what}, so that half as many more may be lost")
     if base.run_brought:
         warnings.append("the pull request changes the file of the run; let the job record it")
     if base.values_brought:
