@@ -423,3 +423,14 @@ def test_a_mistyped_path_is_named_with_its_neighbour(
     ):
         assert main(words) == 2
         assert message in capsys.readouterr().err
+
+
+def test_what_was_registered_for_the_end_runs_though_the_process_leaves_at_once(project: Path) -> None:
+    """As a package with metrics may have registered; what it prints is written, and the exit code stays."""
+    program = "import atexit, sys; from rankgate.cli import console; atexit.register(print, 'the end')\n"
+    program += "sys.argv[1:] = ['check', *sys.argv[1:]]; console()"
+    command = [sys.executable, "-c", program, *GIVEN, "-q", "--fail-on", "warn"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stdout.startswith("WARN  Nothing to compare with yet")
+    assert ended.stdout.endswith("the end\n")
