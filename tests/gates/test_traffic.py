@@ -6,6 +6,7 @@ import random
 from math import comb
 
 import pytest
+from msgspec.structs import replace
 
 from rankgate.criteria import Criteria
 from rankgate.criteria.model import parse_criteria
@@ -112,6 +113,25 @@ def test_a_question_counts_as_labelled_with_all_documents_that_only_one_list_has
     assert traffic_of(criteria(), gold(), runs(THAI, labels=tuple(label))).labelled == 1
 
 
+@pytest.mark.parametrize(
+    ("gate", "labels", "bound"),
+    [
+        pytest.param(PRECISION, (), 0.25 / 5, id="one document of five"),
+        pytest.param({"name": "recall@5", "threshold": 0.1}, (), 0.25, id="recall"),
+        pytest.param({"name": "mrr@5", "threshold": 0.1}, (), 0.25, id="an order"),
+        pytest.param({"name": "precision(rel=2)@5", "threshold": 0.1}, (), 0.25, id="grades, which no label has"),
+        pytest.param(PRECISION, (("t2", "a", False), ("t6", "x", True)), 48 / 200 / 5, id="by what is labelled"),
+    ],
+)
+def test_what_can_be_lost_at_most(
+    gate: dict[str, object], labels: tuple[tuple[str, str, bool], ...], bound: float
+) -> None:
+    given = tuple(TrafficLabel(query_id=name, document=doc, relevant=yes) for name, doc, yes in labels)
+    found = traffic_of(criteria(gate), gold(), runs(THAI, labels=given))
+    assert found.share == 0.25
+    assert found.bound == pytest.approx(bound)
+
+
 def test_questions_of_the_gold_set_are_named() -> None:
     assert traffic_of(criteria(), gold("What  is 3?", "another"), runs(set())).repeated == ["t3"]
 
@@ -159,6 +179,13 @@ POOL = ["rankgate", "gold", "pool", "--traffic", "--n"]
             [],
             id="below-the-limit",
         ),
+        pytest.param(
+            {"changed": 240, "share": 0.12, "bound": 0.024, "labelled": 3},
+            "12.0% of 2,000 traffic questions get other results: at most 2.4 points can be lost there, 3.0 are "
+            "allowed; no further label is needed.",
+            [],
+            id="one-document-of-five",
+        ),
         pytest.param({}, "None of 2,000 traffic questions gets other results among the first 5.", [], id="none"),
         pytest.param(
             {"asked": 500, "changed": 60, "share": 0.12},
@@ -181,7 +208,8 @@ POOL = ["rankgate", "gold", "pool", "--traffic", "--n"]
     ],
 )
 def test_the_second_line(change: dict[str, object], line: str, command: list[str]) -> None:
-    traffic = Traffic(**{**{each: getattr(COMPARED, each) for each in COMPARED.__struct_fields__}, **change})
+    given = {"bound": change.get("share", 0.0), **change}
+    traffic = replace(COMPARED, **given)
     assert line_of(traffic) == (line, command)
     assert len(f"{line} {' '.join(command)}".split()) <= 30
 

@@ -15,7 +15,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files, traffic_gate, traffic_runs
 from rankgate.gates.conclude import with_conclusion
 from rankgate.gates.lost_parts import moved_most, parts_of
-from rankgate.gates.traffic_gate import traffic_rows
+from rankgate.gates.traffic_gate import bound_of, traffic_rows
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import Report
 from rankgate.model.traffic import (
@@ -56,6 +56,7 @@ def traffic_of(criteria: Criteria, gold: Gold, runs: TrafficRuns) -> Traffic:
         found,
         changed=len(changed),
         share=lists.share,
+        bound=bound_of(gate, lists, runs.files.labels),
         interval=share_interval(len(changed), len(lists.pairs)),
         empty=sum(bool(pair.before) and not pair.now for pair in changed),
         absent=sum(pair.absent for pair in changed),

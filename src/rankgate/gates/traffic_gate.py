@@ -14,7 +14,7 @@ from rankgate.criteria import Criteria, Gate
 from rankgate.criteria.traffic import TrafficRuns, compared_as
 from rankgate.gates.decide import WARNING_LEVEL
 from rankgate.gates.decision_rule import Finding, rule_on_drop
-from rankgate.metrics.sets import Hit
+from rankgate.metrics.sets import Hit, Precision
 from rankgate.model.report import GateResult
 from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficSheet
 from rankgate.model.values import (
@@ -50,6 +50,15 @@ def _most_lost(lists: TrafficLists, changes: Mapping[str, Bounds]) -> float:
     """What is lost if all that nobody has labelled is as bad as it can be; no sample has a say in it."""
     losses = (pair.question.count * changes[pair.question.query_id][0] for pair in lists.changed)
     return max(0.0, -math.fsum(losses) / lists.total)
+
+
+def bound_of(gate: Gate | None, lists: TrafficLists, labels: Sequence[TrafficLabel]) -> float:
+    """What can be lost at most: of precision and hit by the labels that there are, of others the share that changed."""
+    if gate is None or type(gate.metric) not in (Hit, Precision):
+        return lists.share
+    if gate.metric != type(gate.metric)(cutoff=gate.metric.cutoff):  # of grades no label says anything
+        return lists.share
+    return _most_lost(lists, changes_of(gate, lists, labels))
 
 
 def decide_traffic(

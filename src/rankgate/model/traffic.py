@@ -128,9 +128,9 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
 
     The file has `named` questions and the run `recorded`; compared are the `asked` that the accepted run has. Of these
     `changed` get other results among the first `k`, in another order too where that counts; `share` is that by counts,
-    and `interval` the exact one of the share of questions. `limit` is the drop that the gate allows. `empty` have no
-    result any more, and `absent` no line in the run. `concentrated` is the tag where more changed than chance puts
-    there. `measured` says that each gate over traffic has the labels that it needs.
+    `bound` what can be lost there, `interval` the exact one of the share of questions. `limit` is the drop that the
+    gate allows. `empty` have no result any more, and `absent` no line in the run. `measured` says that each gate over
+    traffic has the labels that it needs. `concentrated` is the tag where more changed than chance puts there.
     `repeated` are ids of questions whose id or text the gold set has, too.
     """
 
@@ -139,6 +139,7 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     asked: int = 0
     changed: int = 0
     share: float = 0.0
+    bound: float = 0.0
     interval: Interval = (None, None)
     k: int = 0
     by_order: bool = False
@@ -163,7 +164,7 @@ def traffic_share(traffic: Traffic | None) -> TrafficShare | None:
         asked=traffic.asked,
         segment=segment,
         labelled=traffic.labelled,
-        bound=traffic.share,
+        bound=traffic.bound,
     )
 
 

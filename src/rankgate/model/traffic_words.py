@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from rankgate.errors import shown
 from rankgate.model.report import NAMED
 from rankgate.model.traffic import Traffic
-from rankgate.model.values import Unit
+from rankgate.model.values import TOLERANCE, Unit
 from rankgate.model.wording import count_text, value_text
 
 TO_LABEL = 40  # questions of a sheet
@@ -66,13 +66,13 @@ def _uncompared(traffic: Traffic) -> str:
 def _worth(traffic: Traffic) -> str:
     """What is known of whether that is worse."""
     if _ruled_out(traffic):
-        points = (f"{each * 100:.1f}" for each in (traffic.share, traffic.limit or 0.0))
-        lost, allowed = points
-        return f"at most {lost} points can be lost there, {allowed} are allowed; no label is needed"
+        lost, allowed = (f"{each * 100:.1f}" for each in (traffic.bound, traffic.limit or 0.0))
+        more = "further " if traffic.labelled else ""
+        return f"at most {lost} points can be lost there, {allowed} are allowed; no {more}label is needed"
     if not traffic.labelled:
         return "unlabelled"
     return f"{traffic.labelled:,} of {traffic.changed:,} labelled"
 
 
 def _ruled_out(traffic: Traffic) -> bool:
-    return traffic.limit is not None and traffic.share <= traffic.limit
+    return traffic.limit is not None and traffic.bound <= traffic.limit + TOLERANCE
