@@ -78,6 +78,8 @@ TRAFFIC = all_of(
     write("labels.txt", LABELS),
     edit("inputs: {", "inputs: {traffic: traffic.json, traffic_labels: labels.txt, "),
 )
+OVER_TRAFFIC = "  - {name: hit@5, over: traffic, regression_max: 0.03}\n"
+GATED_TRAFFIC = edit("gates:\n", f"gates:\n{OVER_TRAFFIC}")
 BEIR = "query-id\tcorpus-id\tscore\n" + "".join(f"{query}\tdoc-{query}\t1\n" for query in QUERIES)
 POOR = "the baseline that the pull request brings does not hold"
 LESS = ({"query_id": q, "topk": [{"chunk_id": "doc-q1"}], "old": [{"chunk_id": f"doc-{q}"}]} for q in QUERIES)
@@ -634,6 +636,16 @@ ATTACKS: dict[str, Change] = {
         WARN,
         "the pull request removes 1 question of the traffic and removes 1 label of the traffic",
         TRAFFIC,
+        right=True,
+    ),
+    "remove a gate over traffic": Change(
+        edit(OVER_TRAFFIC, ""), WARN, "removes gate hit@5", all_of(TRAFFIC, GATED_TRAFFIC), right=True
+    ),
+    "take a gate from all traffic to the gold set": Change(
+        edit("over: traffic, ", ""),
+        WARN,
+        "removes over traffic from gate hit@5",
+        all_of(TRAFFIC, GATED_TRAFFIC),
         right=True,
     ),
     "name no traffic any more": Change(
