@@ -174,13 +174,17 @@ def values_line(report: Report, most: int = 4) -> str:
     for gate in report.gates:
         if gate.is_main:
             gates.setdefault(gate.metric, gate)
-    values = [
-        f"{gate.metric} {gate_now(gate)}"
-        if gate.delta is None
-        else f"{gate.metric} {_value(gate.paired_value, gate)} ({gate_change(gate)})"
-        for gate in gates.values()
-    ]
+    values = [f"{gate.metric} {_value_and_change(gate)}" for gate in gates.values()]
     return f"{listed(values, most)}." if values else ""
+
+
+def _value_and_change(gate: GateResult) -> str:
+    """As far as they are known: over traffic a change has no value."""
+    if gate.delta is None:
+        return gate_now(gate)
+    if gate.paired_value is None:
+        return gate_change(gate)
+    return f"{_value(gate.paired_value, gate)} ({gate_change(gate)})"
 
 
 def segments_line(report: Report, spell: Callable[[str], str]) -> str:
