@@ -1,16 +1,13 @@
-"""What labels of a draw of changed questions prove of all traffic: scripts/tables/traffic.md.
+"""What labels of a draw prove of all traffic, from the sheet to the verdict: scripts/tables/traffic.md.
 
-    python scripts/simulate_traffic.py [--samples N] [--collection DIR]
-
-Each sample goes the path of a user: the sheet as the command writes it, filled in by a script that knows the judgments,
-read, merged, and judged by the gate. Lists are those of bm25 and minilm in DIR/runs, asked again and again, or made.
+python scripts/simulate_traffic.py [DIR]      # a collection with runs/bm25.jsonl and runs/minilm.jsonl, or made ones
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import random
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
@@ -19,7 +16,7 @@ from typing import NamedTuple
 
 from rankgate.collecting.traffic_draw import drawn_for, sheet_of
 from rankgate.collecting.traffic_labels import merge_sheets
-from rankgate.collecting.traffic_sheets import as_csv, read_sheet, rows_of
+from rankgate.collecting.traffic_sheets import FilledSheet, as_csv, read_sheet, rows_of
 from rankgate.criteria import Gate
 from rankgate.gates.traffic_gate import changes_of, decide_traffic
 from rankgate.metrics.sets import Hit
@@ -30,12 +27,13 @@ from rankgate.readers.formats import read_gold, read_run
 from rankgate.statistics.traffic import Draw, estimate_change
 from simulate_verdicts import percent, table
 
-ASKED, K = 2000, 5  # questions of the traffic; results that the metric looks at
+ASKED, K, SAMPLES = 2000, 5, 200  # questions of the traffic; results that the metric looks at; of a cell
 CHANGED, LABELS, KINDS = (0.02, 0.12, 0.3, 0.6), (20, 40, 100), ("even counts", "uneven counts", "some left empty")
-GATES = [
-    Gate.model_validate({"name": name, "over": "traffic", "regression_max": 0}) for name in ("hit@5", "precision@5")
-]
+OVER = {"over": "traffic", "regression_max": 0}
+HIT, PRECISION = (Gate.model_validate({"name": name, **OVER}) for name in (f"hit@{K}", f"precision@{K}"))
+ROWS = ((HIT, KINDS[0]), (PRECISION, KINDS[0]), (PRECISION, KINDS[1]), (PRECISION, KINDS[2]))
 BLANK, BLANK_LOSERS = 0.05, 0.1  # of questions, and of those that lost
+Asked = Mapping[str, tuple[float, "Judged"]]  # by id how often, and what
 
 
 class Judged(NamedTuple):
@@ -49,9 +47,6 @@ class Judged(NamedTuple):
         """By the gate's metric."""
         before, now = (len(self.relevant.intersection(documents)) for documents in (self.before, self.now))
         return float((now > 0) - (before > 0)) if isinstance(gate.metric, Hit) else (now - before) / K
-
-
-Asked = Mapping[str, tuple[float, Judged]]  # by id how often, and what
 
 
 class Cell(NamedTuple):
@@ -91,26 +86,27 @@ def population(known: Sequence[Judged], cell: Cell, sample: int, source: random.
     return asked, TrafficLists(k=K, by_order=False, named=len(pairs), pairs=tuple(pairs))
 
 
-def fill(text: str, asked: Asked, cell: Cell, source: random.Random, path: Path) -> None:
-    """The sheet as people fill it in: some questions are left empty, more often such that lost."""
+def filled(text: str, asked: Asked, cell: Cell, source: random.Random) -> FilledSheet:
+    """The sheet as people fill it in, read: some questions are left empty, more often such that lost."""
     header, *rows = list(csv.reader(text.removeprefix("\ufeff").splitlines()))
     chances = {row[0]: BLANK_LOSERS if asked[row[0]][1].change(cell.gate) < 0 else BLANK for row in rows}
     empty = {name for name, chance in chances.items() if cell.kind == KINDS[2] and source.random() < chance}
     for row in rows:
         if row[0] not in empty:
             row[4] = source.choice(("1", "yes") if row[2] in asked[row[0]][1].relevant else ("0", "no"))
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", suffix=".csv") as file:
         csv.writer(file).writerows([header, *rows])
+        file.flush()
+        return read_sheet(file.name, ProblemLog())
 
 
-def outcome(known: Sequence[Judged], cell: Cell, sample: int, source: random.Random, path: Path) -> tuple[bool, bool]:
+def outcome(known: Sequence[Judged], cell: Cell, sample: int, source: random.Random) -> tuple[bool, bool]:
     """Whether the interval holds the truth, and whether the gate fails."""
     asked, lists = population(known, cell, sample, source)
     draw = drawn_for(lists, cell.n)
     pairs = {pair.question.query_id: pair for pair in lists.changed}
     rows = rows_of([pairs[each] for each in draw.questions], {}, {}, shared=isinstance(cell.gate.metric, Hit))
-    fill(as_csv(rows, sheet_of(lists, cell.n)), asked, cell, source, path)
-    merged = merge_sheets([], [], [read_sheet(str(path), ProblemLog())])
+    merged = merge_sheets([], [], [filled(as_csv(rows, sheet_of(lists, cell.n)), asked, cell, source)])
     result = decide_traffic(cell.gate, lists, merged.labels, merged.sheets)
     ci = result.delta_ci or estimate_change(draw, changes_of(cell.gate, lists, merged.labels)).ci
     low, high = (bound or 0.0 for bound in ci)
@@ -118,50 +114,41 @@ def outcome(known: Sequence[Judged], cell: Cell, sample: int, source: random.Ran
     return low - 1e-9 <= truth <= high + 1e-9, result.verdict is Verdict.FAIL
 
 
-def needed(share: float, loss: float, total: int, source: random.Random, samples: int) -> str:
+def needed(share: float, loss: float, total: int, source: random.Random) -> str:
     """The labels, drawn from so many questions, that prove a loss of hit@5 in 80 of 100; 5 % of what changed wins."""
     losers, winners = round(ASKED * (loss + share / 20)), round(ASKED * share / 20)
-    changes = [-1.0] * losers + [1.0] * winners + [0.0] * (total - losers - winners)
+    changes, rest = [-1.0] * losers + [1.0] * winners + [0.0] * (total - losers - winners), total / ASKED
     for n in (round(4 * 1.12**step) for step in range(60)):
-        names = tuple(map(str, range(n)))
         if losers + winners > ASKED * share or n > total:
-            return "–"
-        draw = Draw(certain=(), weights=(), sampled=names, chances=(n / total,) * n, rest=total / ASKED)
-        drawn = (zip(names, ((each, each) for each in source.sample(changes, n)), strict=True) for _ in range(samples))
-        if sum(estimate_change(draw, dict(each)).ci[1] < 0 for each in drawn) >= 0.8 * samples:
+            break
+        draw = Draw(certain=(), weights=(), sampled=tuple(map(str, range(n))), chances=(n / total,) * n, rest=rest)
+        drawn = ({str(at): (each, each) for at, each in enumerate(source.sample(changes, n))} for _ in range(100))
+        if sum(estimate_change(draw, each).ci[1] < 0 for each in drawn) >= 80:  # noqa: PLR2004
             return f"{n:,}"
     return "–"
 
 
 def main() -> None:
     """Print the tables."""
-    options = argparse.ArgumentParser()
-    options.add_argument("--samples", type=int, default=200)
-    options.add_argument("--collection", type=Path)
-    arguments = options.parse_args()
     source = random.Random(39)  # noqa: S311
-    known = collected(arguments.collection, source)
+    known = collected(Path(sys.argv[1]) if sys.argv[1:] else None, source)
     head = ("", *(f"{share:.0%} changed" for share in CHANGED))
-    kinds = list(zip((*GATES, GATES[1], GATES[1]), (KINDS[0], *KINDS), strict=True))
     for null, what in enumerate(("Intervals that hold the truth (%), nominal 95", "False blocks (%)")):
         print(f"**{what}**\n")
         rows: list[list[str]] = []
-        for (gate, kind), n in product(kinds, LABELS):
+        for (gate, kind), n in product(ROWS, LABELS):
             rows.append([f"{gate.name}, {n} drawn, {kind}"])
             for share in CHANGED:
                 cell = Cell(gate, share, n, kind, bool(null))
-                with tempfile.TemporaryDirectory() as folder:
-                    path = Path(folder, "ana.csv")
-                    hits = [outcome(known, cell, each, source, path)[null] for each in range(arguments.samples)]
-                rows[-1].append(percent(sum(hits) / len(hits)))
+                hits = [outcome(known, cell, sample, source)[null] for sample in range(SAMPLES)]
+                rows[-1].append(percent(sum(hits) / SAMPLES))
         table(head, rows)
     print("**Labels that prove a loss of hit@5 in 80 of 100: drawn from what changed / from all**\n")
     rows = []
     for loss in (0.03, 0.05, 0.1):
         rows.append([f"{100 * loss:.0f} points"])
         for share in CHANGED:
-            drawn, anywhere = (needed(share, loss, total, source, 100) for total in (round(ASKED * share), ASKED))
-            rows[-1].append(f"{drawn} / {anywhere}")
+            rows[-1].append(" / ".join(needed(share, loss, n, source) for n in (round(ASKED * share), ASKED)))
     table(head, rows)
 
 

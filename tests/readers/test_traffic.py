@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rankgate.errors import RankgateError
-from rankgate.model.traffic import TrafficLabel, TrafficQuestion
-from rankgate.readers.traffic import read_traffic, read_traffic_labels
+from rankgate.model.traffic import TrafficLabel, TrafficQuestion, TrafficSheet
+from rankgate.readers.traffic import read_traffic, read_traffic_labels, read_traffic_sheets
 
 REFUND = TrafficQuestion(query_id="t1", question="refund?", tags=("lang:en",), count=12.0)
 LATE = TrafficQuestion(query_id="7", question="too late")
@@ -133,3 +133,31 @@ def test_labels_that_say_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(RankgateError) as refused:
         read_traffic_labels("labels.jsonl")
     assert problem in str(refused.value)
+
+
+SHEET = '{"sheet": {"run": "a1", "baseline": "b2", "n": 40}}'
+LABEL = '{"query_id": "t1", "document": "d1", "relevant": true, "labeller": "ann", "sheet": "of mine"}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "labels", "sheets"),
+    [
+        pytest.param([SHEET, LABEL], 1, 1, id="both"),
+        pytest.param([SHEET], 0, 1, id="a sheet that came back empty"),
+        pytest.param([LABEL], 1, 0, id="a key of somebody"),
+    ],
+)
+def test_sheets_stand_beside_labels(tmp_path: Path, lines: list[str], labels: int, sheets: int) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    assert len(read_traffic_labels(str(path))) == labels
+    assert read_traffic_sheets(str(path)) == (TrafficSheet(run="a1", baseline="b2", n=40),) * sheets
+
+
+@pytest.mark.parametrize("n", ["0", "-3", '"40"', "null"])
+def test_a_sheet_of_no_questions(tmp_path: Path, n: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(f"{SHEET.replace('40', n)}\n{LABEL}\n")
+    with pytest.raises(RankgateError, match="merge the sheet again, or remove the line") as refused:
+        read_traffic_sheets(str(path))
+    assert refused.value.problems[0].line == 1

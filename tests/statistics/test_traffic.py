@@ -126,6 +126,7 @@ def test_unlabelled_questions_enter_each_bound_at_their_worst_and_best() -> None
 EDGES = [
     pytest.param({}, 10, (0.0, 0.0), id="nothing changed"),
     pytest.param({"a": 2.0}, 0, (-0.2, 0.2), id="nothing drawn: no more than its share"),
+    pytest.param({"a": 2.0, "b": 1.0}, -1, (-0.3, 0.3), id="less than nothing"),
     pytest.param({"a": 2.0, "b": 2.0}, 1, (-0.4, 0.4), id="one drawn says little of the other"),
     pytest.param({"a": 2.0, "b": 2.0}, 5, (-0.2, -0.2), id="all drawn: no chance is left"),
 ]

@@ -38,7 +38,7 @@ def drawn_for(lists: TrafficLists, n: int) -> Draw:
 
 def drawn_by(lists: TrafficLists, sheets: Iterable[TrafficSheet]) -> int:
     """How many questions were drawn for this pair, by the sheets that came back; those of other pairs draw nothing."""
-    pair = sheet_of(lists, 0)
+    pair = sheet_of(lists, 1)
     return max((each.n for each in sheets if (each.run, each.baseline) == (pair.run, pair.baseline)), default=0)
 
 

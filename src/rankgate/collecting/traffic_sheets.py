@@ -176,7 +176,7 @@ def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str,
         except JsonError as error:
             log.add(Problem(str(error), source.name, number))
         else:
-            if "head" not in value:
+            if value.keys() != {"head"}:
                 yield number, value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Annotated
 
 import msgspec
 
@@ -32,7 +33,7 @@ class TrafficSheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     run: str
     baseline: str
-    n: int
+    n: Annotated[int, msgspec.Meta(ge=1)]
 
 
 class TrafficFiles(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,13 +85,13 @@ def read_traffic_sheets(path: str) -> tuple[TrafficSheet, ...]:
 
 def _sheet_if_any(record: Mapping[str, Any]) -> TrafficSheet | None:
     try:
-        return msgspec.convert(record["sheet"], TrafficSheet) if record.get("sheet") else None
+        return msgspec.convert(record["sheet"], TrafficSheet) if record.keys() == {"sheet"} else None
     except msgspec.ValidationError as error:
         raise _FieldError("sheet", f"{error}; merge the sheet again, or remove the line") from error
 
 
 def _label_if_any(record: Mapping[str, Any]) -> TrafficLabel | None:
-    return None if record.get("sheet") else _label(record)
+    return None if record.keys() == {"sheet"} else _label(record)
 
 
 def _read(path: str, convert: Callable[[Mapping[str, Any]], T], log: ProblemLog) -> Iterator[tuple[Problem, T]]:

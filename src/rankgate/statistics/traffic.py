@@ -67,7 +67,7 @@ def draw_questions(counts: Mapping[str, float], total: float, key: str, n: int) 
         key: what the draw is for, such as the digest of the accepted run.
         n: how many; all of them where there are fewer.
     """
-    n = min(n, len(counts))
+    n = max(0, min(n, len(counts)))
     certain: list[str] = []
     rest = dict(counts)
     mass = math.fsum(rest.values())
