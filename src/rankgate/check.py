@@ -31,21 +31,24 @@ def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
         from rankgate.base_ref.judge import check_with_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
         return with_other_code(check_with_base(inputs, inputs.base, partial(_judge, watch=watch)))
-    require_inputs(inputs, criteria := inputs.asked or load_criteria(inputs.criteria or find_criteria()))
-    found = _judge(inputs, criteria, gold_of(inputs.gold, criteria), watch=watch)
-    report = with_code(waive(found, waivers_of(criteria), inputs.date), inputs, criteria)
+    criteria = inputs.asked or load_criteria(inputs.criteria or find_criteria())
+    require_inputs(inputs, criteria)
+    report = _judge(inputs, criteria, gold_of(inputs.gold, criteria), watch=watch)
+    report = with_code(waive(report, waivers_of(criteria), inputs.date), inputs, criteria)
     return published(with_other_code(report), criteria.published)
 
 
 def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> Report:
     """The baseline is a run too: both are scored today, with today's gold and metrics, on one code path."""
     refuse_misfits(criteria, gold)
-    plan, baseline = with_leading(criteria.plan(), inputs), None
+    plan = with_leading(criteria.plan(), inputs)
     open_run, open_baseline, trend = runs_of(inputs, criteria, plan, gold)
     if Need.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
         open_run, open_baseline = judged_runs(inputs, criteria, gold, plan, open_run, open_baseline)
+
+    baseline = None
     if accepted := open_baseline():
         plan = replace(plan, depth=accepted.depth)
         baseline = scored(gold.by_id, accepted, plan, open_baseline, watch=watch)
@@ -57,14 +60,20 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
         refuse_lacking(criteria, len(gold.samples), baseline.covered if baseline else None)
     candidate = scored(gold, open_run(), plan, open_run, watch=watch)
     refuse_unfit(gold, plan, candidate, baseline)
-    before, sides = listed(gold, plan, candidate, baseline), [candidate, *([baseline] if baseline else [])]
-    results = judge_runs(criteria, gold, plan, sides, before, awaits=inputs.awaits, today=inputs.date)
+    anchor = scored_anchor(inputs, criteria, gold, plan, baseline)
+
+    runs = [candidate, baseline] if baseline else [candidate]
+    scores, baseline_scores = candidate.scores, listed(gold, plan, candidate, baseline)
+    results = judge_runs(criteria, gold, plan, runs, baseline_scores, awaits=inputs.awaits, today=inputs.date)
+
     leading = inputs.leading or leading_metric(criteria.gates, whole(results))
-    segments = by_tag(gold, plan.metrics, candidate.scores, before, leading)
-    moved = movements(gold, leading, candidate.scores, before, results) if before and leading else []
+    segments = by_tag(gold, plan.metrics, scores, baseline_scores, leading)
+    moved = movements(gold, leading, scores, baseline_scores, results) if baseline_scores and leading else []
     lists, details = lists_of(gold, plan, candidate, baseline)
-    found = diagnose(gold, plan.metrics, results, candidate.scores, before, details)
-    runs = (candidate, baseline, scored_anchor(inputs, criteria, gold, plan, baseline))
-    made = compose(inputs, criteria, gold, runs, results, segments, moved, diagnosis=found, lists=lists)
-    first = look_first(made, gold, plan.metrics, candidate.scores, before, details)
-    return with_details(replace(made, diagnosis=first, trend=trend()), inputs, gold, plan, sides, before, leading)
+    findings = diagnose(gold, plan.metrics, results, scores, baseline_scores, details)
+
+    both = (candidate, baseline, anchor)
+    report = compose(inputs, criteria, gold, both, results, segments, moved, diagnosis=findings, lists=lists)
+    first = look_first(report, gold, plan.metrics, scores, baseline_scores, details)
+    report = replace(report, diagnosis=first, trend=trend())
+    return with_details(report, inputs, gold, plan, runs, baseline_scores, leading)
