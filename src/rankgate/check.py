@@ -13,14 +13,13 @@ from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.listings import lists_of
 from rankgate.diagnosis.look import diagnose, look_first
 from rankgate.diagnosis.movements import by_tag, leading_metric, movements
-from rankgate.diagnosis.stale_gold import refuse_unfit, with_foreign
+from rankgate.diagnosis.stale_gold import refuse_unfit, scored_baseline
 from rankgate.gates.anchor import scored_anchor
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import compose, with_details, with_leading
 from rankgate.gates.conclude import with_other_code
 from rankgate.gates.judging import judge_runs, refuse_lacking, refuse_misfits, whole
-from rankgate.metrics.scored_run import Watch, by_other_labels, listed, scored, unwatched
-from rankgate.metrics.scoring import ids_of
+from rankgate.metrics.scored_run import Watch, listed, scored, unwatched
 from rankgate.model.report import Report, published
 from rankgate.model.values import Gold, Need
 
@@ -47,15 +46,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
         open_run, open_baseline = judged_runs(inputs, criteria, gold, plan, open_run, open_baseline)
-
-    baseline = None
-    if accepted := open_baseline():
-        plan = replace(plan, depth=accepted.depth)
-        baseline = scored(gold.by_id, accepted, plan, open_baseline, watch=watch)
-        baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, baseline.lists))
-        if baseline.scores.foreign and inputs.older_gold:
-            baseline = by_other_labels(inputs.older_gold, plan, open_baseline) or baseline
-        plan = replace(plan, baseline_ids=ids_of(baseline.scores, plan))
+    plan, baseline = scored_baseline(gold, plan, open_baseline, older_gold=inputs.older_gold, watch=watch)
     if not inputs.without_baseline:
         refuse_lacking(criteria, len(gold.samples), baseline.covered if baseline else None)
     candidate = scored(gold, open_run(), plan, open_run, watch=watch)

@@ -16,11 +16,12 @@ from rankgate.errors import ProblemKind, bad_input, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ScoredRun
-from rankgate.metrics.scoring import require_fields, require_gold_queries
+from rankgate.metrics.scored_run import ScoredRun, Watch, scored, unwatched
+from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
 from rankgate.model.report import NAMED
 from rankgate.model.values import Gold, Need, Ranking, Scores, Unfit
 from rankgate.model.wording import count_text
+from rankgate.readers.base import Run
 
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that the gold names
 MIN_IDS = 3  # relevant ids: of fewer nobody can say that next to none occur
@@ -55,6 +56,32 @@ def with_foreign(gold: Gold, plan: Plan, stored: Scores, lists: Lists) -> Scores
     """A baseline's scores, marked where the gold is stale for it: then no metric of ids has a value to compare with."""
     stale = stale_text(gold, plan, stored, lists)
     return replace(stored, foreign=frozenset(each.name for each in plan.metrics if by_ids(each))) if stale else stored
+
+
+def scored_baseline(
+    gold: Gold,
+    plan: Plan,
+    open_baseline: Callable[..., Run | None],
+    *,
+    older_gold: Gold | None = None,
+    watch: Watch = unwatched,
+) -> tuple[Plan, ScoredRun | None]:
+    """The accepted run, scored by today's gold set and metrics, and the plan with its depth and its lists.
+
+    Where the gold is stale for it, and `older_gold` has the labels of its own ids, it has its values by these, and no
+    lists, since these name documents of its own.
+    """
+    accepted = open_baseline()
+    if accepted is None:
+        return plan, None
+    plan = replace(plan, depth=accepted.depth)
+    baseline = scored(gold.by_id, accepted, plan, open_baseline, watch=watch)
+    baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, baseline.lists))
+    again = open_baseline() if baseline.scores.foreign and older_gold else None
+    if again is not None and older_gold is not None:
+        baseline = scored(older_gold, again, plan, open_baseline)
+        baseline = replace(baseline, scores=replace(baseline.scores, outlines={}, matched={}))
+    return replace(plan, baseline_ids=ids_of(baseline.scores, plan)), baseline
 
 
 def by_ids(metric: Metric) -> bool:

@@ -176,15 +176,6 @@ def rankings_again(opener: Callable[..., Run | None], needs: frozenset[Need]) ->
     yield from islice(run.rankings, count, None) if run else ()
 
 
-def by_other_labels(gold: Gold, plan: Plan, opener: Callable[..., Run | None]) -> ScoredRun | None:
-    """The accepted run by labels of its own ids; its values alone, since its lists name documents of its own."""
-    run = opener()
-    if run is None:
-        return None
-    other = scored(gold, run, plan, opener)
-    return msgspec.structs.replace(other, scores=msgspec.structs.replace(other.scores, outlines={}, matched={}))
-
-
 def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None) -> Scores | None:
     """The other run's scores, which now know where the candidate's lists differ from its own."""
     if other is None:
