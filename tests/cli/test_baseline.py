@@ -69,8 +69,8 @@ def test_it_says_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
         "accepted run.jsonl as the baseline in baseline: 2 questions, ranks to 100\n"
         "  gate      accepted  this run  verdict\n"
         "  recall@1         –     50.0%  WARN\n"
-        "so that nobody can remove it unseen, add to ship-criteria.yaml: "
-        "baseline: {required: true}  # without one nothing is judged\n"
+        "add this line to ship-criteria.yaml: "
+        "baseline: {required: true}  # without one nothing is judged, so that nobody removes it unseen\n"
     )
 
 

@@ -149,7 +149,7 @@ def test_a_baseline_that_is_there_is_required(capsys: pytest.CaptureFixture[str]
     assert not load_criteria("ship-criteria.yaml").baseline.required
     capsys.readouterr()
     assert main(["baseline", "accept", "--commit", "none"]) == 0
-    line = "so that nobody can remove it unseen, add to ship-criteria.yaml: baseline: {required: true}"
+    line = "add this line to ship-criteria.yaml: baseline: {required: true}"
     assert line in capsys.readouterr().out
     Path("ship-criteria.yaml").unlink()
     init(*FROM_RUN)
@@ -175,10 +175,8 @@ def test_it_says_what_it_wrote_and_what_comes_next(capsys: pytest.CaptureFixture
     assert init(*FROM_RUN, GITHUB) == 0
     assert capsys.readouterr().out == (
         "wrote ship-criteria.yaml: 3 gates over 4 questions\n"
-        "recall@5 sees no drop (3 questions, 80 % of the time; 5.0 pp allowed; spread of 0.43 assumed); for 10.0 pp "
-        "take about 177 questions\n"
-        "wrote .github/workflows/rankgate.yml\n"
-        "wrote .github/workflows/rankgate-report.yml\n"
+        "recall@5: 3 questions detect no drop (5.0 points allowed); to detect 10.0 points take about 177\n"
+        "wrote .github/workflows/rankgate.yml and .github/workflows/rankgate-report.yml\n"
         "commit ship-criteria.yaml, gold.yaml, run.jsonl and baseline/\n"
         "next:\n"
         "  $ rankgate validate\n"
@@ -694,12 +692,12 @@ def test_segments_are_written_with_what_their_questions_see(capsys: pytest.Captu
     Path("tagged.jsonl").write_text("\n".join(map(json.dumps, LANGUAGES)), encoding="utf-8")
     assert init(gold="tagged.jsonl") == 0
     out = capsys.readouterr().out
-    parts = "2 of 2 segments, of 50 questions, see only losses above 22.5 pp 80 % of the time"
+    parts = "2 of 2 segments, of 50 questions, detect only losses above 22.5 points in 4 of 5 runs"
     assert lines_of(out, "gated by") == [f"gated by segments, too: 'lang' (2 values); {parts}"]
     assert len(out.splitlines()) <= 15
     [rule] = load_criteria("ship-criteria.yaml").gates[0].segments
     assert (rule.by, rule.regression_max, rule.min_queries) == (("lang",), 0.1, 10)
-    assert "100 questions see losses from 13.8 pp on" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
+    assert "100 questions see losses from 13.8 points on" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
 
 
 REPORTS = "/report.json*\n/comment.md*\n/report.html*\n"

@@ -53,7 +53,7 @@ gates:
     # 90.0% over 40 questions, 95% interval 84.1% to 95.0%:
     # the floor is its lower end, rounded down
     threshold: 0.84
-    regression_max: 0.05  # at most 5 percentage points below the baseline; 40 questions see losses from 24.9 pp on
+    regression_max: 0.05  # at most 5 percentage points below the baseline; 40 questions see losses from 24.9 points on
     severity: error  # blocks the merge
     # A mean hides a loss in one part. `evidence: proven_harm` corrects for how many parts there are; with
     # `estimate` one lost question of ten would be ten points, so raise min_queries to 30 then.

@@ -534,17 +534,13 @@ def test_what_is_left_to_do_on_github() -> None:
         == """\
 on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
   1. Write what installs your project into rankgate.yml, where it says ADD HERE.
-  2. Pin the action by the hash of its commit, since a tag can be moved; with bash, in the repository's root:
-       hash=$(git ls-remote https://github.com/rankgate/rankgate refs/tags/v1.2.3 'refs/tags/v1.2.3^{}' |
-         tail -n 1 | cut -f 1) && sed -i.tag \\
-         "s|rankgate/rankgate@v1.2.3$|rankgate/rankgate@${hash:?no such tag} # v1.2.3|" \\
-         .github/workflows/rankgate*.yml && rm .github/workflows/rankgate*.yml.tag
-  3. In a ruleset of the default branch, require the check `rankgate/verdict` and not the job `retrieval gate`: of a
-     fork's pull request that proves nothing.
-  4. Whoever can push a workflow can forge that check; a GitHub App of your own helps: `hardened` on that page.
-  5. Create the labels by which people with write access accept a fork's rankings, or what a pull request loses:
-       gh label create 'rankgate: accept rankings' --description 'the rankings of this commit are believed'
-       gh label create 'rankgate: accept change' --description 'the losses of this commit are accepted'
+  2. Pin the action by the hash of its commit, since a tag can be moved (bash, in the repository's root):
+       hash=$(git ls-remote https://github.com/rankgate/rankgate refs/tags/v1.2.3 'refs/tags/v1.2.3^{}' | tail -n 1 \
+| cut -f 1) && sed -i.tag "s|rankgate/rankgate@v1.2.3$|rankgate/rankgate@${hash:?no such tag} # v1.2.3|" \
+.github/workflows/rankgate*.yml && rm .github/workflows/rankgate*.yml.tag
+  3. Require the check `rankgate/verdict`, not the job `retrieval gate`, in a ruleset; `hardened` keeps it from being \
+forged.
+  4. Create its labels: gh label create 'rankgate: accept rankings' && gh label create 'rankgate: accept change'
 """
     )
 
@@ -595,7 +591,7 @@ def test_what_is_done_already_is_not_asked_for_again() -> None:
     text = to_do_on_github(replace(JOB, action=action_of(f"rankgate/rankgate@{HASH}", "1.2.3")))
     assert "git ls-remote" not in text
     assert "ADD HERE" not in text, "nothing is recorded"
-    assert re.findall(r"^  (\d)\. ", text, re.MULTILINE) == ["1", "2", "3"]
+    assert re.findall(r"^  (\d)\. ", text, re.MULTILINE) == ["1", "2"]
 
 
 WRITTEN = gate_text(replace(JOB, records=True)) + report_text(JOB)

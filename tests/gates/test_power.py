@@ -196,15 +196,15 @@ def test_the_direction_of_the_changes_is_all_one(changes: list[float], evidence:
         pytest.param(
             gate(),
             145,
-            "sees drops from 6.0 pp on (145 questions, 80 % of the time; 3.0 pp allowed; spread of 0.43 assumed); "
-            "for 6.0 pp take about 146 questions",
+            "145 questions detect a drop of 6.0 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 points "
+            "take about 146",
             id="estimate",
         ),
         pytest.param(
             gate(evidence=HARM),
             192,
-            "sees drops from 9.6 pp on (192 questions, 80 % of the time; 3.0 pp allowed; spread of 0.43 assumed); "
-            "for 6.0 pp take about 456 questions",
+            "192 questions detect a drop of 9.6 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 points "
+            "take about 456",
             id="proven harm",
         ),
         pytest.param(
@@ -217,15 +217,14 @@ def test_the_direction_of_the_changes_is_all_one(changes: list[float], evidence:
         pytest.param(
             gate("mrr", drop=0.0125, evidence=HARM),
             1,
-            "sees no drop (1 question, 80 % of the time; 0.0125 allowed; spread of 0.37 assumed); "
-            "for 0.025 take about 1,850 questions",
+            "1 question detects no drop (0.0125 allowed); to detect 0.025 take about 1,850",
             id="one question; a score; a limit with more digits",
         ),
         pytest.param(
             gate("false_evidence_rate"),
             50,
-            "sees rises from 6.6 pp on (50 questions, 80 % of the time; 3.0 pp allowed; spread of 0.3 assumed); "
-            "for 6.0 pp take about 71 questions",
+            "50 questions detect a rise of 6.6 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 points "
+            "take about 71",
             id="lower is better",
         ),
         pytest.param(gate(drop=0.0), 192, None, id="no drop at all: no size is promised"),

@@ -181,7 +181,7 @@ LONG = [Ranking("q1", [f"x{number}" for number in range(50)])]
             criteria_of("recall@5"),
             SOUND,
             ANSWERS,
-            ["gate 'recall@5' looks at 5 results, the longest ranking has 1"],
+            ["the longest ranking has 1 result, and 'recall@5' looks at more"],
             id="lists shorter than the cut-off",
         ),
         pytest.param(criteria_of("mrr", 0.9), SOUND, ANSWERS, [], id="no cut-off to fall short of"),
@@ -251,8 +251,7 @@ def power_of(gold: Gold, *gates: str, **known: object) -> list[str]:
 
 
 BLIND = (
-    "sees drops from {} pp on ({}, 80 % of the time; 10.0 pp allowed; spread of 0.43 assumed); "
-    "for 20.0 pp take about {} questions"
+    "{} detect a drop of {} points or more in 4 of 5 runs (10.0 points allowed); to detect 20.0 points take about {}"
 )
 BY_LANG = SegmentRule(by=("lang",), threshold=None, regression_max=0.1, min_queries=3)
 
@@ -264,20 +263,20 @@ def tagged(**sizes: int) -> Gold:
 
 def test_before_any_run_the_number_of_questions_tells_what_can_be_seen() -> None:
     few, enough = (gold_of(*(sample(query_id, "a") for query_id in many(count))) for count in (13, 14))
-    assert power_of(few, "recall@5") == [f"gate 'recall@5': {BLIND.format('20.0', '13 questions', 14)}"]
+    assert power_of(few, "recall@5") == [f"gate 'recall@5': {BLIND.format('13 questions', '20.0', 14)}"]
     assert power_of(enough, "recall@5", "latency") == []
 
 
 def test_questions_that_a_gate_cannot_score_do_not_help_it_to_see() -> None:
     unanswered = (sample(f"none-{number}", no_answer=True) for number in range(100))
     [fact] = power_of(gold_of(*unanswered, sample("q1", "a")), "recall@5")
-    assert fact.startswith("gate 'recall@5': sees drops from 46.2 pp on (1 question, ")
+    assert fact.startswith("gate 'recall@5': 1 question detects a drop of 46.2 points or more ")
 
 
 def test_of_segments_the_smallest_is_named_that_is_judged_at_all() -> None:
     gold = tagged(en=14, pt=13, es=10, fr=2)
     assert power_of(gold, "recall@5", regression_max=None, segments=(BY_LANG,)) == [
-        f"gate 'recall@5', 2 segments of 4: in 'lang:es' {BLIND.format('21.4', '10 questions', 14)}"
+        f"gate 'recall@5', 2 segments of 4: in 'lang:es' {BLIND.format('10 questions', '21.4', 14)}"
     ]
 
 
@@ -285,10 +284,7 @@ def test_what_a_gate_sees_is_said_though_it_is_enough() -> None:
     gold = gold_of(*(sample(query_id, "a") for query_id in many(800)))
     of_harm = criteria_of("recall@5", evidence=Evidence.PROVEN_HARM)
     assert sight_facts(of_harm, gold, []) == [
-        (
-            "gate 'recall@5': sees drops from 11.3 pp on (800 questions, 80 % of the time; 10.0 pp allowed; spread of "
-            "0.43 assumed)"
-        )
+        "gate 'recall@5': 800 questions detect a drop of 11.3 points or more in 4 of 5 runs (10.0 points allowed)"
     ]
     few = gold_of(sample("q1", "a"))
     assert (sight_facts(of_harm, few, []), len(power_facts(of_harm, few, []))) == ([], 1)
@@ -301,19 +297,19 @@ def test_what_a_gate_sees_is_said_though_it_is_enough() -> None:
         pytest.param(
             {"en": 200, "de": 25},
             Evidence.PROVEN_HARM,
-            "1 of 2 segments, of 25 questions, sees only losses above 34.5 pp 80 % of the time",
+            "1 of 2 segments, of 25 questions, detects only losses above 34.5 points in 4 of 5 runs",
             id="one too small",
         ),
         pytest.param(
             {f"l{number}": 25 for number in range(12)},
             Evidence.PROVEN_HARM,
-            "12 of 12 segments, of 25 questions, see only losses above 40.4 pp 80 % of the time",
+            "12 of 12 segments, of 25 questions, detect only losses above 40.4 points in 4 of 5 runs",
             id="twelve share the level",
         ),
         pytest.param(
             {"en": 13, "de": 12},
             Evidence.ESTIMATE,
-            "2 of 2 segments, of 12 to 13 questions, see only losses above 20.0 pp 80 % of the time",
+            "2 of 2 segments, of 12 to 13 questions, detect only losses above 20.0 points in 4 of 5 runs",
             id="by estimate",
         ),
         pytest.param({"en": 2, "de": 2}, Evidence.PROVEN_HARM, None, id="not judged at all"),
@@ -331,7 +327,7 @@ def test_recall_of_many_documents_moves_in_small_steps_and_clusters_count_as_one
     assert power_of(gold_of(*samples), "recall@5") == []  # a spread of 0.125, not 0.43
     clustered = [replace(each, cluster=f"c{number // 6}") for number, each in enumerate(samples)]
     [fact] = power_of(gold_of(*clustered), "recall@5", regression_max=0.06)
-    assert "; spread of 0.31 assumed)" in fact  # 0.125 · √6
+    assert "12 questions detect a drop of 15.4 points" in fact  # 0.125 · √6 in place of 0.125
 
 
 def test_segments_without_a_drop_of_their_own_promise_none() -> None:
@@ -357,9 +353,9 @@ def test_with_runs_what_moved_tells_what_can_be_seen() -> None:
     )
     assert power_facts(criteria, gold, []) == []
     fact, lost = power_facts(criteria, gold, [decide(criteria.gates[0], now, before)])
-    assert fact.startswith("gate 'recall@5': sees drops from 26.8 pp on (100 questions, ")
+    assert fact.startswith("gate 'recall@5': 100 questions detect a drop of 26.8 points or more ")
     assert "assumed" not in fact
-    assert lost == "gate 'recall@5': a fifth of 40.0%, 8.0 pp, can be lost unseen: a drop of 10.0 pp is allowed"
+    assert lost == "gate 'recall@5': a fifth of 40.0%, 8.0 points, can be lost unseen: a drop of 10.0 points is allowed"
     won = replace(now, values={"recall@5": [1.0] * 100})
     assert power_facts(criteria, gold, [decide(criteria.gates[0], won, before)]) == [], "it excludes the limit"
 
@@ -428,15 +424,21 @@ LOST = "gate 'found': a fifth of {}, {}, can be lost unseen: {}"
     ("value", "count", "known", "fact"),
     [
         pytest.param(
-            0.11, 1000, {}, LOST.format("11.0%", "2.2 pp", "a drop of 3.0 pp is allowed"), id="three points of 11 %"
+            0.11,
+            1000,
+            {},
+            LOST.format("11.0%", "2.2 points", "a drop of 3.0 points is allowed"),
+            id="three points of 11 %",
         ),
         pytest.param(0.9, 1000, {}, None, id="three points of 90 %"),
-        pytest.param(0.15, 100_000, {}, LOST.format("15.0%", "3.0 pp", "a drop of 3.0 pp is allowed"), id="exactly"),
+        pytest.param(
+            0.15, 100_000, {}, LOST.format("15.0%", "3.0 points", "a drop of 3.0 points is allowed"), id="exactly"
+        ),
         pytest.param(
             0.9,
             10,
             {"evidence": Evidence.PROVEN_HARM},
-            LOST.format("90.0%", "18.0 pp", "only drops of 65.7 pp or more are detected 80 % of the time"),
+            LOST.format("90.0%", "18.0 points", "only drops of 65.7 points or more are detected in 4 of 5 runs"),
             id="ten questions prove little",
         ),
         pytest.param(0.9, 40, {"evidence": Evidence.PROVEN_HARM}, None, id="forty prove enough"),
@@ -445,7 +447,7 @@ LOST = "gate 'found': a fifth of {}, {}, can be lost unseen: {}"
             0.11,
             1000,
             {"threshold": 0.1, "evidence": Evidence.PROVEN_HARM},
-            LOST.format("11.0%", "2.2 pp", "a drop of 3.0 pp is allowed"),
+            LOST.format("11.0%", "2.2 points", "a drop of 3.0 points is allowed"),
             id="a floor that would have to be proven does not",
         ),
         pytest.param(0.11, 1000, {"regression_max": None, "threshold": 0.01}, None, id="no drop is promised to stop"),

@@ -118,7 +118,7 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
     lines: list[Block] = [f"accepted {record.source} as the baseline in {candidate.memory.spec}: {_size(record)}"]
     lines += [*_facts(candidate), *_small_losses(candidate, new_anchor=arguments.new_anchor)]
     if newest is None and candidate.criteria and not candidate.criteria.baseline.required:
-        lines.append(f"so that nobody can remove it unseen, add to {candidate.criteria.name}: {REQUIRED}")
+        lines.append(f"add this line to {candidate.criteria.name}: {REQUIRED}")
     if record.reason:
         return [*lines, f"allowed: reason given: {record.reason}"]
     return [*lines, *(["the reason is not recorded, for none was needed"] if arguments.reason else [])]

@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
     if job:
         for path, text in _TEXTS.items():
             write_atomic(path, text(job))
-            print(f"wrote {path}")
+        print(f"wrote {' and '.join(_TEXTS)}")
     if start:
         _say_what_to_commit(arguments, start, to, committed=job is not None and not job.records)
         print(_next_steps(arguments, records=block is not None), end="")
@@ -205,6 +205,11 @@ def _write_criteria(
     accept_own: bool,
 ) -> Start:
     gold = gold_of(gold_file, None)
+    if block is not None and run_file is None and not any(sample.question for sample in gold.samples.values()):
+        hint = (
+            "take a folder with qrels/ and queries.jsonl, or a table with a column `question`, or name a run by --run"
+        )
+        raise bad_input(f"has no questions, so that the retriever has nothing to be asked; {hint}", file=gold_file.path)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
     reachable = best.value if best else None
@@ -267,7 +272,7 @@ def _write_criteria(
     write_atomic(to, text)
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
     if sees[0] is not None:
-        print(f"{measured[0][0].name} {sight_text(gates[0], sees[0])}")
+        print(f"{measured[0][0].name}: {sight_text(gates[0], sees[0])}")
     if start.tags:
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)
@@ -291,11 +296,10 @@ def _first_run(gold: str, to: str) -> str:
     return (_data_folder(gold, to) / "run.jsonl").as_posix()
 
 
-def _ignore(runs: Sequence[str]) -> None:
-    """Keep runs that are recorded out of git, and what the commands write that nobody commits."""
+def _ignore(runs: Sequence[str]) -> str:
+    """Keep runs that are recorded out of git, and what the commands write that nobody commits; which those are."""
     added = [path for path in (*runs, *REPORTS) if ignore_beside(path)]
-    if added:
-        print(f"wrote .gitignore: {', '.join(map(redacted, added))}")
+    return ", ".join(map(redacted, added))
 
 
 def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *, committed: bool) -> None:
@@ -303,9 +307,10 @@ def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *,
     base = Path(to).parent
     run_path = Path(os.path.relpath(base / start.run)).as_posix()
     baseline = Path(os.path.relpath(base / start.baseline)).as_posix()
-    _ignore([] if committed else [run_path])
+    ignored = _ignore([] if committed else [run_path])
     names = ", ".join(map(redacted, (to, arguments.gold, *[run_path] * committed)))
-    print(f"commit {names} and {baseline}/{'' if committed else f', not {redacted(run_path)}'}")
+    kept_out = f"; .gitignore has {ignored}" if ignored else "" if committed else f", not {redacted(run_path)}"
+    print(f"commit {names} and {baseline}/{kept_out}")
 
 
 def _next_steps(arguments: argparse.Namespace, *, records: bool) -> str:
@@ -359,7 +364,9 @@ def _add_retriever(path: str, before: str, block: str) -> None:
     print(f"wrote {keys} into {redacted(path)}")
     if criteria.inputs.gold is None:
         print(f"it names no gold set; add under `inputs:` in {redacted(path)}: `gold: FILE`")
-    _ignore([inputs_named(path).get("inputs.run", FIRST_INPUTS["run"])])
+    ignored = _ignore([inputs_named(path).get("inputs.run", FIRST_INPUTS["run"])])
+    if ignored:
+        print(f".gitignore has {ignored}")
     criteria_option = "" if path in DEFAULT_PATHS else f" --criteria {shlex.quote(redacted(path))}"
     print(f"next:\n  $ rankgate check --record{criteria_option}\n  $ rankgate baseline accept{criteria_option}")
 

@@ -202,11 +202,19 @@ def runs_of(
         raise bad_input(f"{', '.join(unread)}: these gates {what}", file=shown_path(table.path))
     if (run := inputs.run or criteria.inputs.run) and not run.held:
         refuse_failed(run.path, untrusted=inputs.untrusted_run)
-        if criteria.retriever and not (inputs.run or is_remote(run.path) or Path(run.path).exists()):
-            raise bad_input("is not recorded yet", file=shown_path(run.path), kind=ProblemKind.NOT_RECORDED)
+        if name := (None if inputs.run else not_recorded(criteria)):
+            raise bad_input("is not recorded yet", file=name, kind=ProblemKind.NOT_RECORDED)
     candidate = partial(run_of, inputs.run, criteria, needs=plan.needs, untrusted=inputs.untrusted_run, gold=gold)
     accepted = partial(accepted_run, inputs, criteria, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     return candidate, accepted, partial(_trend_before, inputs, criteria)
+
+
+def not_recorded(criteria: Criteria) -> str | None:
+    """The name of the run that the criteria's retriever has not been recorded into yet; None where it is there."""
+    run = criteria.inputs.run
+    if criteria.retriever is None or run is None or run.held or is_remote(run.path) or Path(run.path).exists():
+        return None
+    return shown_path(run.path)
 
 
 def refuse_failed(path: str, *, untrusted: bool) -> None:

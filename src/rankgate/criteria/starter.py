@@ -15,7 +15,7 @@ from rankgate.metrics.matching import By
 from rankgate.model.report import BARE_TAG, Detectable
 from rankgate.model.tags import rows_by_tag
 from rankgate.model.values import Gold, Unit
-from rankgate.model.wording import count_text, size_text, value_text
+from rankgate.model.wording import count_text, points_text, value_text
 from rankgate.readers.gold_columns import map_text
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.yaml_text import quoted
@@ -116,7 +116,7 @@ def why_no_segment(sizes: Sequence[int]) -> str:
     return f"no value has {SEGMENT_QUESTIONS} questions" if max(sizes) < SEGMENT_QUESTIONS else ""
 
 
-REQUIRED = "baseline: {required: true}  # without one nothing is judged"
+REQUIRED = "baseline: {required: true}  # without one nothing is judged, so that nobody removes it unseen"
 
 
 def criteria_text(start: Start) -> str:
@@ -212,7 +212,7 @@ def _allowed(drop: float, metric: Metric) -> str:
 
 
 def _seen_loss(seen: Detectable, metric: Metric) -> str:
-    return f"losses from {size_text(seen.detectable, metric.unit)} on" if seen.detectable <= 1 else "no loss"
+    return f"losses from {points_text(seen.detectable, metric.unit)} on" if seen.detectable <= 1 else "no loss"
 
 
 def _segment_lines(tags: Mapping[str, int]) -> list[str]:

@@ -16,7 +16,7 @@ from rankgate.metrics.base import widest_change
 from rankgate.metrics.estimates import is_rate
 from rankgate.model.report import Detectable, GateResult
 from rankgate.model.values import Evidence, EvidenceState, Verdict
-from rankgate.model.wording import count_text, exact_decimals, harm_word, size_text
+from rankgate.model.wording import count_text, exact_decimals, harm_word, points_text, size_text
 from rankgate.statistics import power
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ def detectable(
     )
 
 
+IN_RUNS = " in 4 of 5 runs"  # POWER, in words
+
+
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
     """What the gate promises to stop and its gold set cannot see, in words; None where it sees, or promises no size."""
     if seen is None or seen.sees or gate.regression_max is None:
@@ -95,16 +98,45 @@ def sight_text(gate: Gate, seen: Detectable) -> str:
 
     A drop of exactly what is allowed is a coin toss at best, however many questions there are.
     """
-    unit, harm, limit = gate.metric.unit, harm_word(gate.metric.direction), gate.regression_max or 0.0
-    possible = not is_rate(gate.metric) or seen.detectable <= 1
-    sees = f"{harm}s from {size_text(seen.detectable, unit)} on" if possible else f"no {harm}"
-    allowed = f"{size_text(limit, unit, exact_decimals(limit, unit))} allowed"
-    assumed = f"; spread of {seen.spread:.2g} assumed" if seen.assumed else ""
-    text = f"sees {sees} ({count_text(seen.queries, 'question')}, 80 % of the time; {allowed}{assumed})"
+    limit, unit = gate.regression_max or 0.0, gate.metric.unit
+    allowed = points_text(limit, unit, exact_decimals(limit, unit))
+    smallest = _smallest(gate, seen)
+    size = f"a {harm_word(gate.metric.direction)} of {smallest} or more{IN_RUNS}" if smallest else _nothing(gate)
+    text = f"{_questions_detect(seen.queries)} {size} ({allowed} allowed)"
     if seen.queries_needed is not None and not seen.sees:
-        twice = size_text(2 * limit, unit, exact_decimals(2 * limit, unit))
-        text += f"; for {twice} take about {rounded(seen.queries_needed)} questions"
+        twice = points_text(2 * limit, unit, exact_decimals(2 * limit, unit))
+        text += f"; to detect {twice} take about {rounded(seen.queries_needed)}"
     return text
+
+
+def sights_text(sights: Sequence[tuple[Gate, Detectable]]) -> str:
+    """The same of several gates over equally many questions."""
+    parts: list[str] = []
+    for gate, seen in sights:
+        limit, unit = gate.regression_max or 0.0, gate.metric.unit
+        allowed = points_text(limit, unit, exact_decimals(limit, unit))
+        smallest = _smallest(gate, seen)
+        by = f" by {smallest}" if smallest else ""
+        size = f"a {harm_word(gate.metric.direction)}" if smallest else _nothing(gate)
+        parts.append(f"{size} of {gate.name}{by} ({allowed} allowed)")
+    needed = [seen.queries_needed for _, seen in sights if seen.queries_needed is not None and not seen.sees]
+    more = f"; to detect twice what is allowed take about {rounded(max(needed))}" if needed else ""
+    return f"{_questions_detect(sights[0][1].queries)}{IN_RUNS} {', '.join(parts)}{more}"
+
+
+def _questions_detect(queries: int) -> str:
+    """`30 questions detect`."""
+    return count_text(queries, "question detects", "questions detect")
+
+
+def _smallest(gate: Gate, seen: Detectable) -> str:
+    """The smallest drop that is seen; nothing where none that is possible is."""
+    possible = not is_rate(gate.metric) or seen.detectable <= 1
+    return points_text(seen.detectable, gate.metric.unit) if possible else ""
+
+
+def _nothing(gate: Gate) -> str:
+    return f"no {harm_word(gate.metric.direction)}"
 
 
 def rounded(queries: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, run_of
+from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, not_recorded, run_of
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
@@ -57,6 +57,7 @@ def validate(inputs: Inputs) -> Findings:
     criteria = _attempt(problems, load_criteria, inputs.criteria) if inputs.criteria else None
     gold_file = inputs.gold or (criteria.inputs.gold if criteria else None)
     run_file = inputs.run or (criteria.inputs.run if criteria else None)
+    to_record = not_recorded(criteria) if criteria and not inputs.run else None
     waivers = _attempt(problems, waivers_of, criteria) if criteria else None
     plan = criteria.plan() if criteria else Plan(metrics=[])
 
@@ -74,7 +75,7 @@ def validate(inputs: Inputs) -> Findings:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
         openers = _attempt(problems, judged_runs, inputs, criteria, gold, plan, *openers) or openers
-    if run_file:
+    if run_file and not to_record:
         opened_run = _attempt(problems, openers[0], needs=plan.needs, most_problems=MAX_PROBLEMS)
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
         scored = opened_run.scored if opened_run else scored
@@ -85,14 +86,14 @@ def validate(inputs: Inputs) -> Findings:
         _attempt(problems, refuse_misfits, criteria, gold)
         asked = [ranking.query_id for ranking in accepted or () if ranking.query_id in gold.samples]
         _attempt(problems, refuse_lacking, criteria, len(gold.samples), len(asked) if opened else None)
-    noted: list[str] = []
+    noted = [f"{to_record} is not recorded yet: `rankgate check --record` records and judges it"] if to_record else []
     if gold:
         noted += facts.gold_facts(gold)
         noted += facts.run_facts(gold, rankings, name="the run", scored=scored) if rankings is not None else []
         noted += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
-        noted += facts.rubric_facts(criteria) if criteria else []
-    noted += [*facts.input_facts(criteria), *_traffic(problems, criteria, gold)] if criteria else []
+    if criteria:
+        noted += [*facts.rubric_facts(criteria), *facts.input_facts(criteria), *_traffic(problems, criteria, gold)]
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
         plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (opened_run, inputs.date)

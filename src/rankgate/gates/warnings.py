@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rankgate.criteria import Criteria, Gate, SegmentRule
 from rankgate.criteria.starter import FIRST_INPUTS
 from rankgate.errors import redacted, shown
-from rankgate.gates.power import blind_spot, detectable, leaves_open, rounded, sight_text
+from rankgate.gates.power import IN_RUNS, blind_spot, detectable, leaves_open, rounded, sight_text, sights_text
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
@@ -24,7 +24,7 @@ from rankgate.model.reasons import advisory_text, labels_text
 from rankgate.model.report import Detectable, GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample, Unit
-from rankgate.model.wording import count_text, harm_word, size_text, telling_decimals, value_text
+from rankgate.model.wording import count_text, harm_word, points_text, size_text, telling_decimals, value_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval
@@ -127,17 +127,24 @@ def unseen_facts(gold: Gold, runs: Sequence[Sequence[Ranking]]) -> list[str]:
     if not unseen or not runs:
         return []
     hint = "; did the ids change since the gold was written?" if 2 * len(unseen) > len(relevant) else ""
-    return [f"{len(unseen)} of {count_text(len(relevant), 'relevant id')} occur in no ranking; {_named(unseen)}{hint}"]
+    occur = "occurs" if len(unseen) == 1 else "occur"
+    of_all = f"{len(unseen)} of {count_text(len(relevant), 'relevant id')}"
+    return [f"{of_all} {occur} in no ranking; {_named(unseen)}{hint}"]
 
 
 def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> list[str]:
     """What the gold set, or the length of the lists, makes impossible for a gate."""
     facts: list[str] = []
     longest = max((len(ranking.ids) for ranking in rankings), default=0)
+    deeper = [
+        gate for gate in criteria.gates if isinstance(gate.metric.cutoff, int) and 0 < longest < gate.metric.cutoff
+    ]
+    if deeper:
+        names = ", ".join(shown(gate.name) for gate in deeper)
+        look = "looks" if len(deeper) == 1 else "look"
+        facts.append(f"the longest ranking has {count_text(longest, 'result')}, and {names} {look} at more")
     for gate in criteria.gates:
         metric = gate.metric
-        if isinstance(metric.cutoff, int) and 0 < longest < metric.cutoff:
-            facts.append(f"gate {shown(gate.name)} looks at {metric.cutoff} results, the longest ranking has {longest}")
         facts += _ceiling(gate, gold.samples, criteria.default_k)
         if gate.blocks and isinstance(metric, JudgedMetric) and not has_labels(metric.name):
             why = advisory_text(metric.name, without_labels(Advisory.METRIC).judge())
@@ -225,14 +232,21 @@ def rubric_facts(criteria: Criteria) -> list[str]:
 def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
     """Gates that promise to stop what the gold set cannot see, as measured, or before there are results by its size."""
     measured = {(result.name, result.segment): result for result in results if result.n_pairs}
-    facts: list[str] = []
+    sights, lost, facts = list[tuple[Gate, Detectable]](), dict[str, str](), list[str]()
     for gate in criteria.gates:
         counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
         asked = [*filter(None, counts)]
         judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
-        said = None if judged else _blind_spot(gate, measured.get((gate.name, None)), asked)
-        unseen = (_lost_unseen(gate, found) for found in results if found.place == (gate.name, None))
-        sentences = (said, *unseen, _blocks_by_chance(gate, len(asked)))
+        result = measured.get((gate.name, None))
+        said = None if judged else _blind_spot(gate, result, asked)
+        seen = result.detectable if result else planned(gate, asked)
+        if said and seen and gate.evidence is not Evidence.PROVEN_SAFE:
+            sights.append((gate, seen))
+            said = None
+        unseen = [_lost_unseen(gate, each) for each in results if each.place == (gate.name, None)]
+        if unseen and unseen[0]:
+            lost[gate.name] = unseen[0]
+        sentences = (said, _blocks_by_chance(gate, len(asked)))
         facts += [f"gate {shown(gate.name)}: {sentence}" for sentence in sentences if sentence]
         for rule in gate.segments:
             blind: dict[str, str] = {}
@@ -254,7 +268,28 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
                 name, said = next(iter(blind.items()))
                 count = count_text(len(blind), "segment")
                 facts.append(f"gate {shown(gate.name)}, {count} of {len(parts)}: in {shown(name)} {said}")
-    return facts
+    return [*_together(sights), *_all_lost(lost), *facts]
+
+
+def _together(sights: Sequence[tuple[Gate, Detectable]]) -> list[str]:
+    """What gates see, on one line where as many questions count for each."""
+    by_queries: dict[int, list[tuple[Gate, Detectable]]] = {}
+    for gate, seen in sights:
+        by_queries.setdefault(seen.queries, []).append((gate, seen))
+    texts: list[str] = []
+    for each in by_queries.values():
+        gate, seen = each[0]
+        texts.append(sights_text(each) if each[1:] else f"gate {shown(gate.name)}: {sight_text(gate, seen)}")
+    return texts
+
+
+def _all_lost(lost: Mapping[str, str]) -> list[str]:
+    """Gates that let a fifth be lost unseen: one line, with the sizes of the first."""
+    if not lost:
+        return []
+    first, others = next(iter(lost)), [shown(name) for name in lost][1:]
+    also = f"; the same goes for {', '.join(others)}" if others else ""
+    return [f"gate {shown(first)}: {lost[first]}{also}"]
 
 
 def _parts(gold: Gold, rule: SegmentRule, counts: Sequence[Sample | None]) -> dict[str, list[Sample]]:
@@ -291,16 +326,16 @@ def small_parts(criteria: Criteria, gold: Gold) -> str | None:
         return None
     first, last = blind[0], blind[-1]
     sizes = f"{first.queries} to {last.queries}" if first.queries < last.queries else f"{first.queries}"
-    losses = size_text(last.detectable, Unit.SHARE)
-    sees = f"only losses above {losses}" if last.detectable <= 1 else "no loss"
+    losses = points_text(last.detectable, Unit.SHARE)
+    detects = f"only losses above {losses}" if last.detectable <= 1 else "no loss at all"
     of_all = f"{len(blind)} of {count_text(len(seen), 'segment')}, of {sizes} questions,"
-    return f"{of_all} {'see' if blind[1:] else 'sees'} {sees} 80 % of the time"
+    return f"{of_all} {'detect' if blind[1:] else 'detects'} {detects}{IN_RUNS}"
 
 
 def sight_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
     """What each gate on a drop sees, as measured or as planned; of those that see too little `power_facts` speaks."""
     measured = {result.name: result for result in results if result.n_pairs and result.segment is None}
-    facts: list[str] = []
+    sights: list[tuple[Gate, Detectable]] = []
     for gate in criteria.gates:
         if isinstance(gate.metric, JudgedMetric):  # of which `judged_facts` speaks
             continue
@@ -308,8 +343,8 @@ def sight_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
         result = measured.get(gate.name)
         seen = result.detectable if result else planned(gate, samples)
         if seen and _blind_spot(gate, result, samples) is None:
-            facts.append(f"gate {shown(gate.name)}: {sight_text(gate, seen)}")
-    return facts
+            sights.append((gate, seen))
+    return _together(sights)
 
 
 def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
@@ -353,9 +388,9 @@ def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
     caught = limit if limit >= part or seen is None else seen.detectable
     if caught < part:
         return None
-    sizes = [size_text(size, unit) for size in (part, caught)]
+    sizes = [points_text(size, unit) for size in (part, caught)]
     some = "only drops of {} or more are" if not is_rate(gate.metric) or caught <= 1 else "no drop is"
-    why = "a drop of {} is allowed" if caught == limit else f"{some} detected 80 % of the time"
+    why = "a drop of {} is allowed" if caught == limit else f"{some} detected{IN_RUNS}"
     return f"a fifth of {value_text(value, unit)}, {sizes[0]}, can be lost unseen: {why.format(sizes[1])}"
 
 

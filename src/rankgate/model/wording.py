@@ -70,10 +70,15 @@ def size_text(size: float, unit: Unit, decimals: int | None = None) -> str:
     return delta_text(size, unit, decimals).lstrip(f"+±{MINUS}")
 
 
+def points_text(size: float, unit: Unit, decimals: int | None = None) -> str:
+    """The same with the word: `5.8 points`."""
+    return size_text(size, unit, decimals).replace(" pp", " points")
+
+
 def beyond_text(beyond: float, covered: float, unit: Unit) -> str:
     """`it covers 5.0 points beyond the limit, and this is 6.3 beyond`."""
     digits = max(exact_decimals(covered, unit), telling_decimals(beyond, covered, unit))
-    size = size_text(covered, unit, digits).replace(" pp", " points")
+    size = points_text(covered, unit, digits)
     return f"it covers {size} beyond the limit, and this is {size_text(beyond, unit, digits).partition(' ')[0]} beyond"
 
 

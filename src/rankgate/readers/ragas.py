@@ -44,6 +44,8 @@ def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
             log.note(place, error)
         else:
             add_sample(samples, sample, place, log)
+            others = {key: each for key, each in line.items() if not _is_score(each)}
+            log.beside.add_all(sample.query_id, others, frozenset(_OF_SAMPLES))
     return samples
 
 
