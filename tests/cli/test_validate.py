@@ -134,7 +134,7 @@ def test_a_problem_does_not_hide_the_facts(capsys: Capture) -> None:
             GOLD.replace('["a"]', '["a", "c"]'),
             RUN.replace('["a"]', '["a", "b"]'),
             CRITERIA.replace("recall@1", "recall@2"),
-            "1 of 3 relevant ids occur in no ranking; 'c'",
+            "1 of 3 relevant ids occurs in no ranking; 'c'",
             id="an unseen id",
         ),
         pytest.param(

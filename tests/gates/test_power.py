@@ -196,15 +196,15 @@ def test_the_direction_of_the_changes_is_all_one(changes: list[float], evidence:
         pytest.param(
             gate(),
             145,
-            "145 questions detect a drop of 6.0 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 points "
-            "take about 146",
+            "145 questions detect a drop of 6.0 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 "
+            "points take about 146",
             id="estimate",
         ),
         pytest.param(
             gate(evidence=HARM),
             192,
-            "192 questions detect a drop of 9.6 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 points "
-            "take about 456",
+            "192 questions detect a drop of 9.6 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 "
+            "points take about 456",
             id="proven harm",
         ),
         pytest.param(
@@ -223,8 +223,8 @@ def test_the_direction_of_the_changes_is_all_one(changes: list[float], evidence:
         pytest.param(
             gate("false_evidence_rate"),
             50,
-            "50 questions detect a rise of 6.6 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 points "
-            "take about 71",
+            "50 questions detect a rise of 6.6 points or more in 4 of 5 runs (3.0 points allowed); to detect 6.0 "
+            "points take about 71",
             id="lower is better",
         ),
         pytest.param(gate(drop=0.0), 192, None, id="no drop at all: no size is promised"),

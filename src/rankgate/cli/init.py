@@ -48,7 +48,7 @@ from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import Want
 from rankgate.model.report import Detectable
-from rankgate.model.values import Evidence
+from rankgate.model.values import Evidence, Gold
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text
 from rankgate.readers.gold_columns import fields_of
@@ -205,11 +205,8 @@ def _write_criteria(
     accept_own: bool,
 ) -> Start:
     gold = gold_of(gold_file, None)
-    if block is not None and run_file is None and not any(sample.question for sample in gold.samples.values()):
-        hint = (
-            "take a folder with qrels/ and queries.jsonl, or a table with a column `question`, or name a run by --run"
-        )
-        raise bad_input(f"has no questions, so that the retriever has nothing to be asked; {hint}", file=gold_file.path)
+    if block is not None and run_file is None:
+        _refuse_mute(gold)
     first = parse_metric(FIRST_GATES[0][0])
     best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
     reachable = best.value if best else None
@@ -273,6 +270,19 @@ def _write_criteria(
     print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
     if sees[0] is not None:
         print(f"{measured[0][0].name}: {sight_text(gates[0], sees[0])}")
+    _say_segments(start, to, gold)
+    return start
+
+
+def _refuse_mute(gold: Gold) -> None:
+    """A gold set without questions leaves a retriever nothing to be asked."""
+    if not any(sample.question for sample in gold.samples.values()):
+        hint = "give a folder with qrels/ and queries.jsonl, a table with a column `question`, or --run FILE"
+        raise bad_input(f"has no questions, so that the retriever has nothing to be asked; {hint}", file=gold.name)
+
+
+def _say_segments(start: Start, to: str, gold: Gold) -> None:
+    """Which tags are gated and which are not, and what of the gold set's file was not read."""
     if start.tags:
         tags = ", ".join(f"{shown(tag)} ({count} values)" for tag, count in start.tags.items())
         blind = small_parts(load_criteria(to), gold)
@@ -282,7 +292,6 @@ def _write_criteria(
         print(f"tags without a gate of segments: {', '.join(others)}")
     for fact in reading_facts(gold):
         print(fact)
-    return start
 
 
 def _data_folder(gold: str, to: str) -> Path:
