@@ -113,3 +113,56 @@ def test_a_retriever_without_a_run_in_the_criteria_is_named_by_validate(capsys: 
     Path("ship-criteria.yaml").write_text(f"{HAND_WRITTEN}{retriever}inputs: {{gold: gold.csv}}\n", encoding="utf-8")
     rankgate("validate")
     assert "ship-criteria.yaml: inputs names no run and no baseline" in capsys.readouterr().out
+
+
+def tagged(count: int) -> str:
+    rows = [f"question {row},doc-{row},{'es' if row % 2 else 'en'}\n" for row in range(count)]
+    return "question,doc,language\n" + "".join(rows)
+
+
+def test_with_the_workflows_it_prints_fifteen_lines_and_both_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gold.csv").write_text(tagged(40), encoding="utf-8")
+    git("init", "--quiet")
+    assert rankgate("init", "--gold", "gold.csv", *RETRIEVER, "--github") == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) <= 15
+    assert "gh label create 'rankgate: accept rankings' && gh label create 'rankgate: accept change'" in out
+
+
+def test_validate_of_a_small_set_before_the_first_run_is_short(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gold.csv").write_text(tagged(12), encoding="utf-8")
+    assert rankgate("init", "--gold", "gold.csv", *RETRIEVER) == 0
+    capsys.readouterr()
+    assert rankgate("validate") == 0
+    recorded, sight, summary = capsys.readouterr().out.splitlines()
+    assert recorded == "look at: run.jsonl is not recorded yet: `rankgate check --record` records and judges it"
+    assert sight.startswith(
+        "look at: 12 questions detect in 4 of 5 runs a drop of recall@5 by 52.3 points (5.0 points "
+    )
+    assert sight.endswith("; to detect twice what is allowed take about 177")
+    assert summary == "0 problems, 2 things to look at in criteria, gold"
+
+
+def test_judgments_without_questions_leave_a_retriever_nothing_to_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("qrels.txt").write_text("q1 0 returns#1 1\n", encoding="utf-8")
+    assert rankgate("init", "--gold", "qrels.txt", *RETRIEVER) == 2
+    said = (
+        "error: qrels.txt: has no questions, so that the retriever has nothing to be asked; give a folder with qrels/"
+    )
+    assert capsys.readouterr().err.startswith(said)
+    assert not Path("ship-criteria.yaml").exists()
+
+
+def test_run_and_baseline_lie_beside_criteria_above_the_gold_set(capsys: pytest.CaptureFixture[str]) -> None:
+    git("init", "--quiet", "proj")
+    Path("proj/gold.csv").write_text(tagged(2), encoding="utf-8")
+    words = ["--gold", "proj/gold.csv", "--to", "proj/ship-criteria.yaml"]
+    assert rankgate("init", *words, "--retriever", "elsewhere:retrieve") == 0
+    out = capsys.readouterr().out
+    assert "proj/baseline/; .gitignore has proj/run.jsonl" in out
+    assert "note: there is no module 'elsewhere' in this directory, and none is installed" in out
+    assert rankgate("init", *words, *RETRIEVER, "--force") == 0
+    for step in re.findall(r"  \$ rankgate (check .*|baseline .*)", capsys.readouterr().out):
+        assert rankgate(*shlex.split(step)) == 0
+    written = {path.name for path in Path("proj").iterdir()}
+    assert written == {".git", ".gitignore", "baseline", "gold.csv", "run.jsonl", "ship-criteria.yaml"}

@@ -427,7 +427,7 @@ def test_github_writes_both_workflows_for_criteria_that_are_there(capsys: pytest
     before = Path("ship-criteria.yaml").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(["init", GITHUB, *PINNED]) == 0
-    assert capsys.readouterr().out.startswith(f"wrote {WORKFLOW}\nwrote {REPORTING}\non GitHub (")
+    assert capsys.readouterr().out.startswith(f"wrote {WORKFLOW} and {REPORTING}\non GitHub (")
     assert Path("ship-criteria.yaml").read_text(encoding="utf-8") == before
     assert f"uses: rankgate/rankgate@{HASH} # v{rankgate.__version__}\n" in REPORTING.read_text(encoding="utf-8")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rankgate import __version__
@@ -113,16 +114,13 @@ def run(arguments: argparse.Namespace) -> int:
     to = arguments.to or (CRITERIA if gold else find_criteria())
     before = _text_of(to)
     if gold:
-        earlier = _earlier_inputs(to)
-        gold = InputFile(
-            gold.path, gold.format, fields_of(arguments.map) if arguments.map else _map_of(gold, earlier.gold)
-        )
-        run_file = run_file and InputFile(run_file.path, run_file.format, _map_of(run_file, earlier.run))
+        gold, run_file = _with_maps(gold, run_file, arguments.map, _earlier_inputs(to))
     block = retriever_text(retriever) if retriever else block_in(before)
     job = _job(arguments, to, records=block is not None) if arguments.github else None
-    for path in (*([to] if gold else []), *(_TEXTS if job else [])):
-        if Path(path).exists() and not arguments.force:
-            raise bad_input("exists already; --force overwrites it", file=path)
+    if not arguments.force:
+        added = "; without --gold the retriever is added to it" if retriever else ""
+        _refuse_existing({to: added} if gold else {})
+        _refuse_existing(dict.fromkeys(_TEXTS if job else (), ""))
     start = None
     if gold:
         start = _write_criteria(gold, run_file, to, judge, block, accept_own=_accept_own(arguments))
@@ -135,9 +133,38 @@ def run(arguments: argparse.Namespace) -> int:
     if start:
         _say_what_to_commit(arguments, start, to, committed=job is not None and not job.records)
         print(_next_steps(arguments, records=block is not None), end="")
+    if retriever and retriever.function:
+        _say_where_to_run(retriever.function, to)
     if job:
         print(to_do_on_github(job), end="")
     return 0
+
+
+def _with_maps(
+    gold: InputFile, run_file: InputFile | None, written: Sequence[str], earlier: Inputs
+) -> tuple[InputFile, InputFile | None]:
+    """Both files with their maps: the gold set's as it is written now, else those of the criteria so far."""
+    fields = fields_of(written) if written else _map_of(gold, earlier.gold)
+    run_file = run_file and InputFile(run_file.path, run_file.format, _map_of(run_file, earlier.run))
+    return InputFile(gold.path, gold.format, fields), run_file
+
+
+def _refuse_existing(advice: Mapping[str, str]) -> None:
+    """Overwrite no file; what else can be done is said by path."""
+    for path, more in advice.items():
+        if Path(path).exists():
+            raise bad_input(f"exists already; --force overwrites it{more}", file=path)
+
+
+def _say_where_to_run(function: str, to: str) -> None:
+    """Where Python does not find the retriever's module from here, which may be written later."""
+    name = function.partition(":")[0].partition(".")[0]
+    beside = Path(to).parent
+    folders = [folder for folder in (Path(), beside) if (folder / f"{name}.py").is_file() or (folder / name).is_dir()]
+    if Path() in folders or not name or importlib.util.find_spec(name):
+        return
+    where = f"; run the commands in {beside.as_posix()}" if folders else ""
+    print(f"note: there is no module {name!r} in this directory, and none is installed{where}")
 
 
 def _refuse_misfits(
@@ -305,9 +332,15 @@ def _first_run(gold: str, to: str) -> str:
     return (_data_folder(gold, to) / "run.jsonl").as_posix()
 
 
-def _ignore(runs: Sequence[str]) -> str:
-    """Keep runs that are recorded out of git, and what the commands write that nobody commits; which those are."""
+def _ignore(runs: Sequence[str], folder: Path = Path()) -> str:
+    """Keep runs that are recorded out of git, and what the commands write that nobody commits; which those are.
+
+    That is said to git here, or in the folder of the criteria where that is a repository of its own.
+    """
     added = [path for path in (*runs, *REPORTS) if ignore_beside(path)]
+    if not added and folder != Path():
+        others = [*runs, *((folder / report).as_posix() for report in REPORTS)]
+        added = [path for path in others if ignore_beside(path, folder=str(folder))]
     return ", ".join(map(redacted, added))
 
 
@@ -316,7 +349,7 @@ def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *,
     base = Path(to).parent
     run_path = Path(os.path.relpath(base / start.run)).as_posix()
     baseline = Path(os.path.relpath(base / start.baseline)).as_posix()
-    ignored = _ignore([] if committed else [run_path])
+    ignored = _ignore([] if committed else [run_path], _data_folder(arguments.gold, to))
     names = ", ".join(map(redacted, (to, arguments.gold, *[run_path] * committed)))
     kept_out = f"; .gitignore has {ignored}" if ignored else "" if committed else f", not {redacted(run_path)}"
     print(f"commit {names} and {baseline}/{kept_out}")
