@@ -107,8 +107,7 @@ def validate(inputs: Inputs) -> Findings:
     entries = [entry(result, inputs.date) for result in results if not _covered(result, waivers, inputs.date)]
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
     notes += facts.sight_facts(criteria, gold, results) if criteria and gold else []
-    names = [name for name, value in read.items() if value is not None]
-    return Findings(problems, noted, names, entries, notes)
+    return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, notes)
 
 
 def _traffic(problems: list[Problem], criteria: Criteria, gold: Gold | None) -> list[str]:
