@@ -77,6 +77,9 @@ def gate(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
 
 
 def test_from_a_sheet_to_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 0
+    missing = "precision@2 over traffic not measured (labels of 30 of 30 drawn questions are missing)."
+    assert missing in capsys.readouterr().out
     code, row = gate(capsys)
     assert (code, row["verdict"], row["evidence_state"]) == (0, "pass", "no_interval")
     assert pool() == 0

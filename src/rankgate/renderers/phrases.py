@@ -180,6 +180,9 @@ def values_line(report: Report, most: int = 4) -> str:
 
 def _value_and_change(gate: GateResult) -> str:
     """As far as they are known: over traffic a change has no value."""
+    if gate.lacks_labels:
+        reason = gate.reasons[0]
+        return f"not measured (labels of {reason.count:,} of {reason.limit:,} drawn questions are missing)"
     if gate.delta is None:
         return gate_now(gate)
     if gate.paired_value is None:
