@@ -86,6 +86,13 @@ def test_another_run_is_another_pair() -> None:
     assert sheet_of(some, 40).run != sheet_of(other, 40).run
 
 
+def test_the_next_run_of_a_pull_request_gets_a_draw_of_its_own() -> None:
+    """Otherwise the questions that it repaired, since they had been drawn, would speak for all."""
+    first = set(drawn_for(lists(80), 40).questions)
+    repaired = set(drawn_for(lists(81), 40).questions)
+    assert 10 < len(first & repaired) < 30
+
+
 def test_a_change_that_cannot_lose_as_much_needs_no_label() -> None:
     """6 % of the traffic get one other document of two."""
     result = decide_traffic(gate_of(), lists(24), [], [])

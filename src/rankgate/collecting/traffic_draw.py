@@ -29,7 +29,7 @@ def drawn_for(lists: TrafficLists, n: int) -> Draw:
     """The draw of n changed questions for this pair of runs.
 
     Its key has both runs: with that of the accepted run alone the next run of a pull request would get the questions
-    again whose losses were repaired because they were drawn, and would look better than it is (coverage: 78 %).
+    again whose losses were repaired because they were drawn, and would look better than it is.
     """
     sheet = sheet_of(lists, n)
     counts = {pair.question.query_id: pair.question.count for pair in lists.changed}
