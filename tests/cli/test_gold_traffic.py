@@ -179,7 +179,9 @@ def test_nothing_is_written_where_a_person_says_both(capsys: pytest.CaptureFixtu
     [
         pytest.param(["run.jsonl"], "--traffic takes run and baseline from the criteria; name no RUN", id="a run"),
         pytest.param(["--n", "0"], "--n must be at least 1, not 0", id="no question"),
-        pytest.param(["-o", "sheet.txt"], "a sheet is written as .jsonl or .csv, not as .txt", id="another form"),
+        pytest.param(
+            ["-o", "sheet.txt"], "a sheet is written as .jsonl or .csv or .html, not as .txt", id="another form"
+        ),
     ],
 )
 def test_what_is_refused(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,3 +206,14 @@ def test_every_form_shows_the_row(form: str, project: Path, capsys: pytest.Captu
     assert main(["check", *kinds.get(form, []), "-o", form]) == 1
     assert "precision@2 over traffic" in (project / form).read_text(encoding="utf-8")
     assert "precision@2 over traffic fell by 20.0 pp" in capsys.readouterr().out
+
+
+def test_a_sheet_as_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gold", "pool", "--traffic", "--n", "40", "-o", "sheet.html"]) == 0
+    assert "rankgate gold merge --traffic traffic-labels.jsonl sheet.jsonl" in capsys.readouterr().out
+    page = Path("sheet.html").read_text(encoding="utf-8")
+    data = json.loads(page.partition('id="sheet-data">')[2].partition("</script>")[0])
+    assert len({row["query_id"] for row in data["rows"]}) == 40
+    assert {(row["document"][-1] in "xy", row["list"]) for row in data["rows"]} == {(True, "now"), (False, "before")}
+    assert main(["gold", "pool", "--traffic", "-o", "sheet.jsonl"]) == 0
+    assert {"head": data["head"]} == json.loads(Path("sheet.jsonl").read_text().partition("\n")[0])

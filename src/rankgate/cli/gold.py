@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
-from rankgate.cli.gold_traffic import traffic_merge, traffic_pool
+from rankgate.cli.gold_traffic import PAGE, traffic_merge, traffic_pool
 from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, plan_of, refuse_two_stdins
 from rankgate.cli.options import NamedFile, add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
 from rankgate.cli.output import say
@@ -81,6 +81,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate gold merge gold.jsonl ana.csv ben.csv -o gold.jsonl --force",
         "rankgate gold merge gold.jsonl judged.jsonl --as-judge -o gold.jsonl --force",
         "rankgate gold pool --traffic --n 40 -o sheet.csv      # what a change did to questions without labels",
+        "rankgate gold pool --traffic -o sheet.html             # the same as a page with keys",
         "rankgate gold merge --traffic traffic-labels.jsonl sheet.csv",
         "rankgate gold anchor gold.yaml --corpus docs/ --run run.jsonl -o gold.spans.yaml",
         "rankgate gold negatives gold.yaml --run run.jsonl --from bm25.jsonl -o gold.jsonl",
@@ -184,7 +185,7 @@ def _output_suffix(arguments: argparse.Namespace, forms: Mapping[str, object], w
 def _pool(arguments: argparse.Namespace) -> Done | int:
     """The pool as text, and what is in it; an exit code where a judge labelled nothing."""
     if arguments.traffic:
-        return *traffic_pool(arguments, _output_suffix(arguments, SHEET_FORMS, "a sheet")), ()
+        return *traffic_pool(arguments, _output_suffix(arguments, dict.fromkeys((*SHEET_FORMS, PAGE)), "a sheet")), ()
     if not arguments.runs:
         raise bad_input("name the RUNs to pool, or --traffic")
     _refuse_options(arguments)

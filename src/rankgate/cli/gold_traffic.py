@@ -30,6 +30,7 @@ from rankgate.readers.corpus import read_corpus
 from rankgate.readers.traffic import read_traffic_labels, read_traffic_sheets
 
 LABELS = "traffic-labels.jsonl"
+PAGE = ".html"  # the suffix of a sheet that is a page
 
 
 def traffic_pool(arguments: argparse.Namespace, suffix: str) -> tuple[str, str]:
@@ -56,8 +57,13 @@ def traffic_pool(arguments: argparse.Namespace, suffix: str) -> tuple[str, str]:
         _texts(inputs, criteria, documents, arguments.corpus),
         shared=needs_shared,
     )
-    text = SHEET_FORMS[suffix](rows, sheet_of(lists, arguments.n))
-    return text, _pool_summary(arguments, criteria, lists, rows)
+    sheet = sheet_of(lists, arguments.n)
+    summary = _pool_summary(arguments, criteria, lists, rows)
+    if suffix != PAGE:
+        return SHEET_FORMS[suffix](rows, sheet), summary
+    from rankgate.renderers.pages.sheet import render_sheet
+
+    return render_sheet(rows, sheet, pairs), summary
 
 
 def traffic_merge(arguments: argparse.Namespace) -> tuple[str, str]:
@@ -127,8 +133,11 @@ def _pool_summary(
         lines.append(f"  {count_text(len(textless), 'question')} without texts, since {why} (--corpus DIR adds them)")
     if arguments.output != "-":
         labels = criteria.inputs.traffic_labels or LABELS
-        command = shlex.join(["rankgate", "gold", "merge", "--traffic", labels, arguments.output])
+        is_page = Path(arguments.output).suffix.lower() == PAGE
+        filled = "sheet.jsonl" if is_page else arguments.output
+        command = shlex.join(["rankgate", "gold", "merge", "--traffic", labels, filled])
         todo = "write 1 (relevant) or 0 into every `relevant`; then:"
+        todo = "open it in a browser, label with the keys 1 and 0, and download the labels; then:" if is_page else todo
         lines += [todo if rows else "nothing is left to label; so that this draw counts:", f"  $ {command}"]
     return "".join(f"{line}\n" for line in lines)
 

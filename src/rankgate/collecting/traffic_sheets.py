@@ -78,13 +78,13 @@ def rows_of(
 
 def as_csv(rows: Iterable[SheetRow], sheet: TrafficSheet) -> str:
     """CSV for spreadsheets; the head stands in the name of a column, where no sorting moves it."""
-    names = [f"relevant (1 or 0; {_head(sheet)})" if name == "relevant" else name for name in _COLUMNS]
+    names = [f"relevant (1 or 0; {head_of(sheet)})" if name == "relevant" else name for name in _COLUMNS]
     return as_sheet(names, ([row.query_id, row.question, row.document, row.text, "", "", row.key] for row in rows))
 
 
 def as_jsonl(rows: Iterable[SheetRow], sheet: TrafficSheet) -> str:
     """One JSON object a line, after one that is the head."""
-    lines: list[dict[str, Any]] = [{"head": _head(sheet)}]
+    lines: list[dict[str, Any]] = [{"head": head_of(sheet)}]
     lines += [{**msgspec.structs.asdict(row), "relevant": None, "labeller": None, "row": row.key} for row in rows]
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
@@ -123,7 +123,8 @@ def read_sheet(path: str, log: ProblemLog, pairs: Iterable[TrafficPair] = ()) ->
         return FilledSheet(name=source.name, labels=labels, blank=blank, sheet=_sheet_in(head))
 
 
-def _head(sheet: TrafficSheet) -> str:
+def head_of(sheet: TrafficSheet) -> str:
+    """The head, by which a sheet is known again."""
     return f"sheet of {sheet.n} for run {sheet.run}, baseline {sheet.baseline}"
 
 
