@@ -166,3 +166,27 @@ def test_run_and_baseline_lie_beside_criteria_above_the_gold_set(capsys: pytest.
         assert rankgate(*shlex.split(step)) == 0
     written = {path.name for path in Path("proj").iterdir()}
     assert written == {".git", ".gitignore", "baseline", "gold.csv", "run.jsonl", "ship-criteria.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        pytest.param(
+            '{"query_id": "q1", "question": "Wie lange?", "expected": ["a"]}',
+            "id=query_id,question=question,documents=expected",
+            id="an id of a question makes no run",
+        ),
+        pytest.param(
+            '{"ask": "Wie lange?", "should_find": ["a", "b"]}', "question=ask,documents=should_find", id="own names"
+        ),
+    ],
+)
+def test_lines_with_lists_under_names_of_ones_own_are_read_by_the_printed_command(
+    line: str, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("gold.jsonl").write_text(f"{line}\n{line.replace('q1', 'q2').replace('Wie', 'Bis')}\n", encoding="utf-8")
+    assert rankgate("init", "--gold", "gold.jsonl") == 2
+    command = f"init --gold gold.jsonl --map {named}"
+    assert f"`rankgate {command}`" in capsys.readouterr().err
+    assert rankgate(*command.split()) == 0
+    assert "over 2 questions" in capsys.readouterr().out

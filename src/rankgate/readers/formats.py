@@ -23,7 +23,17 @@ from rankgate.errors import bad_input, did_you_mean, option, shown
 from rankgate.model.values import Gold, Need, Ranking
 from rankgate.readers.base import TABLE, ProblemLog, Quick, Run
 from rankgate.readers.mapping import FieldMap
-from rankgate.readers.recognition import SAMPLE_KEYS, Beginning, GoldFormat, Likeness, RunFormat, first_row, unreadable
+from rankgate.readers.recognition import (
+    LISTS,
+    SAMPLE_KEYS,
+    Beginning,
+    GoldFormat,
+    Likeness,
+    RunFormat,
+    first_row,
+    is_texts,
+    unreadable,
+)
 from rankgate.readers.source import FileMark, Source, open_source, open_table, reopened, share_of, shown_path
 
 
@@ -239,7 +249,7 @@ def _recognised(source: Source, *, gold: bool) -> str:
         its_place = option("run" if gold else "gold", "FILE")
         raise bad_input(f"{starts}; {other}; are gold set and run swapped? Name it with {its_place}", file=source.name)
     names = start.names
-    texts = start.json and all(isinstance(value, str) for value in start.first_cells.values())
+    texts = start.json and all(isinstance(value, str) or is_texts(value) for value in start.first_cells.values())
     unnamed = gold and texts and len(names) > 1 and start.keys.isdisjoint({"id", *SAMPLE_KEYS})
     if possible and not why and not unnamed:
         return possible
@@ -255,6 +265,8 @@ def _of_the_other_kind(source: Source, *, gold: bool) -> str:
     """What a file looks like that is surely of this kind, where its format has words for that; else nothing."""
     head = source.head if gold else re.sub(rb"\A(?:\s*#[^\n]*\n)+", b"", source.head)  # only gold sets have comments
     start = Beginning(head, gold=gold)
+    if not gold and start.keys and start.keys.isdisjoint(LISTS) and not start.has_rows:
+        return ""  # an id of a question alone makes no run
     formats = map(gold_format, GOLD_FORMATS) if gold else map(run_format, RUN_FORMATS)
     return next((each.looks_like for each in formats if each.looks_like and each.recognise(start) is Likeness.YES), "")
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.readers.base import finite_number
 from rankgate.readers.mapping import DOC, QUERY, TEXT, FieldMap, Sets, named, named_in
-from rankgate.readers.recognition import plain
+from rankgate.readers.recognition import is_texts, plain
 from rankgate.readers.segments import names_part
 
 GAIN = ({"rating", "relevance", "rel", "gain", "grade", "judgment", "judgement", "label", "qrel"}, {"score"})
@@ -22,7 +22,8 @@ _MARKS = ("expected", "relevant", "gold", "correct")
 _RELEVANT = {f"{mark}{kind}" for mark in _MARKS for kind in (*_KINDS, "source")}
 _RELEVANT_IDS = {f"{name}id" for name in (*_RELEVANT, *_MARKS)}
 LISTS = (
-    {"ratings", "positives", "docids", "documentids", "chunkids"} | {f"{name}s" for name in _RELEVANT | _RELEVANT_IDS},
+    {"ratings", "relevant", "positives", "docids", "documentids", "chunkids"}
+    | {f"{name}s" for name in _RELEVANT | _RELEVANT_IDS},
     {f"{kind}s" for kind in _KINDS},
 )
 # A column `id` is the question's where another one names documents; the last set does so only where nothing else does.
@@ -93,8 +94,9 @@ def unknown_columns(first: Mapping[str, Any], file: str) -> str:
     """Why a table is no gold set whose columns are not known, by its first row, and the map to write."""
     names = [*first]
     roles = roles_of(names)
-    wanted = ["query_id"] if roles["items"] else ["query_id", "chunk_id"]
-    doubtful = next((key for key in wanted if len(roles[key]) != 1), "chunk_id")
+    documents = "items" if any(map(is_texts, first.values())) else "chunk_id"
+    wanted = ["query_id"] if roles["items"] else ["query_id", documents]
+    doubtful = next((key for key in wanted if len(roles[key]) != 1), documents)
     doubt = _doubt(names, roles, doubtful) + ("" if any(roles.values()) else "; the first row names the columns")
     return f"{doubt}; {_commands(_suggested(names, roles, wanted, first), file)}"
 
@@ -128,6 +130,8 @@ def _suggested(
     blanks = {name: len(str(first.get(name) or "").split()) - 1 for name in names}
     if "query_id" not in known:
         known["query_id"] = _first([*roles["query_id"], *names], known, {name for name in names if blanks[name] > 1})
+    if "items" in wanted:
+        known["items"] = _first(names, known, {name for name in names if is_texts(first[name])})
     if "chunk_id" in wanted and "chunk_id" not in known:
         known["chunk_id"] = _first([*roles["chunk_id"], *names], known, {name for name in names if blanks[name] == 0})
     if "gain" in wanted and "gain" not in known:

@@ -249,6 +249,11 @@ class RunFormat(_Format, frozen=True, kw_only=True):
     by_line: bool = False
 
 
+def is_texts(value: object) -> bool:
+    """Whether it is a list of texts, as ids of documents stand in a cell of JSON."""
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
+
+
 def _is_whole(column: bytes) -> bool:
     return whole_number(column.decode("utf-8", "replace")) is not None
 
