@@ -76,6 +76,11 @@ def test_a_page_of_the_site_links_to_nothing_outside_of_it_by_a_relative_path(pa
     assert outside == []
 
 
+def test_no_page_of_the_site_names_a_test() -> None:
+    named = re.compile(r"`tests/\S+\.(?:py|md)`|`test_\w+`")
+    assert [page.name for page in DOCS if named.search(page.read_text(encoding="utf-8"))] == []
+
+
 def test_every_page_is_in_the_sites_navigation() -> None:
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
     assert sorted(entries(site["nav"])) == [page.relative_to(ROOT / "docs").as_posix() for page in DOCS]
