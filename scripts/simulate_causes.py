@@ -4,7 +4,7 @@
 
 Retrieves with a small BM25 over the embedded example, breaks one thing, and lets rankgate compare. A cause is right
 where it is one that the breakage is labelled with, wrong where it is any other, and absent where none is named. Prints
-the table of docs/diagnosis.md, from fixed seeds.
+scripts/tables/causes.md, from fixed seeds.
 """
 
 from __future__ import annotations
