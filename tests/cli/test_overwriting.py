@@ -35,7 +35,7 @@ NO_FILES = {
     *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("commit", "branch", "reason", "by", "record", "keep", "log", "n"),
-    *("url", "command", "only", "text", "comment"),
+    *("url", "command", "only", "text", "comment", "map", "traffic_limit"),
     *("judge", "judge_endpoint", "awaits", "multi", "unanswerable", "overlap"),
 }
 PROJECT = {
