@@ -2,22 +2,24 @@
 """Write the generated parts of docs/metrics.md from the docstrings and class variables of the metrics.
 
 The page is its own template: what stands between `<!-- generated: NAME -->` and `<!-- end -->` is written anew, the
-prose around it stays. `--check` writes nothing and fails if the page differs from what would be written.
+prose around it stays. The values of a metric's example are computed of the two examples in the page's JSON blocks.
+`--check` writes nothing and fails if the page differs from what would be written.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import rankgate
 from rankgate.cli.metrics import (
     GAINS,
     VIEWS,
-    WITHOUT_NUMBER,
     default_text,
     describe,
     describe_gain,
@@ -32,7 +34,12 @@ from rankgate.metrics.registry import families
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
 PART = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
+EXAMPLE = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ALONE = {"source_share": "source_share(eu)", "score": "score(cost)"}  # with what they cannot do without
+SHARED = ("rel", "quantile")  # parameters that the page's prose explains
+
 Facts = dict[str, Any]
+Examples = list[list[Facts]]  # of each the gold set's sample, the run's line, and the baseline's if there is one
 
 
 def main() -> int:
@@ -53,68 +60,92 @@ def main() -> int:
 
 def generated(page: str) -> str:
     """The page with its generated parts written anew."""
-    return PART.sub(lambda part: f"{part[1]}{part[2]}{PARTS[part[1]]()}\n", page)
+    examples = [list(map(json.loads, block.splitlines())) for block in EXAMPLE.findall(page)]
+    return PART.sub(lambda part: f"{part[1]}{part[2]}{written(part[1], examples)}\n", page)
+
+
+def written(part: str, examples: Examples) -> str:
+    """One part of the page."""
+    return sections(examples) if part == "metrics" else PARTS[part]()
 
 
 def summary() -> str:
-    """One row a metric, then the views and the gains."""
-    rows = [("metric", "meaning", "range", "better", "needs")]
+    """The metrics by what they need, in display order."""
+    names: dict[str, list[str]] = {}
     for facts in map(describe, families()):
-        names = ", ".join(f"[`{name}`](#{facts['name']})" for name in facts["written"])
-        better = facts["direction"] or "as stated"
-        rows.append((names, facts["meaning"], range_text(facts), better, needs_text(facts)))
-    for facts in (*map(describe_view, VIEWS), *map(describe_gain, GAINS)):
-        anchor = "other-lists-and-some-of-the-queries" if facts["kind"] == "view" else "what-a-step-adds"
-        range_ = "the metric's" if facts["kind"] == "view" else "−1 to 1"
-        name = f"[`{facts['written'][0]}`](#{anchor})"
-        rows.append((name, facts["meaning"], range_, "the metric's", needs_text(facts)))
-    return table(rows)
+        written_names = ", ".join(f"`{name}`" for name in facts["written"])
+        names.setdefault(needs_text(facts), []).append(f"[{written_names}](#{facts['name']})")
+    rows = [(needs or "nothing else", ", ".join(links)) for needs, links in names.items()]
+    return table([("needs", "metric"), *rows])
 
 
-def sections() -> str:
+def sections(examples: Examples) -> str:
     """One section a metric, in display order."""
-    return "\n\n".join("\n\n".join(section(describe(family))) for family in families())
+    explained: dict[tuple[str, str], str] = {}
+    return "\n\n".join(section(describe(family), examples, explained) for family in families())
 
 
-def section(facts: Facts) -> Iterator[str]:
-    """The paragraphs of one metric."""
-    yield f"### {facts['name']}"
-    yield facts["description"]
-    written = " or ".join(f"`{name}`" for name in facts["written"])
-    also = [f"`{word}`" for word in facts["aliases"] if word not in facts["written"]]
-    also += [f"`{word}` for `{name}`" for word, name in facts["stands_for"].items()]
-    absent = "undefined" if facts["absent"] is None else f"scores {facts['absent']:g}"
+def section(facts: Facts, examples: Examples, explained: dict[tuple[str, str], str]) -> str:
+    """One metric; a parameter that an earlier metric explains, which `explained` names, is only named."""
     better = f"{facts['direction']} is better" if facts["direction"] else "better as its user states"
-    points = [
-        f"Formula: `{facts['formula']}`",
-        f"Written {written}; {WITHOUT_NUMBER[facts['cutoff']]}",
-        f"Also written {', '.join(also)}" if also else "",
-        f"{range_text(facts)}, {better}".capitalize(),
-        f"Absent query: {absent}",
-        f"Needs: {needs_text(facts)}" if needs_text(facts) else "",
-        "With judge labels: an upper bound; the gold set alone is the lower one" if facts["judge_bounds"] else "",
+    also = aliases(facts)
+    reach = range_text(facts)
+    lines = [
+        f"- Formula: `{facts['formula']}`",
+        f"- {reach[0].upper()}{reach[1:]}, {better}{example(facts, examples)}",
+        f"- Aliases: {also}" if also else "",
+        "- Undefined for an absent query" if facts["absent"] is None else "",
     ]
-    yield "\n".join(f"- {point}" for point in points if point)
-    if facts["parameters"]:
-        yield parameter_table(facts["parameters"])
+    known: list[str] = []
+    for name, parameter in facts["parameters"].items():
+        first = explained.setdefault((name, parameter["meaning"]), facts["name"])
+        if name in SHARED:
+            continue
+        if first != facts["name"]:
+            known.append(f"[`{name}`](#{first})")
+        else:
+            default = default_text(parameter)
+            shown = name if default in ("none", "required") else f"{name}={default}"
+            lines.append(f"- `{shown}`: {parameter['meaning']}")
+    lines.append(f"- Also takes {', '.join(known)}" if known else "")
+    return "\n".join([f"### {facts['name']}\n\n{facts['description']}\n", *filter(None, lines)])
+
+
+def aliases(facts: Facts) -> str:
+    """Its other names, and after them those that stand for a parameter of it."""
+    named = [f"`{word}`" for word in facts["aliases"] if word not in facts["written"]]
+    words_for: dict[str, list[str]] = {}
+    for word, name in facts["stands_for"].items():
+        words_for.setdefault(name, []).append(f"`{word}`")
+    standing_for = [f"{', '.join(words)} for `{name}`" for name, words in words_for.items()]
+    return "; ".join(filter(None, [", ".join(named), *standing_for]))
+
+
+def example(facts: Facts, examples: Examples) -> str:
+    """The metric's value of the example that has one."""
+    if facts["needs"]["judge"]:
+        return ""
+    name = ALONE.get(facts["name"], facts["name"])
+    spans = "expected_output[].start" in facts["needs"]["gold"]
+    gold, run, *baseline = examples[1 if spans else 0]
+    match = "span" if spans else "chunk"
+    scores = rankgate.score([gold], [run], metrics=[name], match=match, baseline=baseline or None)
+    [value] = scores.values.values()
+    return "" if value is None else f"; example {round(value, 4):g}"
 
 
 def views() -> str:
     """What the views have in common, and a row each."""
-    rows = [("parameter", "example", "default", "", "needs")]
+    rows = [("example", "the parameter", "needs")]
     for facts in map(describe_view, VIEWS):
-        [(name, parameter)] = facts["parameters"].items()
-        example = f"`{facts['written'][0]}`"
-        rows.append((f"`{name}`", example, default_text(parameter), parameter["meaning"], needs_text(facts)))
+        [parameter] = facts["parameters"].values()
+        rows.append((f"`{facts['written'][0]}`", parameter["meaning"], needs_text(facts)))
     return f"{documentation_of(VIEWS, describe_view)}\n\n{table(rows)}"
 
 
 def gains() -> str:
-    """What the gains have in common, and a row each."""
-    found = [describe_gain(name) for name in GAINS]
-    rows = [(f"`{facts['written'][0]}`", facts["meaning"], needs_text(facts)) for facts in found]
-    rows.insert(0, ("example", "meaning", "needs"))
-    return f"{documentation_of(GAINS, describe_gain)}\n\n{table(rows)}"
+    """What the gains have in common."""
+    return documentation_of(GAINS, describe_gain)
 
 
 def documentation_of(names: Iterable[str], described: Callable[[str], Facts]) -> str:
@@ -126,16 +157,10 @@ def documentation_of(names: Iterable[str], described: Callable[[str], Facts]) ->
 def matching() -> str:
     """The parameters of `match:`."""
     parameters = parameters_of(Matching)
-    return parameter_table({name: facts for name, facts in parameters.items() if name != "by"})
-
-
-def parameter_table(parameters: Mapping[str, Facts]) -> str:
-    """One row a parameter: name, default, meaning."""
-    rows = [("parameter", "default", "")]
+    rows = [("parameter", "default", "meaning")]
     for name, facts in parameters.items():
-        default = default_text(facts)
-        shown = default if default in ("none", "required") else f"`{default}`"
-        rows.append((f"`{name}`", shown, facts["meaning"]))
+        if name != "by":
+            rows.append((f"`{name}`", f"`{default_text(facts)}`", facts["meaning"]))
     return table(rows)
 
 
@@ -147,7 +172,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "table": summary,
-    "metrics": sections,
     "views": views,
     "gains": gains,
     "matching": matching,

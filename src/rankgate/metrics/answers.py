@@ -95,10 +95,10 @@ class GoldClaimMetric(JudgedMetric, frozen=True, kw_only=True):
 class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     """Share of the answer's claims that the passages support.
 
-    A claim counts as supported where the judge quotes a passage for it and the quote stands there. Undefined for an
-    answer without claims, such as a refusal, so that it rises where hard questions are refused: read it together with
-    `answered_rate`. Range 0 to 1; undefined for a query that the run lacks. Ragas' faithfulness is the same share, NaN
-    without claims; deepeval's is 1 without claims and counts borderline ones as faithful.
+    A claim is supported where the judge quotes a passage for it and the quote stands there. Undefined for an answer
+    without claims, such as a refusal, and for an absent query. So it rises where hard questions are refused: read it
+    together with `answered_rate`. Source: Ragas, faithfulness; deepeval's is 1 without claims and counts borderline
+    ones as faithful.
     """
 
     key: ClassVar[str] = "faithfulness"
@@ -113,9 +113,9 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
 
 
 class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
-    """Whether any claim of the answer is without support. Lower is better.
+    """Whether any claim of the answer is without support.
 
-    Range 0 or 1; undefined for an answer without claims and for a query that the run lacks.
+    Undefined for an answer without claims and for an absent query.
     """
 
     key: ClassVar[str] = "unfaithful_rate"
@@ -134,8 +134,7 @@ class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
 class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
     """Whether the answer to an answerable question asserts something.
 
-    0 for a refusal, for an empty answer and for a query that the run lacks. Range 0 or 1; undefined for questions with
-    `no_answer: true`.
+    0 for a refusal and for an empty answer. Undefined for questions with `no_answer: true`.
     """
 
     key: ClassVar[str] = "answered_rate"
@@ -153,10 +152,10 @@ class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
 
 
 class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
-    """Whether the answer to a question that nothing answers (`no_answer: true`) abstains, which is right there.
+    """Whether the answer to a question that nothing answers (`no_answer: true`) abstains.
 
     An answer abstains where it asserts nothing; an empty one only where the line states `abstained: true`, which is not
-    believed of an answer that asserts something. Range 0 or 1; undefined for answerable questions.
+    believed of an answer that asserts something. Undefined for answerable questions.
     """
 
     key: ClassVar[str] = "abstained_rate"
@@ -177,9 +176,9 @@ class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
 class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
     """Share of what a right answer must say (`metadata.claims`) that the answer says.
 
-    Without claims, those of the reference answer (`metadata.answer`), which the judge splits once. 0 for a refusal, an
-    empty answer and a query that the run lacks. Range 0 to 1; undefined where the gold has neither, and for questions
-    with `no_answer: true`. Called nugget recall at TREC.
+    Without claims, those of the reference answer (`metadata.answer`), which the judge splits once. 0 for a refusal and
+    an empty answer. Undefined where the gold has neither, and for questions with `no_answer: true`. Source: nugget
+    recall at TREC.
     """
 
     key: ClassVar[str] = "claim_recall"
@@ -196,7 +195,7 @@ class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
 class VitalClaimRecall(ClaimRecall, frozen=True, kw_only=True):
     """The same over the claims that are vital: all but those with `vital: false`.
 
-    Range 0 to 1; undefined where no claim is vital, and where `claim_recall` is.
+    Undefined where no claim is vital, and where `claim_recall` is.
     """
 
     key: ClassVar[str] = "vital_claim_recall"
@@ -219,12 +218,11 @@ class VitalClaimRecall(ClaimRecall, frozen=True, kw_only=True):
 class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
     """F of two shares: the answer's claims that the reference supports, and `claim_recall`.
 
-    The reference is `metadata.answer`, else the gold's claims. 0 for an answer without claims and for a query that the
-    run lacks. Range 0 to 1; undefined where the gold has neither, and for questions with `no_answer: true`. Ragas'
-    mode F1 takes the answer's supported claims for those of the reference as well, and rounds to two decimals.
+    The reference is `metadata.answer`, else the gold's claims. 0 for an answer without claims. Undefined as
+    `claim_recall`. Source: Ragas, whose mode F1 takes the answer's supported claims for those of the reference as well.
 
     Attributes:
-        beta: how much more recall counts than precision; 1 by default.
+        beta: how many times as much recall counts as precision.
     """
 
     beta: float = 1.0
@@ -251,14 +249,14 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
 
 
 class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
-    """Share of the answer's claims that are wrong by the reference and rest on a passage. Lower is better.
+    """Share of the answer's claims that are wrong by the reference and rest on a passage.
 
     A passage is relevant where it supports a gold claim. With `mode=irrelevant` the claim rests on irrelevant passages
-    alone, with `mode=relevant` on a relevant one. Range 0 to 1; undefined without claims, without a reference and for a
-    query that the run lacks. After Ragas' noise sensitivity (Ru et al. 2024, RAGChecker).
+    alone, with `mode=relevant` on a relevant one. Undefined without claims, without a reference and for an absent
+    query. Source: after Ragas' noise sensitivity (Ru et al. 2024, RAGChecker).
 
     Attributes:
-        mode: on which passages the wrong claims rest, irrelevant (default) or relevant.
+        mode: on which passages the wrong claims rest, irrelevant or relevant.
     """
 
     mode: Noise = "irrelevant"
@@ -286,9 +284,8 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
 class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     """How far the answer addresses the question: fully 1, partly 0.5, not at all or without commitment 0.
 
-    0 for an empty answer and for a query that the run lacks. Range 0 to 1; undefined for questions with
-    `no_answer: true`. Ragas' answer relevancy compares the question with three that a model guesses from the answer;
-    deepeval's is a share of statements, 1 without any.
+    0 for an empty answer. Undefined for questions with `no_answer: true`. Ragas compares the question with three that a
+    model guesses from the answer; deepeval's is a share of statements, 1 without any.
     """
 
     key: ClassVar[str] = "answer_relevancy"
@@ -312,8 +309,8 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
 class Rubric(JudgedMetric, frozen=True, kw_only=True):
     """Whether the answer meets a criterion in words, `judge: {rubrics: {NAME: "…"}}`: `rubric(cites_policy)`.
 
-    The judge says yes by a quote that stands in the answer, else it counts as no. 0 for an empty answer and for a query
-    that the run lacks. Range 0 or 1; undefined for questions with `no_answer: true`.
+    The judge says yes by a quote that stands in the answer, else it counts as no. 0 for an empty answer. Undefined for
+    questions with `no_answer: true`.
 
     Attributes:
         criterion: its name in `judge.rubrics`; it must be given and stands alone: `rubric(cites_policy)`.

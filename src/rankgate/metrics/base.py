@@ -172,7 +172,7 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
     """A metric for which a document is relevant or not.
 
     Attributes:
-        rel: the lowest gain that counts as relevant, as trec_eval's `-l`; 0 (default) means every positive gain.
+        rel: the lowest gain that counts as relevant, as trec_eval's `-l`; 0 means every positive gain.
     """
 
     rel: float = 0.0

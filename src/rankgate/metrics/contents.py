@@ -28,12 +28,11 @@ class ItemMetric(BaseMetric, frozen=True, kw_only=True):
 class Containment(ItemMetric, frozen=True, kw_only=True):
     """Whether the answer stands in a text of the first k, whatever the ids.
 
-    The answer is `metadata.answer` of the sample, else `expected_output.answer`; of several, any is right. Case, white
-    space, quotes, dashes and what Unicode holds for the same (NFKC) are folded, and so are digits of all scripts,
-    points and letters alike of Arabic and Hebrew, and accents of Greek, but not of Latin: "ano" is not in "año". An
-    answer is no part of a longer word or number, where the script has such borders: "art" is not in "party", "30" not
-    in "30.5". Range 0 or 1; undefined where the gold names no answer. A run without any texts is an error. Also called
-    answer containment; the top-k accuracy of DPR (Karpukhin et al. 2020) asks the same.
+    Of several answers, any is right. Case, white space, quotes, dashes and equivalent Unicode forms (NFKC) are folded.
+    So are digits of all scripts, points and similar letters of Arabic and Hebrew, and accents of Greek, but not of
+    Latin: "ano" is not in "año". An answer is no part of a longer word or number, where the script has such borders:
+    "art" is not in "party", "30" not in "30.5". Undefined where the gold names no answer. Source: the top-k accuracy of
+    DPR (Karpukhin et al. 2020).
     """
 
     key: ClassVar[str] = "containment"
@@ -59,7 +58,7 @@ class Containment(ItemMetric, frozen=True, kw_only=True):
 class DistinctDocs(ItemMetric, frozen=True, kw_only=True):
     """How many different documents the first k items come from: `doc_id`, else the item's id up to `#`.
 
-    Undefined for an empty list; 0 for a query that the run lacks.
+    Undefined for an empty list.
     """
 
     key: ClassVar[str] = "distinct_docs"
@@ -75,9 +74,9 @@ class DistinctDocs(ItemMetric, frozen=True, kw_only=True):
 
 
 class Redundancy(DistinctDocs, frozen=True, kw_only=True):
-    """Share of the first k items that come from a document which stands there already. Lower is better.
+    """Share of the first k items that come from a document which stands there already.
 
-    Range 0 to 1; undefined for an empty list.
+    Undefined for an empty list.
     """
 
     key: ClassVar[str] = "redundancy"
@@ -97,12 +96,12 @@ class Redundancy(DistinctDocs, frozen=True, kw_only=True):
 class Novelty(ItemMetric, frozen=True, kw_only=True):
     """Share of the first k items whose text says something new: it overlaps little with each text above it.
 
-    The overlap of a text with one above it is the share of its distinct words that the other has too; words are runs of
-    letters and digits, case folded. The first text is always new; items without a text are left out. Range 0 to 1;
-    undefined for an empty list, missing where no item has a text.
+    The overlap of a text with one above it is the share of its distinct words that the other has too. Words are runs of
+    letters and digits, case folded. Items without a text are left out. Undefined for an empty list, missing where no
+    item has a text.
 
     Attributes:
-        threshold: a text is new if its overlap with every text above it is below this; 0.8 by default.
+        threshold: a text is new if its overlap with every text above it is below this.
     """
 
     threshold: float = 0.8
@@ -133,8 +132,7 @@ class Novelty(ItemMetric, frozen=True, kw_only=True):
 class Freshness(ItemMetric, frozen=True, kw_only=True):
     """Share of the first k items whose `doc_version` is not later than the day for which the question asks (`as_of`).
 
-    Both compare as days; an item without a version is not fresh. Range 0 to 1; undefined where the sample states no
-    `as_of`, and for an empty list.
+    Both compare as days; an item without a version is not fresh. Undefined without `as_of`, and for an empty list.
     """
 
     key: ClassVar[str] = "freshness"
@@ -160,8 +158,8 @@ class Freshness(ItemMetric, frozen=True, kw_only=True):
 class Judged(ItemMetric, frozen=True, kw_only=True):
     """Share of the first k results that the gold judges at all, gains of 0 and hard negatives included.
 
-    A low value says that the metrics beside it rest on few judgments. Range 0 to 1; undefined for an empty list.
-    A list shorter than k divides by what it holds. Source: ir_measures, Judged@k, which does the same.
+    A low value says that the metrics beside it rest on few judgments. Undefined for an empty list. Source: ir_measures,
+    Judged@k.
     """
 
     key: ClassVar[str] = "judged"
@@ -177,10 +175,10 @@ class Judged(ItemMetric, frozen=True, kw_only=True):
 
 
 class Holes(Judged, frozen=True, kw_only=True):
-    """Share of the first k results that the gold does not judge: 1 − judged@k. Lower is better.
+    """Share of the first k results that the gold does not judge.
 
-    Range 0 to 1; undefined for an empty list. Source: BEIR (Thakur et al. 2021), Hole@k, which divides by k and takes a
-    document for judged that is judged for any query.
+    Undefined for an empty list. Source: BEIR (Thakur et al. 2021), Hole@k, which divides by k and counts a document as
+    judged if any query judges it.
     """
 
     key: ClassVar[str] = "holes"
@@ -197,10 +195,10 @@ class Holes(Judged, frozen=True, kw_only=True):
 
 
 class NegativesAbove(BaseMetric, frozen=True, kw_only=True):
-    """Whether one of the sample's hard negatives (`negatives`) outranks the first relevant document. Lower is better.
+    """Whether one of the sample's hard negatives (`negatives`) outranks the first relevant document.
 
-    Looks at the first k results: 1 if a negative stands there above every relevant document, also where no relevant
-    one stands there. Range 0 or 1; undefined where the gold names no negative or no relevant document.
+    1 also where no relevant document is among the first k. Undefined where the gold names no negative or no relevant
+    document.
     """
 
     key: ClassVar[str] = "negatives_above"

@@ -12,9 +12,8 @@ from rankgate.model.values import Unit
 class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
     """Share of what a right answer must say that the passages say: the retriever, judged without ids.
 
-    The claims are `metadata.claims`, else those of the reference answer. 0 without passages and for a query that the
-    run lacks. Range 0 to 1; undefined where the gold has neither, and for questions with `no_answer: true`. As Ragas'
-    context recall, which splits the reference into sentences; deepeval's is 0 without claims.
+    0 without passages. Claims and undefined as `claim_recall`. Source: Ragas, context recall, which splits the
+    reference into sentences; deepeval's is 0 without claims.
     """
 
     key: ClassVar[str] = "context_recall"
@@ -30,8 +29,8 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
 class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
     """Average precision of the passages, of which those are relevant that the judge grades 2 or 3 of 3.
 
-    0 where none is, and for a query that the run lacks. Range 0 to 1; undefined without passages. As Ragas' and
-    deepeval's, which ask with the reference and by yes and no.
+    0 where none is. Undefined without passages. Source: as Ragas' and deepeval's, which ask with the reference and by
+    yes and no.
     """
 
     key: ClassVar[str] = "context_precision"
@@ -54,8 +53,8 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
 class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
     """Share of the passages that some supported claim of the answer rests on.
 
-    Range 0 to 1; undefined without passages, without claims, and for a query that the run lacks. Ragas' context
-    utilization is an average precision, and asks of each passage, also without claims.
+    Undefined without passages, without claims, and for an absent query. Ragas' is an average precision, and asks of
+    each passage, also without claims.
     """
 
     key: ClassVar[str] = "context_utilization"
@@ -75,8 +74,7 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
 class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
     """Share of the citations that name a passage on which a supported claim rests.
 
-    A citation of what was not among the passages is wrong. Range 0 to 1; undefined without citations, and for a query
-    that the run lacks.
+    A citation of what was not among the passages is wrong. Undefined without citations, and for an absent query.
     """
 
     key: ClassVar[str] = "citation_precision"
@@ -94,7 +92,7 @@ class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
 class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
     """Share of the answer's claims that a cited passage supports; 0 for claims without any citation.
 
-    Range 0 to 1; undefined without claims, and for a query that the run lacks.
+    Undefined without claims, and for an absent query.
     """
 
     key: ClassVar[str] = "citation_recall"

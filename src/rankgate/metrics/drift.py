@@ -16,8 +16,7 @@ from rankgate.model.values import MatchedQuery, Need, Unit
 class Overlap(BaseMetric, frozen=True, kw_only=True):
     """Share of the first k results that the baseline has among its first k too.
 
-    Drift, not quality. Divided by k, or by the longer list where both are shorter, so that equal lists have 1, two
-    empty ones as well. Range 0 to 1; undefined without the baseline's list.
+    Drift, not quality. Equal lists have 1, two empty ones as well. Undefined without the baseline's list.
     """
 
     key: ClassVar[str] = "overlap"
@@ -39,12 +38,11 @@ class RankBiasedOverlap(BaseMetric, frozen=True, kw_only=True):
     """Rank-biased overlap with the baseline's list, extrapolated (RBO_EXT): agreement in which the top weighs most.
 
     Drift, not quality: 1 for equal lists, 0 for lists without a common id. Past the end of the shorter list its overlap
-    is carried on. Range 0 to 1; undefined without the baseline's list.
-    Source: Webber, Moffat & Zobel (2010), A similarity measure for indefinite rankings, equation 32.
+    is carried on. Undefined without the baseline's list. Source: Webber, Moffat & Zobel (2010), A similarity measure
+    for indefinite rankings, equation 32.
 
     Attributes:
-        p: the chance that a reader goes on to the next rank; 0.9 by default, which puts 86 % of the weight on the
-            first ten ranks.
+        p: the chance that a reader goes on to the next rank; 0.9 puts 86 % of the weight on the first ten.
     """
 
     p: float = 0.9

@@ -39,13 +39,12 @@ def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int, discou
 class DCG(BaseMetric, frozen=True, kw_only=True):
     """Discounted cumulative gain: each relevant document's gain, worth less the lower it stands.
 
-    Unbounded above, so that values of different queries do not compare; gates usually want ndcg. From 0 up; undefined
-    where the gold names no relevant document. Source: Järvelin & Kekäläinen (2002), with trec_eval's discount
-    log2(i + 1) unless theirs is asked for.
+    Values of different queries do not compare; gates usually want ndcg. Undefined without relevant documents. Source:
+    Järvelin & Kekäläinen (2002), with trec_eval's discount unless theirs is given.
 
     Attributes:
-        gain: linear (the grade, default), exponential (2^grade − 1) or binary (1 for every relevant document).
-        discount: log2 (of rank + 1, default) or jarvelin (ranks 1 and 2 undiscounted, then log2 of the rank).
+        gain: linear (the grade), exponential (2^grade − 1) or binary (1 for every relevant document).
+        discount: log2 (of rank + 1) or jarvelin (ranks 1 and 2 undiscounted, then log2 of the rank).
     """
 
     gain: Gain = "linear"
@@ -67,13 +66,12 @@ class DCG(BaseMetric, frozen=True, kw_only=True):
 class NDCG(DCG, frozen=True, kw_only=True):
     """DCG divided by the DCG of the best possible order of *all* relevant documents of the gold.
 
-    The ideal list is cut at the same k, never at what was retrieved, so a run that found one of five documents does
-    not score 1. `ndcg_any@5` is `ndcg(gain=binary)@5`. Range 0 to 1; undefined where the gold names no relevant
-    document. Source: Järvelin & Kekäläinen (2002); trec_eval, ndcg and ndcg_cut.
+    The ideal list is cut at the same k, never at what was retrieved: a run that found one of five documents does not
+    score 1. Undefined without relevant documents. Source: Järvelin & Kekäläinen (2002); trec_eval, ndcg and ndcg_cut.
 
     Attributes:
-        ideal: gold (default), or retrieved (the gains found within k, in their best order), which only serves to
-            reproduce toolkits that do so; 0 where nothing was found.
+        ideal: gold, or retrieved (the gains found within k, in their best order), to reproduce tools that do so; 0
+            where nothing was found.
     """
 
     ideal: Ideal = "gold"
@@ -101,11 +99,11 @@ class NDCG(DCG, frozen=True, kw_only=True):
 class ERR(BaseMetric, frozen=True, kw_only=True):
     """Expected value of 1 / rank at which a reader from the top is satisfied, by a chance that the grade gives.
 
-    Even the best list stays below 1. Range 0 to 1; undefined where the gold names no relevant document. Source:
-    Chapelle et al. (2009); gdeval, and by it ir_measures, where the highest grade is 4 whatever the gold has.
+    Even the best list stays below 1. Undefined without relevant documents. Source: Chapelle et al. (2009); gdeval, and
+    by it ir_measures, where the highest grade is always 4.
 
     Attributes:
-        max: the highest grade of the scale, 4 by default; a gain above it is an error.
+        max: the highest grade of the scale; a gain above it is an error.
     """
 
     max: float = 4.0

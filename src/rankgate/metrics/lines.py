@@ -25,7 +25,7 @@ class LineMetric(BaseMetric, frozen=True, kw_only=True):
 class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
     """Of the questions that nothing answers (`no_answer: true`), the share for which something is returned.
 
-    An empty list is right. Lower is better. Range 0 or 1; undefined for questions that have an answer.
+    Undefined for questions that have an answer.
 
     Attributes:
         min_score: only items with at least this `score`, or with none, count as returned; every item if not given.
@@ -60,12 +60,12 @@ class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
 class GivenRate(LineMetric, frozen=True, kw_only=True):
     """Whether an answerable question got an answer: one that is not empty, and not declared an abstention.
 
-    Nobody has to judge that. A refusal in words is an answer here; `answered_rate` counts it as none. Range 0 or 1; 0
-    for a line without an answer and for a query that the run lacks; undefined for questions with `no_answer: true`.
+    No judge is asked. A refusal in words is an answer here; `answered_rate` counts it as none. Undefined for questions
+    with `no_answer: true`.
     """
 
     key: ClassVar[str] = "given_rate"
-    formula: ClassVar[str] = "over answerable questions: 1 if there is an answer, not empty or `abstained`, else 0"
+    formula: ClassVar[str] = "over answerable questions: 1 if there is an answer, neither empty nor abstained, else 0"
     kind: ClassVar[Kind] = Kind.ANSWER
     reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
     plain: ClassVar[str] = "share of answerable questions that got an answer at all"
@@ -81,8 +81,8 @@ class GivenRate(LineMetric, frozen=True, kw_only=True):
 class SourceCoverage(LineMetric, frozen=True, kw_only=True):
     """Of the sources that the gold names for a question, the share to which the router sent it (`source`).
 
-    `source` of line and sample is one source or a list. Of a line without, the sources of its items count. Range 0 to
-    1, with one source in the gold 0 or 1; undefined where the gold or the line names no source.
+    `source` is one source or a list; for a line without it, the sources of its items count. Undefined where the gold or
+    the line names no source.
     """
 
     key: ClassVar[str] = "source_coverage"
@@ -103,10 +103,9 @@ class SourceCoverage(LineMetric, frozen=True, kw_only=True):
 
 
 class MisrouteRate(SourceCoverage, frozen=True, kw_only=True):
-    """Of the sources that the gold names, the share to which the router did not send the question. Lower is better.
+    """Of the sources that the gold names, the share to which the router did not send the question.
 
-    That is 1 − source_coverage. Range 0 to 1, with one source in the gold 0 or 1; undefined where the gold or the line
-    names no source.
+    Undefined where the gold or the line names no source.
     """
 
     key: ClassVar[str] = "misroute_rate"
@@ -125,8 +124,7 @@ class MisrouteRate(SourceCoverage, frozen=True, kw_only=True):
 class SourceShare(LineMetric, frozen=True, kw_only=True):
     """How often the router chooses a source, right or wrong: `source_share(kb-br)`.
 
-    Neither direction is better; higher is assumed. Range 0 or 1; undefined where the line names no source, and for a
-    query that the run lacks.
+    Neither direction is better; higher is assumed. Undefined where the line names no source.
 
     Attributes:
         source: the source whose share is taken; it must be given and stands alone.
@@ -150,7 +148,7 @@ class SourceShare(LineMetric, frozen=True, kw_only=True):
 class EntityF1(LineMetric, frozen=True, kw_only=True):
     """F1 of the entities that the line states against those of the sample, as sets, exactly as written.
 
-    0 where none agree; 1 where both are empty. Range 0 to 1; undefined where the gold or the line states none at all.
+    1 where both are empty. Undefined where the gold or the line states none at all.
     """
 
     key: ClassVar[str] = "entity_f1"
@@ -179,8 +177,8 @@ class QuantileMetric(LineMetric, frozen=True, kw_only=True):
     """A metric of which the mean is taken, or a quantile over the queries.
 
     Attributes:
-        quantile: between 0 and 1, as in `latency(quantile=0.9)`; `p90` is the same. The mean if not given. It is the
-            smallest value with at least that share of the queries at or below it (inverted distribution function).
+        quantile: between 0 and 1, as in `latency(quantile=0.9)`, in place of the mean: the smallest value with at least
+            that share of the queries at or below it.
     """
 
     if TYPE_CHECKING:  # a field of each, after its own, as names have it
@@ -213,14 +211,13 @@ class QuantileMetric(LineMetric, frozen=True, kw_only=True):
 class Score(QuantileMetric, frozen=True, kw_only=True):
     """A number that another tool wrote into `scores` of the line: `score(faithfulness)`, the mean or a quantile.
 
-    rankgate does not know what it means, so a gate on it states `direction: higher` or `lower`. Any finite number;
-    missing where the line states null, NaN or no such key, and for a query that the run lacks.
+    A gate on it states `direction: higher` or `lower`. Missing where the line states null, NaN or no such key.
 
     Attributes:
         field: the key in `scores`; it must be given and stands alone: `score(cost)`.
-        better: which way is better, higher (default) or lower; a gate's `direction` sets it.
-        drop_from: another key in `scores`, of which the share is taken that is lost per query: 1 − scores[field] /
-            scores[drop_from]; missing where one of them is, undefined where `drop_from` is not above 0, or the share is
+        better: which way is better, higher or lower; a gate's `direction` sets it.
+        drop_from: another key in `scores`; the value is the share of it that is lost, 1 − scores[field] /
+            scores[drop_from]. Missing where one of them is; undefined where `drop_from` is not above 0, or the share is
             not finite.
     """
 
@@ -262,11 +259,11 @@ class Score(QuantileMetric, frozen=True, kw_only=True):
 class Latency(QuantileMetric, frozen=True, kw_only=True):
     """Milliseconds per query, from `latency_ms` of the run: the mean, or a quantile over the queries.
 
-    Lower is better. From 0 up; missing for a query whose stages have no time or null, and for one that the run lacks.
+    Missing for a query whose stages have no time or null.
 
     Attributes:
-        stage: a stage by the run's own name for it, such as retrieve, embed or rerank; or total (default): as the query
-            states it, be it as a bare number, else the sum of the stages that it states.
+        stage: a stage by the run's own name for it, such as retrieve or rerank; or total, as the query states it, else
+            the sum of its stages.
     """
 
     stage: str = "total"

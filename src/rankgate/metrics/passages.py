@@ -17,9 +17,9 @@ from rankgate.model.values import Item, MatchedQuery, Need, Span, Stretch, Unit
 class PassageRecall(BaseMetric, frozen=True, kw_only=True):
     """Share of the characters of the relevant passages that stand in the first k results.
 
-    Passages that overlap count once. Range 0 to 1; undefined where the gold names no relevant passage, missing
-    where a result shows another text at a passage's place. Source: Smith & Troynikov (2024), Evaluating Chunking
-    Strategies for Retrieval, recall, which counts tokens where this counts characters.
+    Passages that overlap count once. Undefined where the gold names no relevant passage, missing where a result shows
+    another text at a passage's place. Source: Smith & Troynikov (2024), Evaluating Chunking Strategies for Retrieval,
+    which counts tokens.
     """
 
     key: ClassVar[str] = "passage_recall"
@@ -51,8 +51,7 @@ class PassagePrecision(PassageRecall, frozen=True, kw_only=True):
     """Share of the characters of the first k results that are of relevant passages: what else a prompt pays for.
 
     What several results repeat counts as often below the line, and once above it. A result is as long as its offsets
-    say, else as its text. Range 0 to 1; 0 for an empty list; undefined as passage_recall. Source: Smith & Troynikov
-    (2024), precision, which counts tokens where this counts characters.
+    say, else as its text. 0 for an empty list; undefined as passage_recall. Source: as passage_recall.
     """
 
     key: ClassVar[str] = "passage_precision"
@@ -70,10 +69,9 @@ class PassagePrecision(PassageRecall, frozen=True, kw_only=True):
 class PassageIoU(PassageRecall, frozen=True, kw_only=True):
     """What relevant passages and the first k results share, by all that they have together, in characters.
 
-    High only where little is missing and little stands beside it. What several results repeat counts once, also where
-    they state no offsets and the end of one is the beginning of the other. Range 0 to 1; undefined as passage_recall.
-    Source: Smith & Troynikov (2024), IoU (the Jaccard index), which counts tokens where this counts characters, and in
-    whose program what results repeat counts each time.
+    What several results repeat counts once, also where they state no offsets and the end of one is the beginning of the
+    other. Undefined as passage_recall. Source: as passage_recall, IoU (the Jaccard index); its program counts repeats
+    each time.
     """
 
     key: ClassVar[str] = "passage_iou"

@@ -19,8 +19,7 @@ GRID = "1/3/5/10/20"
 class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
     """One over the rank of the first relevant document; its mean over queries is the MRR.
 
-    0 when no relevant document is within the cut-off. Without a number the whole list counts. Range 0 to 1; undefined
-    where the gold names no relevant document. Source: Voorhees (1999), The TREC-8 question answering track report.
+    Undefined without relevant documents. Source: Voorhees (1999), The TREC-8 question answering track report.
     """
 
     key: ClassVar[str] = "mrr"
@@ -41,13 +40,13 @@ class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
 class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
     """Mean of the precision at each relevant document's rank; its mean over queries is MAP.
 
-    Relevant documents that are not retrieved count as precision 0. Written `map` over the whole list, `ap@k` with a
-    cut-off; divided by all relevant documents, also where they are more than k. Range 0 to 1; undefined where the gold
-    names no relevant document. Source: Harman (1992); trec_eval, map and map_cut.
+    Relevant documents that are not retrieved count as precision 0, also where more than k are relevant. Written `map`
+    over the whole list, `ap@k` with a cut-off. Undefined without relevant documents. Source: Harman (1992); trec_eval,
+    map and map_cut.
 
     Attributes:
-        of: what it divides by: gold (all relevant documents, default), or retrieved (every item of a relevant document
-            within k), as Ragas' NonLLMContextPrecisionWithReference, where what was not found costs nothing.
+        of: what it divides by: gold (all relevant documents), or retrieved (every item of a relevant document within
+            k), where what was not found costs nothing.
     """
 
     of: Ideal = "gold"
@@ -77,7 +76,7 @@ class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
 class RPrecision(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the relevant documents among the first n, as many places as there are relevant documents.
 
-    1 is always in reach. Range 0 to 1; undefined where the gold names no relevant document. Source: trec_eval, Rprec.
+    Undefined without relevant documents. Source: trec_eval, Rprec.
     """
 
     cutoff: int | Cutoff = Cutoff.NONE
@@ -101,8 +100,8 @@ class RPrecision(RelevanceMetric, frozen=True, kw_only=True):
 class BinaryPreference(RPrecision, frozen=True, kw_only=True):
     """How seldom documents judged not relevant stand above relevant ones; what nobody judged is passed over.
 
-    J = what the gold judges and does not count as relevant, hard negatives too; without any it is recall@all. Range 0
-    to 1; undefined where the gold names no relevant document. Source: Buckley & Voorhees (2004); trec_eval, bpref.
+    J = what the gold judges and does not count as relevant, hard negatives too. Without any it is recall@all. Undefined
+    without relevant documents. Source: Buckley & Voorhees (2004); trec_eval, bpref.
     """
 
     key: ClassVar[str] = "bpref"
@@ -126,11 +125,11 @@ class BinaryPreference(RPrecision, frozen=True, kw_only=True):
 class RankBiasedPrecision(RelevanceMetric, frozen=True, kw_only=True):
     """Share of relevant documents among those read by someone who goes on to the next rank with probability p.
 
-    No list reaches 1; `rbp_residual` is what the unjudged may add. Range 0 to 1; undefined where the gold names no
-    relevant document. Source: Moffat & Zobel (2008), Rank-biased precision.
+    No list reaches 1; `rbp_residual` is what the unjudged may add. Undefined without relevant documents. Source: Moffat
+    & Zobel (2008), Rank-biased precision.
 
     Attributes:
-        p: the chance of going on to the next rank, between 0 and 1; 0.8 by default.
+        p: the chance of going on to the next rank, between 0 and 1.
     """
 
     p: float = 0.8
@@ -153,9 +152,9 @@ class RankBiasedPrecision(RelevanceMetric, frozen=True, kw_only=True):
 
 
 class RankBiasedResidual(RankBiasedPrecision, frozen=True, kw_only=True):
-    """How much higher `rbp` would be if all that nobody judged were relevant, also below the list. Lower is better.
+    """How much higher `rbp` would be if all that nobody judged were relevant, also below the list.
 
-    Range 0 to 1; undefined where the gold names no relevant document. Source: Moffat & Zobel (2008), the residual.
+    Undefined without relevant documents. Source: Moffat & Zobel (2008), the residual.
     """
 
     key: ClassVar[str] = "rbp_residual"
@@ -176,12 +175,11 @@ class RankBiasedResidual(RankBiasedPrecision, frozen=True, kw_only=True):
 class RecallAUC(RelevanceMetric, frozen=True, kw_only=True):
     """Area under recall over the logarithm of the cut-off: how early the relevant documents come, at every depth.
 
-    The trapezoid rule over recall@k at the cut-offs of the grid, with ln k as abscissa, by the width of the grid, so
-    that perfect recall from the first cut-off on is 1; with several relevant documents recall@1 cannot be perfect.
-    Range 0 to 1; undefined where the gold names no relevant document.
+    The trapezoid rule at the cut-offs of the grid, with ln k as abscissa. With several relevant documents
+    it stays below 1, since `recall@1` does. Undefined without relevant documents.
 
     Attributes:
-        grid: the cut-offs, ascending, with slashes between them: 1/3/5/10/20 by default.
+        grid: the cut-offs, ascending, with slashes between them.
     """
 
     grid: str = GRID

@@ -21,9 +21,8 @@ _TOKEN = re.compile(rf"{_SIGN}|(?:(?!{_SIGN})\S)+")
 class AnswerContains(LineMetric, frozen=True, kw_only=True):
     """Whether the reference (`metadata.answer`) occurs in the line's `answer`, folded as for `containment`.
 
-    Of several references the best counts. "Not 30 days" contains "30 days". 0 without an answer and for a query that
-    the run lacks. Range 0 or 1; undefined without a reference and for questions with `no_answer: true`.
-    `answer_containment` looks into the results instead.
+    Of several references the best counts. "Not 30 days" contains "30 days". 0 without an answer. Undefined without a
+    reference and for questions with `no_answer: true`.
     """
 
     key: ClassVar[str] = "answer_contains"
@@ -50,11 +49,11 @@ class AnswerContains(LineMetric, frozen=True, kw_only=True):
 class ExactMatch(AnswerContains, frozen=True, kw_only=True):
     """Whether the answer is the reference (`metadata.answer`), but for case, punctuation and white space.
 
-    What Unicode holds for the same (NFKC) is alike; punctuation of any script and ASCII's symbols are removed, so that
-    3.5 is 35. Range 0 or 1; 0 and undefined as `answer_contains`. `squad_em` is SQuAD's (Rajpurkar et al. 2016).
+    Equivalent Unicode forms (NFKC) are equal. Punctuation of any script and ASCII's symbols are removed, so that 3.5 is
+    35. 0 and undefined as `answer_contains`. Source: `squad_em` is SQuAD's (Rajpurkar et al. 2016).
 
     Attributes:
-        articles: kept (default), or dropped: a, an and the, for English.
+        articles: kept, or dropped: a, an and the, for English.
     """
 
     articles: Articles = "kept"
@@ -78,8 +77,8 @@ class ExactMatch(AnswerContains, frozen=True, kw_only=True):
 class TokenF1(ExactMatch, frozen=True, kw_only=True):
     """F1 of the tokens of the answer and of the reference (`metadata.answer`), each as often as it stands there.
 
-    Tokens are words, of Thai, Lao, Burmese, Khmer, Chinese, Japanese and Korean single characters; all else is as for
-    `exact_match`. Range 0 to 1; 0 and undefined as `answer_contains`. `squad_f1` is SQuAD's.
+    Tokens are words, of Thai, Lao, Burmese, Khmer, Chinese, Japanese and Korean single characters; all else as
+    `exact_match`. 0 and undefined as `answer_contains`. Source: `squad_f1` is SQuAD's.
     """
 
     key: ClassVar[str] = "token_f1"

@@ -17,8 +17,7 @@ LARGEST_BETA = 1000  # beyond it F is recall to six decimals, and its square nee
 class Hit(RelevanceMetric, frozen=True, kw_only=True):
     """Whether at least one relevant document is among the first k.
 
-    Also called success@k and hit rate. Range 0 or 1; undefined where the gold names no relevant document.
-    Source: trec_eval, success.
+    Undefined without relevant documents. Source: trec_eval, success.
     """
 
     key: ClassVar[str] = "hit"
@@ -36,9 +35,8 @@ class Hit(RelevanceMetric, frozen=True, kw_only=True):
 class Recall(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the relevant documents that are among the first k.
 
-    With more than k relevant documents it cannot reach 1: eight relevant ones and k = 5 top out at 0.625, where
-    capped_recall reaches 1. Range 0 to 1; undefined where the gold names no relevant document.
-    Source: trec_eval, recall.
+    With more than k relevant documents it cannot reach 1: with eight and k = 5 it ends at 0.625, where capped_recall
+    reaches 1. Undefined without relevant documents. Source: trec_eval, recall.
     """
 
     key: ClassVar[str] = "recall"
@@ -56,8 +54,7 @@ class Recall(RelevanceMetric, frozen=True, kw_only=True):
 class RecallAll(RelevanceMetric, frozen=True, kw_only=True):
     """Whether every relevant document is among the first k: what an answer from several sources needs.
 
-    With more than k relevant documents it is 0. Range 0 or 1; undefined where the gold names no relevant document.
-    Source: LongMemEval (Wu et al. 2024), recall_all.
+    0 with more than k relevant documents; undefined without any. Source: LongMemEval (Wu et al. 2024), recall_all.
     """
 
     key: ClassVar[str] = "recall_all"
@@ -72,11 +69,10 @@ class RecallAll(RelevanceMetric, frozen=True, kw_only=True):
 
 
 class CappedRecall(RelevanceMetric, frozen=True, kw_only=True):
-    """Recall as far as k places can hold it: found, by the relevant documents or k, whichever is fewer.
+    """Relevant documents among the first k, by how many could be there: all of them, or k.
 
-    Equals recall where the gold names at most k documents. With more it reaches 1 where recall cannot, so it has a name
-    of its own and never stands in for recall.
-    Range 0 to 1; undefined where the gold names no relevant document. Source: BEIR (Thakur et al. 2021), R_cap@k.
+    Equals recall where the gold names at most k documents. Undefined without relevant documents. Source: BEIR (Thakur
+    et al. 2021), R_cap@k.
     """
 
     key: ClassVar[str] = "capped_recall"
@@ -94,8 +90,8 @@ class CappedRecall(RelevanceMetric, frozen=True, kw_only=True):
 class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
     """Share of the gold's gains that is among the first k: a document graded 3 counts three times one graded 1.
 
-    Equals recall where all gains are alike. Range 0 to 1; undefined where the gold names no relevant document.
-    Source: the generalized recall of Kekäläinen & Järvelin (2002).
+    Equals recall where all gains are equal. Undefined without relevant documents. Source: the generalized recall of
+    Kekäläinen & Järvelin (2002).
     """
 
     key: ClassVar[str] = "weighted_recall"
@@ -115,12 +111,12 @@ class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
 class Precision(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the first k places that hold a relevant document.
 
-    A list shorter than k still divides by k; `precision@all`, and `of=retrieved` with any k, divide by the results that
-    the list has, and are 0 for an empty one. Unless matching is by id, every item of a relevant document counts.
-    Range 0 to 1; undefined where the gold names no relevant document. Source: trec_eval, P and set_P.
+    A list shorter than k still divides by k. `precision@all` and `of=retrieved` divide by the results that the list
+    has, and are 0 for an empty one. Unless matching is by id, every item of a relevant document counts. Undefined
+    without relevant documents. Source: trec_eval, P and set_P.
 
     Attributes:
-        of: what precision divides by: places (k, default), or retrieved (the results that there are within k).
+        of: what precision divides by: places (k), or retrieved (the results within k).
     """
 
     of: Of = "places"
@@ -142,13 +138,12 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
 
 
 class F(Precision, frozen=True, kw_only=True):
-    """Weighted harmonic mean of precision and recall at k; 0 where both are 0.
+    """Weighted harmonic mean of precision (P) and recall (R) at k; 0 where both are 0.
 
-    `f1@5` is `f@5`. Range 0 to 1; undefined where the gold names no relevant document. Source: van Rijsbergen (1979),
-    Information Retrieval; trec_eval's set_F is `f(of=retrieved)@all`.
+    Undefined without relevant documents. Source: van Rijsbergen (1979), Information Retrieval; trec_eval, set_F.
 
     Attributes:
-        beta: how many times as much recall counts as precision; 1 by default.
+        beta: how many times as much recall counts as precision.
     """
 
     beta: float = 1.0

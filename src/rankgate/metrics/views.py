@@ -46,19 +46,17 @@ class _Around(BaseMetric, frozen=True, kw_only=True):
 class View(_Around, frozen=True, kw_only=True):
     """A ranking metric over another list, over the queries of one source, or over the judged results alone.
 
-    Any ranking metric takes these parameters beside its own. Everything else is the metric's: range, direction, what an
-    absent query scores. The other list is matched and cut as the final one is. Undefined where the line has no such
+    Any ranking metric takes these parameters; everything else is the metric's. Undefined where the line has no such
     list, and for queries of other sources. `stage` and `rewrite` exclude each other.
 
     Attributes:
         metric: what is computed.
-        stage: final (default), or raw: the list before reranking.
+        stage: final, or raw: the list before reranking.
         rewrite: the list of the n-th rewritten question, from 1; the original question's if not given.
         source: only the queries whose gold names this source, spelled exactly so; all queries if not given.
         item_source: relevant documents count, at their ranks, only where the item states this `source`; where no item
             does, the line's, if it is one. Others are not found. So recall of all sources adds up to recall.
-        judged_only: true removes results that the gold does not judge, so that later ones move up, as trec_eval's `-J`;
-            hard negatives and gains of 0 or below are judged.
+        judged_only: true removes results that the gold does not judge, so that later ones move up, as trec_eval's `-J`.
     """
 
     stage: Stage = "final"
@@ -160,14 +158,13 @@ def condensed(query: MatchedQuery) -> MatchedQuery:
 class ListGain(_Around, frozen=True, kw_only=True):
     """A ranking metric of the list after a step, minus the same metric of the list before it.
 
-    Reranking: of the final list, minus of the raw one (`raw_topk`). Rewriting: of the rewritten question's list
-    (`rewrites`), minus of the original question's. Above 0 the step helps, below 0 it harms, so that a gate with
-    `threshold: 0` asks that it does no harm. The direction is the metric's; the range is −1 to 1 for one from 0 to 1.
-    Undefined where the line lacks one of the lists, where the metric is undefined, and for a query that the run lacks.
+    Reranking: the final list minus the raw one (`raw_topk`). Rewriting: the rewritten question's list (`rewrites`)
+    minus the original question's. Above 0 the step helps; a gate with `threshold: 0` asks that it does no harm.
+    Undefined where the line lacks one of the lists, where the metric is undefined, and for an absent query.
 
     Attributes:
         metric: what is computed of both lists.
-        rewrite: for rewriting: which rewritten question, from 1 (default).
+        rewrite: for rewriting: which rewritten question, from 1.
     """
 
     kind: ClassVar[Kind] = Kind.OTHER_LIST
