@@ -125,7 +125,7 @@ def example(facts: Facts, examples: Examples) -> str:
     """The metric's value of the example that has one."""
     if facts["needs"]["judge"]:
         return ""
-    name = ALONE.get(facts["name"], facts["name"])
+    name: str = ALONE.get(facts["name"], facts["name"])
     spans = "expected_output[].start" in facts["needs"]["gold"]
     gold, run, *baseline = examples[1 if spans else 0]
     match = "span" if spans else "chunk"
