@@ -125,11 +125,11 @@ def example(facts: Facts, examples: Examples) -> str:
     """The metric's value of the example that has one."""
     if facts["needs"]["judge"]:
         return ""
-    name: str = ALONE.get(facts["name"], facts["name"])
+    key = str(facts["name"])
     spans = "expected_output[].start" in facts["needs"]["gold"]
     gold, run, *baseline = examples[1 if spans else 0]
     match = "span" if spans else "chunk"
-    scores = rankgate.score([gold], [run], metrics=[name], match=match, baseline=baseline or None)
+    scores = rankgate.score([gold], [run], metrics=[ALONE.get(key, key)], match=match, baseline=baseline or None)
     [value] = scores.values.values()
     return "" if value is None else f"; example {round(value, 4):g}"
 
