@@ -286,7 +286,7 @@ HOMES = [
     pytest.param("pandas", {"metrics.evaluation"}, id="pandas: who asks for a frame has it"),
     pytest.param(
         "time",
-        {"collecting", "forges.http", "baselines.git_branch", "baselines.git_place", "judge.client", "judge.judging"},
+        {"collecting", "forges.http", "baselines.branch", "baselines.clones", "judge.client", "judge.judging"},
         id="time: a recorded retriever is timed; the API asks to wait, and so do pushes of others",
     ),
     pytest.param("sqlite3", set(), id="sqlite3: nowhere, what is kept are lines"),

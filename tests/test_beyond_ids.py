@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.baselines.accepting import newest_of
 
 from rankgate.cli import main
 from rankgate.readers.yaml_text import load_yaml
@@ -44,7 +45,7 @@ def test_a_stored_baseline_scores_as_the_run_that_was_accepted() -> None:
     assert code == 1
     assert by_store["gates"] == by_run["gates"]
     assert by_store["baseline_metrics"] == by_run["baseline_metrics"]
-    kept = json.loads(Path("stored/manifest.json").read_text(encoding="utf-8"))["kept"]
+    kept = newest_of("stored")["kept"]
     assert kept == ["doc_version", "raw_topk", "scores", "source", "text"]
 
 
@@ -53,7 +54,7 @@ def test_a_baseline_keeps_no_text_that_no_gate_reads() -> None:
     # The gold names passages, so that by chunk ids nothing can be judged.
     words = ["--criteria", "small.yaml", "--run", "accepted.jsonl", "--to", "stored", "--reason", "what it keeps"]
     assert main(["baseline", "accept", *words, *DATE]) == 0
-    assert json.loads(Path("stored/manifest.json").read_text(encoding="utf-8"))["kept"] == []
+    assert newest_of("stored")["kept"] == []
     Path("gate.yaml").write_text(
         "gates: [{name: containment@5, threshold: 0.1, regression_max: 0.1}]\n"
         "inputs: {gold: gold.yaml, run: run.jsonl, baseline: stored}\n"

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.baselines.accepting import newest_of
 from tests.gates.test_decide import scores
 from tests.judge.calibrated import always, calibrated, metric_found
 from tests.judge.cases import answers_of
@@ -259,7 +260,7 @@ def test_another_judge_judges_both_runs(tmp_path: Path, monkeypatch: pytest.Monk
     ask(case, "base.verdicts.jsonl")
     accept = ["baseline", "accept", "--run", "base.jsonl", "--gold", "gold.jsonl", "--to", "store", *DATE]
     assert main(accept) == 0
-    assert json.loads(Path("store/manifest.json").read_text())["judge"]["model"] == "judge-2026-01-01"
+    assert newest_of("store")["judge"]["model"] == "judge-2026-01-01"
     write_inputs(case, "judge-2026-02-02")
     ask(case)
     assert check("--baseline", "store") == 1

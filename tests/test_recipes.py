@@ -119,7 +119,7 @@ def test_a_recipe_leads_from_an_empty_directory_to_its_verdicts(person: Person, 
     assert person.verdicts == ["WARN", "FAIL", "PASS"]
     status = ["git", "-C", str(person.directory), "ls-files"]
     committed = subprocess.run(status, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert {"baseline/manifest.json", ".github/workflows/rankgate.yml", "gold.yaml"} <= {*committed}
+    assert {"baseline/accepted/00000001.json", ".github/workflows/rankgate.yml", "gold.yaml"} <= {*committed}
     assert [path for path in committed if re.match(r"run\.jsonl|clone/|qdrant/|postgres/|.*\.bak", path)] == []
 
 

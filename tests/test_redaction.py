@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.baselines import git_place
+from rankgate.baselines import clones
 from rankgate.baselines.stores import store_for
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import baseline_of
@@ -91,7 +91,7 @@ def test_no_password_and_no_query_is_shown(password: str) -> None:
 @given(passwords)
 def test_git_says_no_password(password: str) -> None:
     said = f"fatal: unable to access 'https://ana:{password}@host.example/a.git/': no route, ask ana@host.example"
-    shown = git_place.without_secrets(said, {})
+    shown = clones.without_secrets(said, {})
     assert "hunter" not in shown
     assert shown.startswith("fatal: unable to access 'https://…")
     assert shown.endswith(": no route, ask ana@host.example")

@@ -777,7 +777,7 @@ def test_a_baseline_of_the_job_is_not_shadowed_by_files_of_the_commit(repository
             write("baseline/keep", "")()
         case _:
             accept(Path("baseline"), Path("run.jsonl"))
-    git("add", "--force", "baseline/manifest.json" if brought == "a manifest" else "baseline")
+    git("add", "--force", "baseline/accepted" if brought == "a manifest" else "baseline")
     commit()
     if Path("baseline").is_symlink():
         Path("baseline").unlink()
@@ -946,7 +946,11 @@ ACCEPTED = [
     ("waived", ATTACKS["waive its own harm"], WARN),
     ("baseline deleted", ATTACKS["delete the baseline"], WARN),
     ("baseline of few questions", ATTACKS["accept a run of a few questions"], WARN),
-    ("baseline mended", Change(MENDED, WARN, "", tracked(write("baseline/manifest.json", "{"), "baseline")), WARN),
+    (
+        "baseline mended",
+        Change(MENDED, WARN, "", tracked(write("baseline/accepted/00000001.json", "{"), "baseline")),
+        WARN,
+    ),
     ("gold set outside", ATTACKS["a base whose gold set git does not hold"], WARN),
     ("gold set in a submodule", ATTACKS["a base whose gold set lies in a submodule"], WARN),
     ("criteria elsewhere", ATTACKS["keep them, and read milder ones"], WARN),

@@ -143,7 +143,7 @@ def test_nothing_that_the_head_names_is_asked_imported_or_opened(repository: Pat
     for name_of, text in {"gold.yaml": gold("q1"), "run.jsonl": "", "scores.csv": "", "waivers.yaml": ""}.items():
         write(str(outside / name_of), text)()
     write(".git/info/exclude", "forbidden\n")()
-    write("forbidden/manifest.json", "{}")()
+    write("forbidden/accepted/00000001.json", "{}")()
     write_run(Path("run.jsonl"))
     NAMED[name]()
     commit()

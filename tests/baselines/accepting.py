@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.directory import directory_store
 from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import Record
 from rankgate.model.gold_changes import GoldMark
@@ -29,8 +30,24 @@ def accept_into(
     """Store a run as the accepted one; its record."""
     packed = pack(rankings, source=source, depth=depth)
     record = recorded(packed, source=source, provenance=provenance, gold=gold, date=date)
-    DirectoryStore(Path(folder).as_posix()).memory.add("accepted", record, packed.data)
+    directory_store(Path(folder).as_posix()).memory.add("accepted", record, packed.data)
     return record
+
+
+def newest(folder: str | Path = "baseline") -> Path:
+    """The file of the record that is accepted in a directory."""
+    return max(Path(folder, "accepted").iterdir())
+
+
+def newest_of(folder: str | Path = "baseline") -> dict[str, Any]:
+    """What it says."""
+    value: dict[str, Any] = json.loads(newest(folder).read_text(encoding="utf-8"))
+    return value
+
+
+def run_of(folder: str | Path = "baseline") -> Path:
+    """The run file that it names."""
+    return Path(folder, "rankings", newest_of(folder)["run"])
 
 
 def logged(first: Record, *later: Record) -> list[Record]:

@@ -70,9 +70,17 @@ def bucket(s3: str) -> str:
     return name
 
 
-@pytest.fixture(params=["file", pytest.param("s3", marks=pytest.mark.full)])
+@pytest.fixture(params=["file", "memory", pytest.param("s3", marks=pytest.mark.full)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty place, of each kind that is promised to work."""
     if request.param == "file":
         return f"file://{tmp_path}/kept"
+    if request.param == "memory":
+        return f"memory://{tmp_path.name}-{next(_NUMBERS)}/kept"
     return f"s3://{request.getfixturevalue('bucket')}/teams/search"
+
+
+@pytest.fixture(params=["file", pytest.param("s3", marks=pytest.mark.full)])
+def reached(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty place that other processes reach."""
+    return f"file://{tmp_path}/kept" if request.param == "file" else f"s3://{request.getfixturevalue('bucket')}/search"

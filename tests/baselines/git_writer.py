@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import sys
 
-from rankgate.baselines.git_branch import branch_memory
+from rankgate.baselines.branch import branch_memory
 from rankgate.baselines.records import Log, Record
 
 SPEC = "git+branch:rankgate-baselines"

@@ -20,16 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests import children
-from tests.baselines.accepting import accept_into
+from tests.baselines.accepting import accept_into, newest
 from tests.conftest import ROOT
 
 import rankgate
-from rankgate.baselines.base import Where
-from rankgate.baselines.directory import DirectoryStore, DirectoryTree
+from rankgate.baselines.base import MemoryStore, Where
+from rankgate.baselines.directory import DirectoryPlace, directory_store
+from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import SCHEMA_VERSION, Record
 from rankgate.baselines.stores import store_for
-from rankgate.baselines.tree import MANIFEST, TreeMemory
 from rankgate.check import check
 from rankgate.cli.baseline_tend import verified as verify
 from rankgate.criteria import InputFile
@@ -45,7 +45,7 @@ posix_only = pytest.mark.skipif(os.name == "nt", reason="signals and limits as P
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 CROWD = """
 import sys
-from tests.baselines.accepting import accept_into
+from tests.baselines.accepting import accept_into, newest
 from rankgate.model.values import Ranking
 
 number, place = sys.argv[1:]
@@ -69,7 +69,8 @@ for _ in range(int(rounds)):
         accepted += memory.add("accepted", record, packed.data)
 print(accepted)
 """
-RESTORE = "restore it from version control or accept a run again"
+RESTORE = "restore it or accept a run again"
+RECORDS = [f"accepted/0000000{number}.json" for number in (1, 2, 3)]
 LATENCY = frozenset({Need.LATENCY})
 Lists = Mapping[str, str]
 OLD: Lists = {"q1": "old a b", "q2": "old c", "q3": ""}
@@ -105,13 +106,13 @@ def accept(
 
 def stored(folder: Path, *, deepest: int = 0) -> dict[str, str] | None:
     """What the directory holds, in the words in which it was given."""
-    found = DirectoryStore(folder.as_posix()).open(frozenset(), deepest=deepest)
+    found = directory_store(folder.as_posix()).open(frozenset(), deepest=deepest)
     return None if found is None else {ranking.query_id: " ".join(ranking.ids) for ranking in found.rankings}
 
 
 def opened(folder: Path) -> Run:
     """The opened run, read to its end."""
-    found = DirectoryStore(folder.as_posix()).open(frozenset())
+    found = directory_store(folder.as_posix()).open(frozenset())
     assert found is not None
     list(found.rankings)
     return found
@@ -125,7 +126,12 @@ def refusal(folder: Path, *, deepest: int = 0) -> Problem:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))}
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def run_in(folder: Path, record: Record) -> Path:
+    return folder / "rankings" / record.run
 
 
 @pytest.fixture
@@ -152,7 +158,7 @@ def test_any_ids_come_back_cut_at_the_depth(lists: dict[str, list[str]], depth: 
     with tempfile.TemporaryDirectory() as place:
         run = [Ranking(query_id, ids) for query_id, ids in lists.items()]
         accept_into(f"{place}/baseline", run, date="2026-01-31", depth=depth)
-        found = DirectoryStore(f"{place}/baseline").open(frozenset())
+        found = directory_store(f"{place}/baseline").open(frozenset())
         assert found is not None
         assert {ranking.query_id: ranking.ids for ranking in found.rankings} == {
             query_id: ids[:depth] for query_id, ids in lists.items()
@@ -198,7 +204,7 @@ def test_latencies_are_kept_where_the_run_has_them(
     folder: Path, latency: Mapping[str, float] | None, kept: list[str]
 ) -> None:
     assert accept(folder, OLD, latency=latency).kept == kept
-    found = DirectoryStore(folder.as_posix()).open(LATENCY)
+    found = directory_store(folder.as_posix()).open(LATENCY)
     assert found is not None
     stored = Details(latency_ms=latency) if latency else None
     assert {ranking.query_id: ranking.details for ranking in found.rankings} == dict.fromkeys(OLD, stored)
@@ -213,7 +219,7 @@ def test_the_opened_run_says_where_it_comes_from(folder: Path) -> None:
 
 def test_the_opened_run_says_how_much_of_it_has_been_read(folder: Path) -> None:
     accept(folder, OLD)
-    found = DirectoryStore(folder.as_posix()).open(frozenset())
+    found = directory_store(folder.as_posix()).open(frozenset())
     assert found is not None
     assert found.quick is not None
     with found.quick.opened() as reading:
@@ -229,12 +235,12 @@ def test_what_a_run_says_of_itself_does_not_hide_the_day_of_acceptance(folder: P
     assert opened(folder).provenance["accepted"] == "2026-01-31"
 
 
-def test_the_manifest_says_what_is_stored(folder: Path) -> None:
+def test_the_record_says_what_is_stored(folder: Path) -> None:
     mark = GoldMark(path="gold.yaml", queries=3, fingerprint="f00d")
     made = accept(folder, OLD, provenance={"system": "bm25"}, gold=mark, latency={"total": 1.0}, depth=2)
-    data = (folder / made.run).read_bytes()
+    data = run_in(folder, made).read_bytes()
     digest = hashlib.sha256(data).hexdigest()
-    written = json.loads((folder / MANIFEST).read_text())
+    written = json.loads(newest(folder).read_text())
     promised = {
         "schema_version": 2,
         "run": f"run-{digest[:12]}.jsonl.gz",
@@ -249,7 +255,7 @@ def test_the_manifest_says_what_is_stored(folder: Path) -> None:
         "rankgate": rankgate.__version__,
     }
     assert {key: written[key] for key in promised} == promised
-    assert DirectoryStore(folder.as_posix()).memory.accepted() == made
+    assert directory_store(folder.as_posix()).memory.read("accepted") == [made]
     assert gzip.decompress(data).splitlines()[0] == (
         b'{"query_id":"q1","retrieved":["old","a"],"latency_ms":{"total":1.0}}'
     ), "itself an ordinary run file"
@@ -261,7 +267,7 @@ def test_commits_since_it_was_accepted_are_counted_from_the_nearest(
 ) -> None:
     packed = pack(rankings(OLD), source="run")
     record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-31")
-    store = DirectoryStore(folder.as_posix())
+    store = directory_store(folder.as_posix())
     store.memory.add("accepted", replace(record, commit=commit), packed.data)
     run = store.open(frozenset(), where=Where(date="2026-02-01", ancestors=lambda: ("a" * 40, "b" * 40, "c" * 40)))
     assert run
@@ -277,7 +283,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_the_same_run_gives_the_same_bytes_on_every_python(folder: Path) -> None:
     """The header holds no time, no file name, and no operating system: Python 3.13 writes 255 there, 3.11 wrote 3."""
-    data = (folder / accept(folder, OLD).run).read_bytes()
+    data = run_in(folder, accept(folder, OLD)).read_bytes()
     assert data[:10].hex(" ") == "1f 8b 08 00 00 00 00 00 00 ff"
 
 
@@ -288,7 +294,7 @@ def test_accepting_another_run_replaces_the_old_one_and_its_file_unless_that_is_
     anchor, before, after = accept(folder, {"q1": "first"}), accept(folder, OLD), accept(folder, NEW)
     assert stored(folder) == NEW
     assert before.run != after.run
-    assert list(contents(folder)) == sorted(["accepted.jsonl", MANIFEST, anchor.run, after.run])
+    assert set(contents(folder)) == {*RECORDS[:3], f"rankings/{anchor.run}", f"rankings/{after.run}"}
 
 
 def test_accepting_the_same_run_again_keeps_it(folder: Path) -> None:
@@ -300,49 +306,36 @@ def test_accepting_the_same_run_again_keeps_it(folder: Path) -> None:
 
 def test_accepting_a_run_again_mends_a_damaged_one(folder: Path) -> None:
     made = accept(folder, OLD)
-    (folder / made.run).write_bytes(b"damaged")
+    run_in(folder, made).write_bytes(b"damaged")
     accept(folder, OLD)
     assert stored(folder) == OLD
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("{", id="cut short"),
-        pytest.param("<<<<<<< HEAD\n{}\n=======\n", id="a merge conflict"),
-        pytest.param('{"schema_version": 1}', id="without its parts"),
-    ],
+    "named", ["../precious.txt", "ABSOLUTE", "accepted/00000001.json", "sub/precious.txt", "", "."]
 )
-def test_accepting_a_run_again_mends_a_damaged_manifest_as_the_message_says(folder: Path, text: str) -> None:
-    accept(folder, OLD)
-    (folder / MANIFEST).write_text(text)
-    accept(folder, NEW)
-    assert stored(folder) == NEW
-
-
-@pytest.mark.parametrize("named", ["../precious.txt", "ABSOLUTE", "manifest.json", "sub/precious.txt", "", "."])
 def test_accepting_removes_nothing_but_the_old_run(folder: Path, tmp_path: Path, named: str) -> None:
-    """A manifest is data that a pull request may bring: what it names as its run may be any file."""
+    """A record is data that a pull request may bring: what it names as its run may be any file."""
     accept(folder, OLD)
     precious = [folder.parent / "precious.txt", tmp_path / "precious.txt", folder / "sub" / "precious.txt"]
     for path in precious:
         path.parent.mkdir(exist_ok=True)
         path.write_text("precious")
-    manifest = json.loads((folder / MANIFEST).read_text())
-    manifest["run"] = named.replace("ABSOLUTE", str(tmp_path / "precious.txt"))
-    (folder / MANIFEST).write_text(json.dumps(manifest))
+    written = json.loads(newest(folder).read_text())
+    written["run"] = named.replace("ABSOLUTE", str(tmp_path / "precious.txt"))
+    newest(folder).write_text(json.dumps(written))
     try:
         accept(folder, NEW)
         assert stored(folder) == NEW
     except RankgateError:
-        assert (folder / MANIFEST).exists()
+        assert (folder / RECORDS[0]).exists()
     assert [path.read_text() for path in precious if path.exists()] == ["precious"] * 3
 
 
 def test_a_baseline_of_a_newer_rankgate_is_not_replaced(folder: Path) -> None:
     accept(folder, OLD)
-    manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "schema_version": 3}))
+    written = json.loads(newest(folder).read_text())
+    newest(folder).write_text(json.dumps({**written, "schema_version": 3}))
     before = contents(folder)
     with pytest.raises(RankgateError, match="newer than this rankgate reads"):
         accept(folder, NEW)
@@ -352,7 +345,7 @@ def test_a_baseline_of_a_newer_rankgate_is_not_replaced(folder: Path) -> None:
 def test_a_directory_that_holds_something_else_is_neither_opened_nor_written(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "thesis.tex").write_text("...")
-    expected = Problem("is no baseline: it has no manifest.json", folder.as_posix())
+    expected = Problem("is no baseline: it has no folder accepted/", folder.as_posix())
     assert refusal(folder) == expected
     with pytest.raises(RankgateError) as caught:
         accept(folder, NEW)
@@ -360,13 +353,13 @@ def test_a_directory_that_holds_something_else_is_neither_opened_nor_written(fol
     assert list(contents(folder)) == ["thesis.tex"]
 
 
-def test_a_manifest_of_something_else_is_not_overwritten(folder: Path) -> None:
-    """Web apps and browser extensions have a manifest.json too: it is no damaged baseline where other files are."""
-    folder.mkdir(parents=True)
-    (folder / MANIFEST).write_text('{"name": "our app", "icons": []}')
+@pytest.mark.parametrize("name", ["manifest.json", "history/notes.txt", ".hidden"])
+def test_nothing_is_written_beside_what_is_somebody_elses(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).write_text("...")
     (folder / "index.html").write_text("<h1>our app</h1>")
     before = contents(folder)
-    with pytest.raises(RankgateError):
+    with pytest.raises(RankgateError, match="is no baseline"):
         accept(folder, NEW)
     assert contents(folder) == before
 
@@ -396,45 +389,42 @@ def test_a_run_that_turns_out_malformed_is_not_accepted(folder: Path) -> None:
 def test_an_acceptance_between_reading_and_writing_is_seen_and_nothing_of_it_is_lost(folder: Path) -> None:
     """Another process accepts NEW after this one read what there was."""
     accept(folder, OLD)
-    tree = DirectoryTree(folder.as_posix())
-    assert tree.read(MANIFEST) is not None
+    place = DirectoryPlace(folder.as_posix())
+    assert place.names("accepted") == ["00000001.json"]
     accept(folder, NEW)
     before = contents(folder)
-    assert tree.commit({MANIFEST: b"of what is no longer so"}, [], "") is False
+    assert place.create({"accepted/00000003.json": b"of what is no longer so"}, "") is False
+    assert place.delete(["accepted/00000001.json"], "") is False
     assert contents(folder) == before
 
 
-class Interrupted(DirectoryTree):
-    """A directory in which others accept runs right after this process has read the manifest."""
+class Interrupted(DirectoryPlace):
+    """A directory in which others accept runs right after this process has listed what is accepted."""
 
     others: tuple[str, ...] = ()
 
-    def read(self, name: str) -> bytes | None:
-        """As it is, and then two others have been there."""
-        data = super().read(name)
-        if name == MANIFEST and self.others:
+    def names(self, folder: str) -> Sequence[str]:
+        """As it is, and then others have been there."""
+        names = super().names(folder)
+        if folder == "accepted" and self.others:
             others, self.others = self.others, ()
             for source in others:
                 accept_into(self.path, [Ranking("q1", [source])], source=source, date="2026-02-01")
-        return data
+        return names
 
 
-@pytest.mark.parametrize(
-    ("others", "first"),
-    [
-        pytest.param(("b",), ["a"], id="one, whose line looks like a killed acceptance's"),
-        pytest.param(("b", "c"), ["a", "b", "c"], id="two"),
-        pytest.param(("b", "c", "d"), ["a", "b", "c", "d"], id="three"),
-    ],
-)
-def test_others_who_accept_between_the_reading_of_manifest_and_log_are_no_contradiction(
-    folder: Path, others: tuple[str, ...], first: list[str]
+@pytest.mark.parametrize("others", [("b",), ("b", "c"), ("b", "c", "d")], ids=len)
+def test_who_accepts_while_the_accepted_run_is_opened_takes_it_away_from_nobody(
+    folder: Path, others: tuple[str, ...]
 ) -> None:
-    accept_into(folder, [Ranking("q1", ["a"])], source="a", date="2026-02-01")
-    tree = Interrupted(folder.as_posix())
-    tree.others = others
-    assert [record.source for record in TreeMemory(tree).read("accepted")] == first
-    assert [record.source for record in TreeMemory(tree).read("accepted")] == ["a", *others]
+    """Its rankings are deleted in between, and then the newest is opened."""
+    for source in ("anchor", "a"):
+        accept_into(folder, [Ranking("q1", [source])], source=source, date="2026-02-01")
+    place = Interrupted(folder.as_posix())
+    place.others = others
+    run = MemoryStore(Memory(place)).open(frozenset())
+    assert run is not None
+    assert [ranking.ids for ranking in run.rankings] == [[others[-1]]]
 
 
 @pytest.mark.parametrize("before", [(), ("a",)], ids=["the first ones", "beside one that was there"])
@@ -445,28 +435,29 @@ def test_who_adds_meanwhile_takes_nothing_away(
 ) -> None:
     for source in before:
         accept_into(folder, [Ranking("q1", [source])], source=source, date="2026-02-01")
-    tree = Interrupted(folder.as_posix())
-    tree.others = others
+    place = Interrupted(folder.as_posix())
+    place.others = others
     packed = pack([Ranking("q1", ["ours"])], source="ours")
     ours = recorded(packed, source="ours", provenance={}, gold=None, date="2026-02-01")
-    memory = TreeMemory(tree, every_run=False)
+    memory = Memory(place)
     assert memory.add(log, ours, packed.data)
+    memory.read("accepted")
     accepted = memory.read("accepted")
-    assert [record.source for record in accepted] == [*before, *others, *(["ours"] if log == "accepted" else [])]
+    expected = [*before, *others]
+    assert sorted(record.source for record in accepted) == sorted([*expected, *(["ours"] if log == "accepted" else [])])
     assert memory.fetch(accepted[-1]), "the run that is accepted is still there"
 
 
 def test_a_run_that_was_accepted_before_is_accepted_again_although_another_was_quicker(folder: Path) -> None:
-    """A rollback: the old line of the log is the very one that is to be written, and still it is not ours."""
+    """A rollback: the old record is the very one that is to be written, and still it is not ours."""
     for source in ("a", "b"):
         accept_into(folder, [Ranking("q1", [source])], source=source, date="2026-02-01")
-    tree = Interrupted(folder.as_posix())
-    tree.others = ("c",)
+    place = Interrupted(folder.as_posix())
+    place.others = ("c",)
     packed = pack([Ranking("q1", ["a"])], source="a")
-    memory = TreeMemory(tree, every_run=False)
-    assert memory.add(
-        "accepted", recorded(packed, source="a", provenance={}, gold=None, date="2026-02-01"), packed.data
-    )
+    memory = Memory(place)
+    record = recorded(packed, source="a", provenance={}, gold=None, date="2026-02-01")
+    assert memory.add("accepted", record, packed.data)
     assert [record.source for record in memory.read("accepted")] == ["a", "b", "c", "a"]
     assert stored(folder) == {"q1": "a"}
 
@@ -474,7 +465,7 @@ def test_a_run_that_was_accepted_before_is_accepted_again_although_another_was_q
 @posix_only
 @pytest.mark.parametrize(
     ("where", "rounds"),
-    [("directory", "20"), ("branch", "5")],  # without the comparison in `DirectoryTree.commit`, ten rounds lose one
+    [("directory", "20"), ("branch", "5")],  # as in the directory, each acceptance is in the log
 )
 def test_two_that_accept_the_same_runs_in_turn_log_each_acceptance(
     folder: Path, tmp_path: Path, where: str, rounds: str, monkeypatch: pytest.MonkeyPatch
@@ -512,7 +503,7 @@ def test_who_reads_while_others_accept_finds_nothing_damaged(folder: Path, tmp_p
         looked += 1
         try:
             stored(folder)
-            wrong += verify(DirectoryStore(folder.as_posix()).memory).problems
+            wrong += verify(directory_store(folder.as_posix()).memory).problems
         except RankgateError as error:
             wrong += error.problems
     assert [process.wait() for process in crowd] == [0] * 4
@@ -529,10 +520,11 @@ def test_many_acceptances_at_once_all_get_in(folder: Path, tmp_path: Path) -> No
         children.start([sys.executable, "-B", driver, str(number), folder], env=ENVIRONMENT) for number in range(8)
     ]
     assert [process.wait() for process in crowd] == [0] * 8
-    records = DirectoryStore(folder.as_posix()).memory.read("accepted")
+    records = directory_store(folder.as_posix()).memory.read("accepted")
     assert sorted(record.source for record in records) == sorted(f"{n}-{k}" for n in range(8) for k in range(5))
     assert stored(folder) == {"q1": records[-1].source}
-    assert sorted(contents(folder)) == sorted({"accepted.jsonl", MANIFEST, records[0].run, records[-1].run})
+    runs = {name for name in contents(folder) if name.startswith("rankings/")}
+    assert runs == {f"rankings/{records[0].run}", f"rankings/{records[-1].run}"}
 
 
 # Opening what is not right
@@ -546,9 +538,9 @@ def test_nothing_accepted_yet_is_none(folder: Path) -> None:
 
 def test_a_damaged_run_is_refused(folder: Path) -> None:
     made = accept(folder, OLD)
-    file = folder / made.run
+    file = run_in(folder, made)
     whole = file.read_bytes()
-    expected = Problem(f"damaged baseline: its digest is not the manifest's; {RESTORE}", file.as_posix())
+    expected = Problem(f"damaged baseline: its digest is not its record's; {RESTORE}", file.as_posix())
     for damaged in (whole[:-1], whole + b"\0", whole[:20] + bytes([whole[20] ^ 1]) + whole[21:], b""):
         file.write_bytes(damaged)
         assert refusal(folder) == expected
@@ -556,22 +548,22 @@ def test_a_damaged_run_is_refused(folder: Path) -> None:
 
 def test_a_missing_run_is_refused(folder: Path) -> None:
     made = accept(folder, OLD)
-    (folder / made.run).unlink()
+    run_in(folder, made).unlink()
     assert refusal(folder) == Problem(
         f"damaged baseline: the run '{made.run}' is not there; {RESTORE}", folder.as_posix()
     )
 
 
 @pytest.mark.parametrize("named", ["../x", "ABSOLUTE", "sub/x", "..", ".", ""])
-def test_a_manifest_may_only_name_a_run_beside_it(folder: Path, tmp_path: Path, named: str) -> None:
+def test_a_record_may_only_name_a_run_beside_it(folder: Path, tmp_path: Path, named: str) -> None:
     """Even where the file is there and its digest is right."""
     made = accept(folder, OLD)
-    (folder / "sub").mkdir()
-    for place in (folder.parent / "x", folder / "sub" / "x", tmp_path / "x"):
-        shutil.copy(folder / made.run, place)
+    (folder / "rankings/sub").mkdir()
+    for place in (folder / "x", folder / "rankings/sub/x", tmp_path / "x"):
+        shutil.copy(run_in(folder, made), place)
     name = named.replace("ABSOLUTE", str(tmp_path / "x"))
-    manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "run": name}))
+    written = json.loads(newest(folder).read_text())
+    newest(folder).write_text(json.dumps({**written, "run": name}))
     problem = refusal(folder)
     assert problem.message.startswith("damaged baseline")
     if named == "../x":
@@ -585,41 +577,46 @@ def test_a_manifest_may_only_name_a_run_beside_it(folder: Path, tmp_path: Path, 
         pytest.param(b'{"schema_version": 1', "", id="cut short"),
         pytest.param(b"[]", "", id="no object"),
         pytest.param(b"{}", "schema_version", id="without a version"),
-        pytest.param(b'{"schema_version": 1}', "run", id="without its parts"),
-        pytest.param(b'{"schema_version": 1, "run": "\xff"}', "", id="not UTF-8"),
+        pytest.param(b'{"schema_version": 1}', "no schema 1", id="an older schema"),
+        pytest.param(b'{"schema_version": 2}', "run", id="without its parts"),
+        pytest.param(b'{"schema_version": 2, "run": "\xff"}', "", id="not UTF-8"),
         pytest.param(b'{"schema_version": ' + b"[" * 100_000, "", id="endless nesting"),
-        pytest.param(b'{"schema_version": 1, "depth": "deep"}', "", id="a wrong type"),
+        pytest.param(b'{"schema_version": 2, "run": "r", "sha256": "s", "depth": "deep"}', "", id="a wrong type"),
     ],
 )
-def test_a_damaged_or_hostile_manifest_is_refused(folder: Path, text: bytes, named: str) -> None:
+def test_a_damaged_or_hostile_record_is_refused(folder: Path, text: bytes, named: str) -> None:
     accept(folder, OLD)
-    (folder / MANIFEST).write_bytes(text)
+    newest(folder).write_bytes(text)
     problem = refusal(folder)
-    assert problem.file == (folder / MANIFEST).as_posix()
-    assert problem.message.startswith("damaged baseline manifest: ")
-    assert problem.message.endswith(RESTORE)
-    assert named in problem.message.removesuffix(RESTORE)
+    assert problem.file == newest(folder).as_posix()
+    assert problem.message.startswith("damaged record: ")
+    advice = "; restore it, or delete it and accept a run again"
+    assert problem.message.endswith(advice)
+    assert named in problem.message.removesuffix(advice)
 
 
 def test_a_newer_schema_is_refused_by_its_number_alone(folder: Path) -> None:
     accept(folder, OLD)
-    (folder / MANIFEST).write_text('{"schema_version": 3, "whatever": []}')
+    newest(folder).write_text('{"schema_version": 3, "whatever": []}')
     assert refusal(folder) == Problem(
-        "baseline schema 3 is newer than this rankgate reads (2); upgrade rankgate", (folder / MANIFEST).as_posix()
+        "baseline schema 3 is newer than this rankgate reads (2); upgrade rankgate", newest(folder).as_posix()
     )
     assert SCHEMA_VERSION == 2
 
 
 def test_keys_that_a_later_release_of_this_schema_adds_are_ignored(folder: Path) -> None:
     accept(folder, OLD)
-    manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "signed_by": "ana"}))
+    written = json.loads(newest(folder).read_text())
+    newest(folder).write_text(json.dumps({**written, "signed_by": "ana"}))
     assert stored(folder) == OLD
 
 
-def test_a_manifest_that_is_a_directory_cannot_be_read(folder: Path) -> None:
-    (folder / MANIFEST).mkdir(parents=True)
-    assert refusal(folder) == Problem("cannot be read: Is a directory", (folder / MANIFEST).as_posix())
+def test_a_record_that_is_a_directory_and_a_folder_that_is_a_file_cannot_be_read(folder: Path) -> None:
+    (folder / RECORDS[0]).mkdir(parents=True)
+    assert refusal(folder) == Problem("cannot be read: Is a directory", (folder / RECORDS[0]).as_posix())
+    shutil.rmtree(folder / "accepted")
+    (folder / "accepted").write_text("")
+    assert refusal(folder) == Problem("cannot be read: Not a directory", (folder / "accepted").as_posix())
 
 
 # The depth
@@ -743,7 +740,7 @@ DRIVER = """
 import os, resource, signal, sys
 
 how, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
-from tests.baselines.accepting import accept_into
+from tests.baselines.accepting import accept_into, newest
 from rankgate.errors import RankgateError
 from rankgate.model.values import Ranking
 
@@ -808,7 +805,7 @@ def torn(how: str, moments: Sequence[int], accepted: Lists | None, place: Path) 
                 if stored(folder) not in (accepted, NEW):
                     wrong.append(f"{how} {moment}: opened as {stored(folder)}")
             except RankgateError as error:  # of a first one nobody can tell whether the manifest was there and is gone
-                if accepted or "or an acceptance was interrupted; restore it from version control or" not in str(error):
+                if accepted or "or an acceptance was interrupted; restore it or" not in str(error):
                     raise
             accept(folder, NEW)
             if stored(folder) != NEW:
@@ -844,14 +841,15 @@ def test_what_a_killed_process_left_behind_is_gone_after_the_next_acceptance(tmp
         if accept_in_a_process("operation", moment, folder, tmp_path / "driver.py").returncode == 0:
             break
         made = accept(folder, {"q1": "the next one"})
-        strays = set(contents(folder)) - {MANIFEST, "accepted.jsonl", anchor.run, made.run}
+        kept = {f"rankings/{anchor.run}", f"rankings/{made.run}"}
+        strays = set(contents(folder)) - {*RECORDS, *kept}
         if strays:
             left[moment] = sorted(strays)
     assert left == {}
 
 
 @posix_only
-@pytest.mark.parametrize("room", [pytest.param(10, id="for the run"), pytest.param(200, id="for the manifest")])
+@pytest.mark.parametrize("room", [pytest.param(10, id="for the run"), pytest.param(200, id="for the record")])
 def test_a_full_disk_is_said_and_leaves_the_old_baseline(tmp_path: Path, room: int) -> None:
     folder = tmp_path / "baseline"
     accept(folder, OLD)

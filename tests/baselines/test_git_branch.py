@@ -15,11 +15,13 @@ import pytest
 from tests.baselines.git_writer import ACCEPTING, SPEC, add, record_of, run_of
 from tests.children import start
 
-from rankgate.baselines.git_branch import GitBranchTree, branch_memory
+from rankgate.baselines.branch import BranchPlace, branch_memory
+from rankgate.baselines.places import Place
 from rankgate.baselines.stores import store_for
 from rankgate.errors import RankgateError
 
 BRANCH = "rankgate-baselines"
+FIRST = "history/00000001.json"
 ROOT = Path(__file__).resolve().parents[2]
 WRITER = Path(__file__).with_name("git_writer.py")
 PATHS = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
@@ -85,6 +87,11 @@ def refused(action: Callable[[], object]) -> str:
     return str(problem)
 
 
+def listed(remote: Path) -> list[str]:
+    """What the branch holds."""
+    return git("ls-tree", "-r", "--name-only", BRANCH, at=remote).split()
+
+
 def state(folder: Path) -> dict[str, str]:
     """All that a user has in a clone: what rankgate does must not show in it."""
     refs = git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags", at=folder)
@@ -106,8 +113,10 @@ def test_the_first_record_makes_a_branch_without_a_parent(clone: Path, remote: P
     data = run_of("a", 1)
     record = record_of("a", 1, data)
     assert git("log", "--format=%P|%an|%s", BRANCH, at=remote) == f"|A|history: {record.id} of 2025-07-01"
-    assert git("ls-tree", "--name-only", BRANCH, at=remote).split() == ["history.jsonl", record.run]
-    blob = subprocess.run(["git", "show", f"{BRANCH}:{record.run}"], cwd=remote, check=True, capture_output=True)
+    assert listed(remote) == ["history/00000001.json", f"rankings/{record.run}"]
+    blob = subprocess.run(
+        ["git", "show", f"{BRANCH}:rankings/{record.run}"], cwd=remote, check=True, capture_output=True
+    )
     assert blob.stdout == data
 
 
@@ -116,12 +125,8 @@ def test_what_is_accepted_lies_beside_the_history(clone: Path, remote: Path) -> 
     add("history", "a", 2)
     add("accepted", "a", 1)
     assert held() == {"history": ["a-1", "a-2"], "accepted": ["a-1"]}
-    names = git("ls-tree", "--name-only", BRANCH, at=remote).split()
-    assert [name for name in names if not name.startswith("run-")] == [
-        "accepted.jsonl",
-        "history.jsonl",
-        "manifest.json",
-    ]
+    names = [name for name in listed(remote) if not name.startswith("rankings/")]
+    assert names == ["accepted/00000001.json", "history/00000001.json", "history/00000002.json"]
 
 
 def test_what_is_there_already_makes_no_commit(clone: Path, remote: Path) -> None:
@@ -136,7 +141,7 @@ def test_pruned_records_leave_the_tip_and_stay_in_gits_own_history(clone: Path, 
     gone = record_of("a", 1, run_of("a", 1))
     assert branch_memory(SPEC).prune("history", [gone.id]) == 1
     assert held()["history"] == ["a-0", "a-2"]
-    assert gone.run not in git("ls-tree", "--name-only", BRANCH, at=remote).split()
+    assert f"rankings/{gone.run}" not in listed(remote)
     assert git("rev-list", "--count", BRANCH, at=remote) == "4"
 
 
@@ -241,9 +246,9 @@ def test_another_remote_or_this_repository_may_be_named(clone: Path, remote: Pat
     ],
 )
 def test_what_a_value_names(spec: str, branch: str, remote_name: str | None, told: str) -> None:
-    tree = branch_memory(spec).tree
-    assert isinstance(tree, GitBranchTree)
-    assert (tree.branch, tree.remote, tree.spec) == (branch, remote_name, told)
+    place = branch_memory(spec).place
+    assert isinstance(place, BranchPlace)
+    assert (place.branch, place.remote, place.spec) == (branch, remote_name, told)
 
 
 # Who writes it
@@ -283,13 +288,12 @@ def test_no_hook_of_the_clone_is_run(clone: Path, tmp_path: Path) -> None:
 # Two at once
 
 
-def two_trees(spec: str = SPEC) -> tuple[GitBranchTree, GitBranchTree]:
+def two_places(spec: str = SPEC) -> tuple[Place, Place]:
     """Two that have both seen the branch as it is now."""
-    found = branch_memory(spec).tree, branch_memory(spec).tree
-    for tree in found:
-        assert isinstance(tree, GitBranchTree)
-        tree.refresh()
-    return found  # type: ignore[return-value]
+    places = branch_memory(spec).place, branch_memory(spec).place
+    for place in places:
+        place.refresh()
+    return places
 
 
 @pytest.mark.parametrize("spec", [SPEC, "git+branch:here@."], ids=["at a remote", "here"])
@@ -297,18 +301,19 @@ def two_trees(spec: str = SPEC) -> tuple[GitBranchTree, GitBranchTree]:
 def test_who_comes_second_writes_nothing_and_sees_the_first(clone: Path, spec: str, before: int) -> None:
     for number in range(before):
         add("history", "a", number, spec)
-    quick, slow = two_trees(spec)
-    old = slow.names()
-    assert quick.commit({"x": b"quick"}, [], "x")
-    assert not slow.commit({"x": b"slow"}, [], "x")
-    assert slow.names() == old, "what was seen stays until it is looked at anew"
-    log = {} if before else {"history.jsonl": b""}
-    assert quick.commit({"y": b"quick", **log}, [], "y")
+    quick, slow = two_places(spec)
+    x, y, z = (f"history/0000000{number}.json" for number in (2, 3, 4))
+    old = slow.names("history")
+    assert quick.create({x: b"quick"}, "x")
+    assert not slow.create({x: b"slow"}, "x")
+    assert slow.names("history") == old, "what was seen stays until it is looked at anew"
+    assert quick.create({y: b"quick"}, "y")
     slow.refresh()
-    assert (slow.read("x"), slow.read("y")) == (b"quick", b"quick")
-    assert slow.commit({"z": b"slow"}, ["x", "never there"], "z")
+    assert slow.read([x, y, "history/none"]) == {x: b"quick", y: b"quick"}
+    assert slow.create({z: b"slow"}, "z")
+    assert slow.delete([x, "history/none"], "z")
     quick.refresh()
-    assert [quick.read(name) for name in "xyz"] == [None, b"quick", b"slow"]
+    assert quick.read([x, y, z]) == {y: b"quick", z: b"slow"}
 
 
 def test_a_branch_that_was_deleted_meanwhile_is_begun_anew(clone: Path, remote: Path) -> None:
@@ -352,8 +357,7 @@ def test_eight_jobs_that_push_at_once_all_get_everything_in(clone: Path, remote:
     subjects = git("log", "--format=%s", BRANCH, at=remote).splitlines()
     assert len(subjects) == WRITERS * (ROUNDS + len(accepting))
     newest = next(subject for subject in subjects if subject.startswith("accepted"))
-    accepted = branch_memory(SPEC).accepted()
-    assert accepted is not None
+    accepted = branch_memory(SPEC).read("accepted")[-1]
     assert accepted.branch == found["accepted"][-1]
     assert newest == f"accepted: {accepted.id} of 2025-07-01"
     git("fsck", "--strict", at=remote)
@@ -541,15 +545,13 @@ def write(name: str, text: str) -> Callable[[Path], object]:
 
 
 def make_link(folder: Path) -> None:
-    (folder / "history.jsonl").unlink()
-    (folder / "history.jsonl").symlink_to("/etc/hostname")
+    (folder / FIRST).unlink()
+    (folder / FIRST).symlink_to("/etc/hostname")
 
 
 def other_run(folder: Path) -> None:
-    text = (folder / "manifest.json").read_text()
-    (folder / "manifest.json").write_text(
-        text.replace(record_of("a", 1, run_of("a", 1)).run, "run-000000000000.jsonl.gz")
-    )
+    file = folder / "accepted/00000001.json"
+    file.write_text(file.read_text().replace(record_of("a", 1, run_of("a", 1)).run, "run-000000000000.jsonl.gz"))
 
 
 def merge(folder: Path) -> None:
@@ -560,18 +562,13 @@ def merge(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "begins"),
     [
+        pytest.param(write(FIRST, "<<<<<<< HEAD\n"), f"{SPEC}/{FIRST}: damaged record: ", id="no record"),
         pytest.param(
-            write("history.jsonl", "<<<<<<< HEAD\n"), f"{SPEC}/history.jsonl:1: damaged", id="a log of no records"
+            write("history/newest.json", "{}"),
+            f"{SPEC}/history/newest.json: is no name of a record; somebody changed this by hand",
+            id="no name of one",
         ),
-        pytest.param(write("manifest.json", "{}"), f"{SPEC}/manifest.json: damaged", id="a manifest that is none"),
-        pytest.param(
-            lambda folder: (folder / "manifest.json").unlink(),
-            f"{SPEC}/manifest.json: is not there, and accepted.jsonl has 1 record: it was deleted",
-            id="no manifest",
-        ),
-        pytest.param(
-            make_link, f"{SPEC}: somebody edited this branch by hand: history.jsonl is no file there", id="link"
-        ),
+        pytest.param(make_link, f"{SPEC}: somebody edited this branch by hand: {FIRST} is no file there", id="link"),
     ],
 )
 def test_an_edited_branch_is_named_and_left_as_it_is(
@@ -580,14 +577,25 @@ def test_an_edited_branch_is_named_and_left_as_it_is(
     add("history", "a", 1)
     add("accepted", "a", 1)
     old = edit(remote, tmp_path, change)
-    for action in (held, lambda: add("history", "a", 2), lambda: add("accepted", "a", 2)):
-        said = refused(action)
-        assert said.startswith(begins)
-        assert "accept a run again" not in said, "which would not mend it"
+    for action in (held, lambda: add("history", "a", 2)):
+        assert refused(action).startswith(begins)
     assert tip(remote) == old
 
 
-def test_a_manifest_that_names_no_run_of_the_branch(clone: Path, remote: Path, tmp_path: Path) -> None:
+def test_where_every_record_of_what_was_accepted_is_gone_its_run_says_so(
+    clone: Path, remote: Path, tmp_path: Path
+) -> None:
+    add("history", "a", 1)
+    add("accepted", "a", 2)
+    old = edit(remote, tmp_path, lambda folder: (folder / "accepted/00000001.json").unlink())
+    run = record_of("a", 2, run_of("a", 2)).run
+    assert refused(held).startswith(f"{SPEC}/rankings/{run}: is the run of no record: that was deleted, or")
+    assert tip(remote) == old
+    assert add("accepted", "a", 2)
+    assert held() == {"history": ["a-1"], "accepted": ["a-2"]}
+
+
+def test_a_record_that_names_no_run_of_the_branch(clone: Path, remote: Path, tmp_path: Path) -> None:
     add("accepted", "a", 1)
     old = edit(remote, tmp_path, other_run)
     message = refused(lambda: store_for(SPEC).open(frozenset()))
@@ -632,8 +640,9 @@ def test_foreign_files_stay(clone: Path, remote: Path, tmp_path: Path) -> None:
     edit(remote, tmp_path, change)
     before = git("ls-tree", "-r", BRANCH, "--", "docs", "README.md", "run.sh", at=remote)
     add("accepted", "a", 2)
+    add("history", "a", 3)
     branch_memory(SPEC).prune("history", [record_of("a", 1, run_of("a", 1)).id])
-    assert held() == {"history": [], "accepted": ["a-2"]}
+    assert held() == {"history": ["a-3"], "accepted": ["a-2"]}
     assert git("ls-tree", "-r", BRANCH, "--", "docs", "README.md", "run.sh", at=remote) == before
     assert len(before.splitlines()) == 3
 
@@ -660,12 +669,12 @@ def test_a_branch_that_is_checked_out_here(tmp_path: Path, monkeypatch: pytest.M
     assert held()["history"] == ["a-1"]
 
 
-@pytest.mark.parametrize("what", ["history.jsonl", "", "^{tree}"], ids=["a log", "the commit", "the tree"])
+@pytest.mark.parametrize("what", [FIRST, "", "^{tree}"], ids=["a log", "the commit", "the tree"])
 def test_a_corrupt_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     git("init", "--quiet", str(tmp_path / "alone"))
     monkeypatch.chdir(tmp_path / "alone")
     add("history", "a", 1)
-    sha = git("rev-parse", f"{BRANCH}:{what}" if what.endswith("l") else BRANCH + what)
+    sha = git("rev-parse", f"{BRANCH}:{what}" if what == FIRST else BRANCH + what)
     file = Path(".git/objects") / sha[:2] / sha[2:]
     file.chmod(0o644)
     file.write_bytes(b"\0" + file.read_bytes()[1:])

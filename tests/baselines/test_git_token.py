@@ -16,8 +16,8 @@ import pytest
 import trustme
 from tests.baselines.git_writer import SPEC, add
 
-from rankgate.baselines.git_branch import branch_memory
-from rankgate.baselines.git_place import without_secrets
+from rankgate.baselines.branch import branch_memory
+from rankgate.baselines.clones import without_secrets
 from rankgate.errors import RankgateError
 
 TOKEN = "a-token-of-the-test"  # noqa: S105 -- of nobody

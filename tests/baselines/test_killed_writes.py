@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rankgate
-from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.directory import directory_store
 from rankgate.baselines.records import Log
 from rankgate.cli.baseline_tend import verified as verify
 
@@ -25,11 +25,11 @@ EACH = 4  # operations
 DRIVER = """
 import os, signal, sys
 what, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
-from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.directory import directory_store
 from rankgate.baselines.packing import pack, recorded
 from rankgate.model.values import Ranking
 
-memory = DirectoryStore(place).memory
+memory = directory_store(place).memory
 
 def add(log, found):
     packed = pack([Ranking("q1", [found])], source=found)
@@ -47,7 +47,7 @@ step = 0
 
 def audit(event, arguments):
     global step
-    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod"):
+    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.link"):
         if any(isinstance(each, (str, bytes)) and os.fsdecode(each).startswith(place) for each in arguments):
             step += 1
             if step == moment:
@@ -69,7 +69,7 @@ def drive(what: str, moment: int, folder: Path, driver: Path) -> int:
 
 
 def logs(folder: Path) -> dict[Log, list[str]]:
-    memory = DirectoryStore(folder.as_posix()).memory
+    memory = directory_store(folder.as_posix()).memory
     names: tuple[Log, ...] = ("history", "accepted")
     return {log: [record.source for record in memory.read(log)] for log in names}
 
@@ -95,15 +95,15 @@ def test_killed_before_any_file_operation_it_holds_the_old_or_the_new(
         code = drive(what, moment, folder, driver)
         seen.append(logs(folder))
         assert seen[-1] in (BEFORE, after), f"killed before operation {moment}"
-        damaged = verify(DirectoryStore(folder.as_posix()).memory).problems
+        damaged = verify(directory_store(folder.as_posix()).memory).problems
         assert [problem for problem in damaged if "digest" in problem.message or "damaged" in problem.message] == []
         if code == 0:
             break
         assert code == -signal.SIGKILL
         killed += 1
         assert drive(what, 0, folder, driver) == 0
-        assert verify(DirectoryStore(folder.as_posix()).memory).problems == []
-        assert not [file.name for file in folder.iterdir() if file.name.endswith(".tmp")]
+        assert verify(directory_store(folder.as_posix()).memory).problems == []
+        assert not [file.name for file in folder.rglob("*") if file.name.endswith(".tmp")]
     assert seen[0] == BEFORE
     assert seen[-1] == after
     assert killed >= 3, "the process was hardly ever killed: what is it that this test tests?"

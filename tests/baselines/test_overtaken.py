@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 from tests.repositories import commit, git
 
-from rankgate.baselines.directory import DirectoryTree
+from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import pack, recorded
+from rankgate.baselines.places import Place
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
-from rankgate.baselines.tree import TreeMemory
 from rankgate.cli import main
 from rankgate.model.values import Ranking
 
@@ -165,69 +165,69 @@ def made(text: str) -> tuple[Record, bytes]:
     return replace(record, commit=text), packed.data
 
 
-class Raced(DirectoryTree):
-    """A directory in which somebody else accepts a run right before ours is written."""
+class Raced:
+    """A place in which somebody else accepts a run right before ours is written."""
 
-    first: tuple[Record, bytes] | None = None
+    def __init__(self, place: Place, *others: tuple[Record, bytes]) -> None:
+        self.place, self.others = place, list(others)
 
-    def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """As it is, after the other's."""
-        if self.first is not None:
-            (record, data), self.first = self.first, None
-            assert TreeMemory(DirectoryTree(self.path)).add("accepted", record, data)
-        return super().commit(writes, deletes, message)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.place, name)
+
+    def create(self, files: Mapping[str, bytes], message: str) -> bool:
+        others, self.others = self.others, []
+        for record, data in others:
+            assert memory_at(self.place.spec).add("accepted", record, data)
+        return self.place.create(files, message)
 
 
+def memory_at(address: str) -> Memory:
+    memory = store_for(address).memory
+    assert memory is not None
+    return memory
+
+
+PLACES = pytest.mark.parametrize("address", ["./kept", "git+branch:kept@.", "memory://kept-{here}"])
+
+
+@PLACES
 @pytest.mark.parametrize("stays", [True, False], ids=["which ours does not belong behind", "which ours may follow"])
-def test_after_a_lost_race_it_is_asked_again_with_what_the_winner_accepted(tmp_path: Path, *, stays: bool) -> None:
-    tree = Raced(tmp_path.as_posix())
-    (one, of_one), (other, of_other), (ours, of_ours) = map(made, ("1111", "2222", "3333"))
-    TreeMemory(tree).add("accepted", one, of_one)
-    tree.first = (other, of_other)
+def test_after_a_lost_race_it_is_asked_again_with_what_the_winner_accepted(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, stays: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    git("init", "--quiet", ".")
+    address = address.format(here=tmp_path.name)
+    (one, of_one), other, (ours, of_ours) = map(made, ("1111", "2222", "3333"))
+    memory_at(address).add("accepted", one, of_one)
+    raced: Any = Raced(memory_at(address).place, other)
     asked: list[list[str | None]] = []
 
     def unless(accepted: Sequence[Record]) -> bool:
         asked.append([record.commit for record in accepted])
         return stays and len(accepted) > 1
 
-    assert TreeMemory(tree).add("accepted", ours, of_ours, unless=unless) is not stays
+    assert Memory(raced).add("accepted", ours, of_ours, unless=unless) is not stays
     assert asked == [["1111"], ["1111", "2222"]]
-    left = [record.commit for record in TreeMemory(tree).read("accepted")]
+    left = [record.commit for record in memory_at(address).read("accepted")]
     assert left == ["1111", "2222", *([] if stays else ["3333"])]
 
 
 # Two jobs that accept the same run at the same moment
 
 
-@pytest.mark.parametrize("address", ["kept/", "git+branch:kept@."], ids=["directory", "branch"])
+@PLACES
 def test_a_round_that_was_lost_leaves_nothing_in_the_next(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who is overtaken by the same run says so, and its anchor counts the steps of the log as it is then."""
     monkeypatch.chdir(tmp_path)
     git("init", "--quiet", ".")
-
-    def memory() -> TreeMemory:
-        found = store_for(address).memory
-        assert isinstance(found, TreeMemory)
-        return found
-
-    def add(name: str) -> bool:
-        packed = pack([Ranking("q", [name])], source=name)
-        record = recorded(packed, source=name, provenance={}, gold=None, date="2026-01-01")
-        return memory().add("accepted", record, packed.data)
-
-    addition = TreeMemory._addition
-
-    def late(*given: Any) -> Any:
-        """While our own addition is prepared, another job's come first."""
-        monkeypatch.setattr(TreeMemory, "_addition", addition)
-        assert [add(name) for name in ("b", "c")] == [True, True]
-        return addition(*given)
-
-    assert add("a")
-    monkeypatch.setattr(TreeMemory, "_addition", late)
-    assert not add("c")
-    log = memory().read("accepted")
-    assert [record.source for record in log] == ["a", "b", "c"]
+    address = address.format(here=tmp_path.name)
+    (one, of_one), other, ours = map(made, ("aaaa", "bbbb", "cccc"))
+    assert memory_at(address).add("accepted", one, of_one)
+    raced: Any = Raced(memory_at(address).place, other, ours)
+    assert not Memory(raced).add("accepted", *ours)
+    log = memory_at(address).read("accepted")
+    assert [record.source for record in log] == ["aaaa", "bbbb", "cccc"]
     assert [record.anchor.steps for record in log[1:] if record.anchor] == [1, 2]

@@ -78,11 +78,11 @@ def test_a_store_on_this_machine(folder: str, scheme: str, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("project")
-def test_a_store_wherever_it_is(place: str) -> None:
-    accept(place)
-    repeat("--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", place)
+def test_a_store_wherever_it_is(reached: str) -> None:
+    accept(reached)
+    repeat("--gold", "gold.jsonl", "--run", "run.jsonl", "--baseline", reached)
     assert Path("again.json").exists()
-    assert f"--baseline {place}" in printed()
+    assert f"--baseline {reached}" in printed()
 
 
 def test_a_branch(project: Path) -> None:

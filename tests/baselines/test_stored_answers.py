@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.baselines.accepting import newest_of
 
 from rankgate.baselines.packing import Packed, pack, recorded, unpack, with_context_texts
 from rankgate.baselines.stores import store_for
@@ -163,8 +164,8 @@ def accept(lines: Iterable[dict[str, Any]], *words: str) -> list[dict[str, Any]]
     """Accept a run; the lines that are stored."""
     Path("run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert main(["baseline", "accept", "--date", "2026-01-31", *words]) == 0
-    manifest = json.loads(Path("baseline/manifest.json").read_text(encoding="utf-8"))
-    return lines_of(Path("baseline", manifest["run"]).read_bytes())
+    manifest = newest_of()
+    return lines_of(Path("baseline/rankings", manifest["run"]).read_bytes())
 
 
 def items(ids: str) -> list[dict[str, Any]]:

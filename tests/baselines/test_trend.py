@@ -9,8 +9,8 @@ import pytest
 from tests.renderers.dashboards.memories import CRITERIA, GOLD, made, record
 from tests.repositories import commit, git
 
-from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.memory import MAX_POINTS, trend_of
+from rankgate.baselines.acceptances import MAX_POINTS, trend_of
+from rankgate.baselines.directory import directory_store
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def remember(*days: str, accept: str | None = None) -> None:
-    memory = DirectoryStore("baseline").memory
+    memory = directory_store("baseline").memory
     for day in days:
         memory.add("history", *made(day))
     if accept:
@@ -81,7 +81,7 @@ def test_a_strangers_run_is_told_the_history_of_the_store_as_well() -> None:
 
 def test_a_history_that_cannot_be_read_decides_nothing() -> None:
     remember("2026-01-01", accept="2026-01-01")
-    Path("baseline/history.jsonl").write_text("{\n", encoding="utf-8")
+    Path("baseline/history/00000001.json").write_text("{\n", encoding="utf-8")
     report = judged()
     assert (report.verdict, report.trend) == (Verdict.PASS, [])
 

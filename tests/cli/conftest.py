@@ -48,7 +48,7 @@ def every_json_that_a_test_prints_is_as_its_schema_says(monkeypatch: pytest.Monk
 def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current directory: it holds what the test's module lists as PROJECT, texts or bytes by file name."""
     for name, content in request.module.PROJECT.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     monkeypatch.chdir(tmp_path)
     return tmp_path

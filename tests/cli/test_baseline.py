@@ -6,9 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.baselines.accepting import newest, newest_of, run_of
 
 import rankgate
 from rankgate.cli import main
@@ -29,23 +29,19 @@ PROJECT = {"gold.jsonl": GOLD, "run.jsonl": RUN, "better.jsonl": BETTER, "ship-c
 pytestmark = pytest.mark.usefixtures("project")
 
 
-def manifest() -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(Path("baseline/manifest.json").read_text(encoding="utf-8"))
-    return value
-
-
 def content_of(directory: str) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in Path(directory).iterdir()}
+    files = [path for path in Path(directory).rglob("*") if path.is_file()]
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
 
 
 def accept(*words: str) -> int:
     return main(["baseline", "accept", *words])
 
 
-def test_what_is_stored_is_ranked_ids_with_a_manifest() -> None:
+def test_what_is_stored_is_ranked_ids_with_a_newest_of() -> None:
     assert accept(*DATE) == 0
-    stored = manifest()
-    lines = gzip.decompress(Path("baseline", stored["run"]).read_bytes()).decode().splitlines()
+    stored = newest_of()
+    lines = gzip.decompress(run_of().read_bytes()).decode().splitlines()
     assert [json.loads(line) for line in lines] == [
         {"query_id": "q1", "retrieved": ["a", "x"]},
         {"query_id": "q2", "retrieved": ["y"], "latency_ms": {"retrieve": 35}},
@@ -58,9 +54,11 @@ def test_what_is_stored_is_ranked_ids_with_a_manifest() -> None:
         "source": "run.jsonl",
         "provenance": {"system": "bm25"},
     }
-    assert stored["gold"].keys() == {"path", "queries", "fingerprint", "queries_fingerprint", "judged"}
+    assert stored["gold"].keys() == {"path", "queries", "fingerprint", "queries_fingerprint"}
     assert (stored["gold"]["path"], stored["gold"]["queries"]) == ("gold.jsonl", 2)
-    assert set(content_of("baseline")) == {"manifest.json", "accepted.jsonl", stored["run"]}
+    digests = f"rankings/gold-{stored['gold']['fingerprint'][:12]}.json"
+    assert set(content_of("baseline")) == {"accepted/00000001.json", f"rankings/{stored['run']}", digests}
+    assert json.loads(Path("baseline", digests).read_text()).keys() == {"q1", "q2"}
 
 
 def test_it_says_what_was_stored(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,15 +93,15 @@ def test_without_criteria_flags_are_enough(capsys: pytest.CaptureFixture[str]) -
     assert accept("--run", "run.jsonl", "--to", "baseline") == 0
     assert capsys.readouterr().out == (
         "accepted run.jsonl as the baseline in baseline: 2 questions, ranks to 100\n"
-        "no gold set was named, so the manifest does not say which one was current\n"
+        "no gold set was named, so the record does not say which one was current\n"
     )
-    assert manifest()["gold"] is None
+    assert newest_of()["gold"] is None
 
 
 def test_lists_are_cut_at_the_depth(capsys: pytest.CaptureFixture[str]) -> None:
     assert accept("--depth", "1") == 0
     assert "ranks to 1 (1 list was longer and cut)" in capsys.readouterr().out
-    lines = gzip.decompress(Path("baseline", manifest()["run"]).read_bytes()).decode().splitlines()
+    lines = gzip.decompress(run_of().read_bytes()).decode().splitlines()
     assert [len(json.loads(line)["retrieved"]) for line in lines] == [1, 1]
 
 
@@ -115,10 +113,12 @@ def test_the_same_run_gives_the_same_bytes() -> None:
 
 def test_accepting_again_replaces_the_run_and_keeps_the_first_as_anchor() -> None:
     assert accept(*DATE) == 0
-    before = manifest()["run"]
+    before = newest_of()["run"]
     assert accept("--run", "better.jsonl", *DATE) == 0
-    assert manifest()["run"] != before
-    assert set(content_of("baseline")) == {"manifest.json", "accepted.jsonl", manifest()["run"], before}
+    assert newest_of()["run"] != before
+    records = {f"accepted/0000000{number}.json" for number in (1, 2)}
+    runs = {name for name in content_of("baseline") if "gold" not in name} - records
+    assert runs == {f"rankings/{newest_of()['run']}", f"rankings/{before}"}
 
 
 def test_accepting_the_same_run_again_keeps_it() -> None:
@@ -156,7 +156,9 @@ def test_a_run_from_standard_input() -> None:
         pytest.param(
             ["--to", "gold.jsonl"], "gold.jsonl: is a file; a baseline is accepted into a directory", id="file"
         ),
-        pytest.param(["--to", "."], ".: is no baseline: it has no manifest.json", id="a directory of something else"),
+        pytest.param(
+            ["--to", "."], ".: is no baseline: it has no folder accepted/", id="a directory of something else"
+        ),
         pytest.param(
             ["--gold", "-", "--run", "-"], "only one input can be read from standard input (-)", id="stdin twice"
         ),
@@ -185,20 +187,24 @@ def test_without_a_place_it_says_how_to_name_one(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == f"error: {message}\n"
 
 
-def test_a_damaged_manifest_says_to_accept_again_and_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_record_says_what_to_do_and_that_works(capsys: pytest.CaptureFixture[str]) -> None:
     assert accept(*DATE) == 0
     whole = content_of("baseline")
-    Path("baseline/manifest.json").write_text('{"schema', encoding="utf-8")
+    newest().write_text('{"schema', encoding="utf-8")
     capsys.readouterr()
     assert main(["check"]) == 2
-    assert "restore it from version control or accept a run again" in capsys.readouterr().out
+    assert "restore it, or delete it and accept a run again" in capsys.readouterr().out
+    assert accept(*DATE) == 2
+    newest().unlink()
+    assert main(["check"]) == 2
+    assert "is the run of no record: that was deleted, or an acceptance was interrupted" in capsys.readouterr().out
     assert accept(*DATE) == 0
     assert content_of("baseline") == whole
 
 
 def test_a_manifest_of_a_newer_rankgate_is_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
     assert accept() == 0
-    Path("baseline/manifest.json").write_text('{"schema_version": 3}', encoding="utf-8")
+    newest().write_text('{"schema_version": 3}', encoding="utf-8")
     capsys.readouterr()
     assert accept() == 2
     assert "baseline schema 3 is newer than this rankgate reads (2); upgrade rankgate" in capsys.readouterr().err
@@ -206,7 +212,7 @@ def test_a_manifest_of_a_newer_rankgate_is_not_overwritten(capsys: pytest.Captur
 
 def test_a_manifest_cannot_have_files_elsewhere_removed() -> None:
     assert accept() == 0
-    Path("baseline/manifest.json").write_text(json.dumps({**manifest(), "run": "../gold.jsonl"}), encoding="utf-8")
+    newest().write_text(json.dumps({**newest_of(), "run": "../gold.jsonl"}), encoding="utf-8")
     accept("--run", "better.jsonl")
     assert Path("gold.jsonl").exists()
 
@@ -220,7 +226,7 @@ def test_a_commit_of_the_environment_that_is_no_sha_is_refused(
     assert "GITHUB_SHA is '@octocat', which is no sha; name the commit with --commit" in capsys.readouterr().err
     assert not Path("baseline").exists()
     assert accept(*DATE, "--commit", "1a2b3c4") == 0
-    assert manifest()["commit"] == "1a2b3c4"
+    assert newest_of()["commit"] == "1a2b3c4"
     monkeypatch.setenv("GITHUB_SHA", "f" * 40)
     assert accept(*DATE, "--run", "better.jsonl") == 0
-    assert manifest()["commit"] == "f" * 40
+    assert newest_of()["commit"] == "f" * 40

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.baselines.accepting import newest, run_of
 
 from rankgate.cli import main
 
@@ -90,7 +91,7 @@ def test_what_is_accepted_says_for_which_commit_how_it_was_judged_and_what_it_sc
 
 def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: Capture) -> None:
     assert accepted(10) == 0
-    before = {path.name: path.read_bytes() for path in Path("baseline").iterdir()}
+    before = {path: path.read_bytes() for path in Path("baseline").rglob("*.*")}
     capsys.readouterr()
     assert accepted(5, day=2) == 2
     out, err = capsys.readouterr()
@@ -98,7 +99,7 @@ def test_a_run_that_fails_is_refused_with_what_it_would_change(capsys: Capture) 
     advice = "nothing was accepted; mend it and record again, or accept it with --reason TEXT, which is kept"
     assert err.startswith(f"error: run-5.jsonl: {advice}\nthe run fails its gates: recall@1 lost 50.0 points")
     assert "  recall@1    100.0%     50.0%  FAIL" in err
-    assert {path.name: path.read_bytes() for path in Path("baseline").iterdir()} == before
+    assert {path: path.read_bytes() for path in Path("baseline").rglob("*.*")} == before
 
 
 def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(capsys: Capture) -> None:
@@ -106,7 +107,7 @@ def test_with_a_reason_it_is_accepted_and_the_reason_stands_in_the_manifest(caps
     capsys.readouterr()
     assert accepted(5, "--reason", "smaller index, agreed in #12", "--by", "ana", day=2) == 0
     assert "allowed: reason given: smaller index, agreed in #12\n" in capsys.readouterr().out
-    manifest = json.loads(Path("baseline/manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads(newest().read_text(encoding="utf-8"))
     assert (manifest["reason"], manifest["by"], manifest["verdict"]) == ("smaller index, agreed in #12", "ana", "fail")
 
 
@@ -120,7 +121,8 @@ def test_a_job_that_is_started_again_keeps_the_reason_and_a_later_one_is_added(c
     assert said.endswith("allowed: reason given: smaller index; agreed in #12\n")
     record = shown(capsys, "show")["accepted"]
     assert (record["reason"], record["by"], record["verdict"]) == ("smaller index; agreed in #12", "ana", "fail")
-    assert len(shown(capsys, "history", "--accepted")) == 2
+    reasons = [each["reason"] for each in shown(capsys, "history", "--accepted")]
+    assert reasons == [None, "smaller index", "smaller index; agreed in #12"]
 
 
 def test_a_reason_for_what_needs_none_is_not_recorded(capsys: Capture) -> None:
@@ -262,14 +264,14 @@ def test_under_green_nothing_replaces_what_it_could_not_be_compared_with(capsys:
     """Otherwise whoever damages the accepted run has the next one accepted, however bad that is."""
     Path("ship-criteria.yaml").write_text(f"{CRITERIA}baseline: {{accept: green}}\n", encoding="utf-8")
     assert accepted(10) == 0
-    next(Path("baseline").glob("run-*")).write_bytes(b"damaged")
+    run_of().write_bytes(b"damaged")
     capsys.readouterr()
     assert baseline("record", "--run", "run-5.jsonl", day=2) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
         (
             "what was accepted last could not be compared with: "
-            f"{next(Path('baseline').glob('run-*'))}: damaged baseline: its digest is not the manifest's; "
-            "restore it from version control or accept a run again"
+            f"{run_of()}: damaged baseline: its digest is not its record's; "
+            "restore it or accept a run again"
         ),
         "WARN: what is accepted stays",
     ]
@@ -278,20 +280,22 @@ def test_under_green_nothing_replaces_what_it_could_not_be_compared_with(capsys:
 
 def test_a_check_reads_no_history() -> None:
     assert accepted(10) == 0
-    Path("baseline/history.jsonl").write_text("of ten thousand lines this one is damaged\n", encoding="utf-8")
+    assert baseline("record", "--run", "run-10.jsonl") == 0
+    Path("baseline/history/00000001.json").write_text("of ten thousand this one is damaged\n", encoding="utf-8")
     assert check(10)["verdict"] == "pass"
     assert baseline("verify") == 2
 
 
 def test_of_a_long_history_the_last_twenty_are_listed(capsys: Capture) -> None:
     assert baseline("record", "--run", "run-10.jsonl", "--commit", "none") == 0
-    log = Path("baseline/history.jsonl")
-    log.write_text(log.read_text(encoding="utf-8") * 10_000, encoding="utf-8")
+    first = Path("baseline/history/00000001.json")
+    for number in range(2, 1_001):
+        first.with_name(f"{number:08d}.json").write_bytes(first.read_bytes())
     assert len(shown(capsys, "history")) == 20
     capsys.readouterr()
     assert baseline("history") == 0
     assert capsys.readouterr().out.splitlines()[-1] == "  the last 20; --all lists the older ones too"
-    assert len(shown(capsys, "history", "--all")) == 10_000
+    assert len(shown(capsys, "history", "--all")) == 1_000
 
 
 # How far behind
@@ -397,7 +401,7 @@ def test_prune_says_what_would_go_before_it_does(capsys: Capture) -> None:
 def test_verify_ends_in_2_and_names_what_is_damaged(capsys: Capture) -> None:
     assert accepted(10) == 0
     assert baseline("verify") == 0
-    run = next(Path("baseline").glob("run-*"))
+    run = run_of()
     run.write_bytes(b"damaged")
     capsys.readouterr()
     assert baseline("verify") == 2

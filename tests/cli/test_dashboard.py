@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.dashboards.memories import CRITERIA, GOLD, made
 
-from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.object_memory import memory_at
+from rankgate.baselines.directory import directory_store
+from rankgate.baselines.stores import remote_memory
 from rankgate.cli import main
 
 DATE = ("--date", "2026-02-01")
@@ -23,7 +23,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("gold.yaml").write_text(GOLD, encoding="utf-8")
     Path("ship-criteria.yaml").write_text(CRITERIA.replace("STORE", (tmp_path / "store").as_uri()), encoding="utf-8")
-    memory = memory_at((tmp_path / "store").as_uri())
+    memory = remote_memory((tmp_path / "store").as_uri())
     for day, right in (("2025-12-20", 9), ("2026-01-05", 6), ("2026-01-20", 7), ("2026-01-30", 8)):
         record, data = made(day, right)
         memory.add("history", record, data)
@@ -91,7 +91,7 @@ def test_the_page_tells_what_was_accepted_and_why_and_the_largest_steps() -> Non
 
 def test_what_the_stored_rankings_prove_is_a_change_and_the_rest_is_folded() -> None:
     Path("gold.yaml").write_text("".join(f"- {{id: q{n}, expected_output: [d{n}]}}\n" for n in range(100)), "utf-8")
-    memory = memory_at((Path.cwd() / "large").as_uri())
+    memory = remote_memory((Path.cwd() / "large").as_uri())
     days = [("2025-12-20", 90), ("2025-12-21", 90), ("2026-01-05", 89), ("2026-01-20", 72), ("2026-01-30", 80)]
     for day, right in days:
         memory.add("history", *made(day, right, of=100))
@@ -171,7 +171,7 @@ def test_where_no_metrics_are_named_recall_and_ndcg_stand_beside_those_of_the_ga
 
 
 def test_what_cannot_be_scored_is_said() -> None:
-    memory = DirectoryStore("baseline").memory
+    memory = directory_store("baseline").memory
     memory.add("history", *made("2026-01-05", 7))
     memory.add("history", *made("2026-01-20", 8))
     memory.add("accepted", *made("2026-01-20", 8))

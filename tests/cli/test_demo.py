@@ -27,7 +27,7 @@ Capture = pytest.CaptureFixture[str]
 DATE = ["--date", "2026-01-31"]
 RUNS = ("accepted", "harmless", "harmful", "generator")
 FILES = {
-    *("ship-criteria.yaml", "gold.yaml", "articles.jsonl", "baseline/accepted.jsonl", "baseline/manifest.json"),
+    *("ship-criteria.yaml", "gold.yaml", "articles.jsonl", "baseline/accepted/00000001.json"),
     *(f"search/{name}" for name in ("ship-criteria.yaml", "search.py", "search.py.bak")),
     *(f"runs/{name}{end}" for name in RUNS for end in (".jsonl", ".verdicts.jsonl")),
     *(f"out/{run}/{file}" for run in RUNS for file in ("report.json", "comment.md")),
@@ -118,8 +118,9 @@ def test_it_says_that_its_judge_is_a_replay_and_judges_every_answer(once: tuple[
 
 def test_it_leaves_everything_to_explore(once: tuple[str, Path]) -> None:
     left = files_in(str(once[1]))
-    [run] = [name for name in left if name.startswith("baseline/run-")]
-    assert set(left) == FILES | {run}
+    rankings = {name for name in left if name.startswith("baseline/rankings/")}
+    assert set(left) == FILES | rankings
+    assert len(rankings) == 2, "the run, and the digests of its gold set"
     verdicts = {name: json.loads(left[f"out/{name}/report.json"])["verdict"] for name in RUNS}
     assert verdicts == {"accepted": "warn", "harmless": "pass", "harmful": "fail", "generator": "warn"}
     assert left["out/harmful/comment.md"].decode().startswith("**❌ FAIL. ")
@@ -146,7 +147,7 @@ def test_a_second_time_in_the_same_directory_tells_the_same_story(
     [
         pytest.param({"thesis.txt": b"mine"}, id="other files"),
         pytest.param({"ship-criteria.yaml": b"gates: []\n"}, id="somebody's own criteria"),
-        pytest.param({"baseline/manifest.json": b"{}"}, id="a baseline"),
+        pytest.param({"baseline/accepted/00000001.json": b"{}"}, id="a baseline"),
     ],
 )
 def test_a_foreign_directory_is_refused_and_left_alone(capsys: Capture, content: dict[str, bytes]) -> None:

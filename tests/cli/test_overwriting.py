@@ -53,8 +53,7 @@ PROJECT = {
         "inputs: {gold: gold.jsonl, run: run.jsonl, baseline: baseline, waivers: waivers.yaml}\n"
         "judge: {endpoint: 'http://localhost/v1', model: m, calibration: {file: people.json}, prompts: prompts}\n"
     ),
-    "baseline/manifest.json": "{}",
-    "baseline/history.jsonl": "",
+    "baseline/accepted/00000001.json": "{}",
 }
 RECORD = ["record", "--retriever", "my_search:retrieve"]
 CRITERIA = "inputs.{} of ship-criteria.yaml"
@@ -66,7 +65,7 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         (["check", "--run", "run.json", "-o", "run.json"], "-o", "--run"),
         (["check", "--criteria", "criteria.json", "-o", "criteria.json"], "-o", "--criteria"),
         (["check", "--baseline", "old.json", "-o", "old.json"], "-o", "--baseline"),
-        (["check", "-o", "baseline/manifest.json"], "-o", CRITERIA.format("baseline")),
+        (["check", "-o", "baseline/accepted/00000002.json"], "-o", CRITERIA.format("baseline")),
         (["check", "-o", "baseline/deeper/report.json"], "-o", CRITERIA.format("baseline")),
         (["check", "--baseline", "not-yet", "-o", "not-yet/report.json"], "-o", "--baseline"),
         (["check", "-o", "run.verdicts.jsonl"], "-o", f"{CRITERIA.format('run')} with its verdicts"),
@@ -100,7 +99,7 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
         ([*RECORD, "--gold", "x.partial", "-o", "x"], "-o", "--gold"),
         ([*RECORD, "-o", "ship-criteria.yaml"], "-o", "--criteria"),
         ([*RECORD, "-o", "waivers.yaml"], "-o", CRITERIA.format("waivers")),
-        ([*RECORD, "-o", "baseline/history.jsonl"], "-o", CRITERIA.format("baseline")),
+        ([*RECORD, "-o", "baseline/history/00000001.json"], "-o", CRITERIA.format("baseline")),
         ([*RECORD, "-o", "my_search.py"], "-o", "--retriever"),
     ],
     ("judge", "output"): [

@@ -12,9 +12,8 @@ import pytest
 from msgspec import UNSET
 
 from rankgate.baselines.base import Where
-from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.object_memory import memory_at
-from rankgate.baselines.stores import copied
+from rankgate.baselines.directory import directory_store
+from rankgate.baselines.stores import copied, remote_memory
 from rankgate.cli import main
 from rankgate.model.lineage import AnchorMark
 
@@ -80,7 +79,7 @@ def check(
 
 
 def records(folder: str = "baseline") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(folder, "accepted.jsonl").read_text().splitlines()]
+    return [json.loads(file.read_text()) for file in sorted(Path(folder, "accepted").iterdir())]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -148,19 +147,18 @@ def test_the_anchor_moves_for_a_reason_and_is_never_pruned(kind: str, project: P
     assert "all whole" in capsys.readouterr().out
 
 
-def without_its_line() -> None:
-    lines = Path("baseline/accepted.jsonl").read_text().splitlines(keepends=True)
-    Path("baseline/accepted.jsonl").write_text("".join(lines[1:]))
+def without_its_record() -> None:
+    Path("baseline/accepted/00000001.json").unlink()
 
 
 def without_its_run() -> None:
-    Path("baseline", records()[0]["run"]).unlink()
+    Path("baseline/rankings", records()[0]["run"]).unlink()
 
 
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        pytest.param(without_its_line, "is no longer in the log of acceptances", id="its record"),
+        pytest.param(without_its_record, "is no longer in the log of acceptances", id="its record"),
         pytest.param(without_its_run, "is not there any more, or cannot be read", id="its run"),
     ],
 )
@@ -196,20 +194,6 @@ def test_where_fewer_than_half_of_its_questions_are_asked_the_next_oldest_is_the
     assert report["given_up"][0]["since"] == "2026-01-02"
 
 
-def test_a_directory_of_an_earlier_release_begins_with_the_run_that_it_keeps() -> None:
-    for day, count in enumerate((0, 6), start=1):
-        accept(count, day)
-    lines = [{key: value for key, value in record.items() if key != "anchor"} for record in records()]
-    Path("baseline/accepted.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    Path("baseline/manifest.json").write_text(json.dumps(lines[-1]))
-    Path("baseline", lines[0]["run"]).unlink()
-    assert check(18)["given_up"] == []
-    accept(12, 3)
-    (anchor,) = (each.anchor for each in DirectoryStore("baseline").memory.read("accepted")[2:])
-    assert anchor == AnchorMark(id=DirectoryStore("baseline").memory.read("accepted")[1].id, date="2026-01-02", steps=1)
-    assert check(20)["given_up"][0]["steps"] == 1
-
-
 def test_an_anchor_of_other_ids_is_named() -> None:
     accept(0, 1)
     gold = Path("gold.jsonl")
@@ -237,10 +221,10 @@ def test_what_a_judging_job_reads_has_the_anchor_and_its_steps(project: Path) ->
     bucket = f"file://{project}/bucket"
     for day, count in enumerate((0, 3, 6, 12), start=1):
         accept(count, day, store=bucket)
-    copied(memory_at(bucket), "copy", Where(date="2026-01-31"))
-    log = DirectoryStore("copy").memory.read("accepted")
+    copied(remote_memory(bucket), "copy", Where(date="2026-01-31"))
+    log = directory_store("copy").memory.read("accepted")
     assert [each.anchor for each in log] == [UNSET, AnchorMark(id=log[0].id, date="2026-01-01", steps=3)]
-    assert all(map(DirectoryStore("copy").memory.keeps, log))
+    assert all(map(directory_store("copy").memory.keeps, log))
 
 
 # With a base
@@ -269,7 +253,7 @@ def test_a_pull_request_must_not_move_the_anchor(words: Sequence[str], stated: s
     accept(18, 4, *words)
     removed = stated is not None and "removes" in stated
     if removed:
-        without_its_line()
+        without_its_record()
     commit("change")
     report = check(18, "--base", "main")
     assert report["given_up"][0]["since"] == "2026-01-01", "the base's decides"

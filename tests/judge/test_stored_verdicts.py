@@ -14,11 +14,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.baselines.accepting import newest_of
 from tests.judge.cases import ALL, answer, answers_of, run, some_judge
 from tests.judge.hash_judge import HashJudge, judging
 from tests.repositories import commit, git
 
-from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.directory import directory_store
 from rankgate.baselines.packing import Packed, pack, recorded, run_name, unpack
 from rankgate.baselines.records import Record as StoredRecord
 from rankgate.baselines.stores import store_for
@@ -330,7 +331,7 @@ def test_without_verdicts_a_run_is_stored_as_before(server: HashJudge) -> None:
     Path("run.verdicts.jsonl").rename("away.jsonl")
     assert accept() == 0
     without = stored_run()
-    manifest = json.loads(Path("baseline/manifest.json").read_text(encoding="utf-8"))
+    manifest = newest_of()
     assert manifest["answers"] == 2
     assert "verdicts" not in manifest
     Path("away.jsonl").rename("run.verdicts.jsonl")
@@ -521,7 +522,7 @@ def damage(change: Callable[[bytes], bytes]) -> None:
     assert details.records is not None
     broken = msgspec.structs.replace(details, records=change(details.records))
     packed = pack([msgspec.structs.replace(rankings[0], details=broken), *rankings[1:]], source="run")
-    memory = DirectoryStore("baseline").memory
+    memory = directory_store("baseline").memory
     assert memory is not None
     now: StoredRecord = memory.read("accepted")[-1]
     memory.add("accepted", msgspec.structs.replace(now, run=run_name(packed.sha256), sha256=packed.sha256), packed.data)

@@ -20,4 +20,4 @@ def test_uvx_runs_the_demo_from_the_wheel(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=empty, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "\n(exit code 1)\n" in done.stdout
-    assert (empty / "rankgate-demo" / "search" / "baseline" / "accepted.jsonl").is_file()
+    assert (empty / "rankgate-demo" / "search" / "baseline" / "accepted" / "00000001.json").is_file()

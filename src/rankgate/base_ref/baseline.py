@@ -12,12 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.base_ref.files import Trees
-from rankgate.baselines.directory import DirectoryStore
-from rankgate.baselines.memory import anchor_of, rewritten
-from rankgate.baselines.packing import RUN
-from rankgate.baselines.records import LOGS, Record
+from rankgate.baselines.acceptances import anchor_of, rewritten
+from rankgate.baselines.directory import directory_store, holds_acceptance
+from rankgate.baselines.places import FOLDERS
+from rankgate.baselines.records import Record
 from rankgate.baselines.stores import is_remote
-from rankgate.baselines.tree import MANIFEST, log_name
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, baseline_of
 from rankgate.errors import RankgateError
@@ -82,7 +81,7 @@ def acceptances(before: InputFile | None, after: InputFile | None) -> tuple[LogC
     if before is None or not Path(before.path).is_dir():
         return None, None
     base = _accepted(before.path)
-    mark = anchor_of(base, DirectoryStore(before.path).memory.keeps)
+    mark = anchor_of(base, directory_store(before.path).memory.keeps)
     change = rewritten(base, _accepted(after.path) if after else [], mark)
     return change, mark.date if mark else None
 
@@ -109,17 +108,17 @@ def digests(rankings: Iterable[Ranking], depth: int | None) -> dict[str, int]:
 
 def _accepted(folder: str) -> Sequence[Record]:
     with suppress(RankgateError):
-        return DirectoryStore(folder).memory.read("accepted") if Path(folder).is_dir() else []
+        return directory_store(folder).memory.read("accepted") if Path(folder).is_dir() else []
     return []
 
 
 def _is_baseline(file: InputFile) -> bool:
-    """Whether anything was accepted there; a directory with neither a manifest nor Parquet is still empty."""
+    """Whether anything was accepted there; a directory with neither an acceptance nor Parquet is still empty."""
     path = Path(file.path)
     if is_spread(file.path) and not path.is_dir() and not is_remote(file.path):
         raise GitError(f"{shown_path(file.path)}: a pattern does not say which files the base has; name their folder")
     if path.is_dir():
-        return (path / MANIFEST).exists() or any(path.rglob("*.parquet"))
+        return holds_acceptance(path) or any(path.rglob("*.parquet"))
     return is_remote(file.path) or file.path == STDIN or path.exists()
 
 
@@ -128,10 +127,9 @@ def _same_baseline(mine: str, theirs: str) -> bool:
     folders = Path(mine), Path(theirs)
     if not all(map(Path.is_dir, folders)):
         return _same_file(theirs, mine)
-    parts = {MANIFEST, *map(log_name, LOGS)}
     names = {file.relative_to(folder).as_posix() for folder in folders for file in folder.rglob("*") if file.is_file()}
-    if any((folder / MANIFEST).exists() for folder in folders):  # the others are read by nobody
-        names = {name for name in names if name in parts or RUN.fullmatch(name)}
+    if any(map(holds_acceptance, folders)):  # the others are read by nobody
+        names = {name for name in names if name.partition("/")[0] in FOLDERS}
     return all(_same_file(*(str(folder / name) for folder in folders)) for name in names)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.errors import RankgateError
 from rankgate.model.lineage import How, Lineage
 from rankgate.model.values import Need, Verdict
 from rankgate.readers.base import Run
@@ -69,27 +70,40 @@ class BaselineStore(Protocol):
 
 
 class MemoryStore(msgspec.Struct, frozen=True):
-    """A store that remembers for which commit each run was accepted; `chosen` says that its last record was chosen."""
+    """A store that remembers for which commit each run was accepted; a `copy` holds the one that was chosen."""
 
     memory: Memory
-    chosen: bool = False
+    copy: bool = False
 
     def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The run that was accepted for the commit to compare with, or for the nearest one before it."""
-        chosen = chosen_of(self.memory, where, last=1 if self.chosen else None)
-        run = open_record(self.memory, chosen.record, needs, deepest=deepest) if chosen else None
-        return replace(run, lineage=lineage_of(chosen, where.date)) if run and chosen and where else run
+        chosen = chosen_of(self.memory, where, copy=self.copy)
+        while chosen is not None:
+            try:
+                run = open_record(self.memory, chosen.record, needs, deepest=deepest)
+                lineage = lineage_of(chosen, where.date) if where else None
+                return replace(run, gold=self.memory.gold_of(chosen.record), lineage=lineage)
+            except RankgateError:  # whoever accepts a run at this moment deletes the one before
+                now = chosen_of(self.memory, where, copy=self.copy)
+                if now == chosen:
+                    raise
+                chosen = now
+        return None
 
 
-def chosen_of(memory: Memory, where: Where | None, *, last: int | None = None) -> Chosen | None:
+def chosen_of(memory: Memory, where: Where | None, *, copy: bool = False) -> Chosen | None:
     """The accepted record that counts where a check stands, else the newest; None where nothing was accepted yet.
 
-    With `last` it is one of so many, the newest.
+    Where only the newest one's rankings are kept it is that: which commit's it is was decided by who merged it.
     """
-    records = memory.read("accepted", last=last)
+    records = memory.read("accepted", last=None if memory.every_run else 1)
     known = where is not None and any(record.commit for record in records)
     ancestors = where.ancestors() if where is not None and known else ()
-    return choose(records, ancestors, branch=where.branch if where else None)
+    if memory.every_run or copy or not records:
+        return choose(records, ancestors, branch=where.branch if where else None)
+    [record] = records
+    behind = ancestors.index(record.commit) if record.commit in ancestors else None
+    return Chosen(record=record, how="here", commits_behind=behind)
 
 
 def open_record(memory: Memory, record: Record, needs: frozenset[Need], *, deepest: int = 0) -> Run:

@@ -1,6 +1,7 @@
-"""A memory of runs in a directory, usually in the repository itself.
+"""Runs in a directory: one in the repository, which is committed, or any other at a `file://` address.
 
-The manifest is written last and makes a run the baseline: killed at any byte, the directory holds the old or the new.
+Writers exclude each other by a lock. A record is linked to its name once it is whole: killed at any byte, the directory
+holds what it held before, or all of what was added.
 """
 
 from __future__ import annotations
@@ -8,146 +9,160 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import msgspec
-from msgspec.structs import replace
-
-from rankgate.baselines.base import Chosen, Where, lineage_of, open_record
-from rankgate.baselines.packing import RUN
+from rankgate.baselines.base import MemoryStore
+from rankgate.baselines.memory import Memory
+from rankgate.baselines.places import ACCEPTED, ENTRY, FOLDERS, OBJECT, is_object
 from rankgate.baselines.records import LOGS
-from rankgate.baselines.tree import MANIFEST, TreeMemory, log_name
-from rankgate.errors import RankgateError, bad_input, redacted
-from rankgate.files.writing import make_directories, write_atomic
-from rankgate.model.values import Need
-from rankgate.readers.base import Run
+from rankgate.errors import bad_input, redacted
+from rankgate.files.writing import make_directories, write_atomic, write_new
 
 if sys.platform != "win32":
     import fcntl
 
-_LOGS = frozenset(map(log_name, LOGS))
-# A temporary file that a killed process left; never anything that somebody else put there.
-_LEFT = re.compile(rf"\.(?:{RUN.pattern}|{'|'.join(map(re.escape, [MANIFEST, *sorted(_LOGS)]))})\.\w+\.tmp")
+LOCAL = "file://"
+DAY = 86_400.0  # seconds for which rankings without a record may belong to one that is being added
+# A file that is still being written, or that a killed process left; never anything that somebody else put there.
+_LEFT = re.compile(rf"\.(?:{OBJECT.pattern}|{ENTRY.pattern})\.\w+\.tmp")
 
 
-class DirectoryTree:
-    """The files of a directory that are a baseline's, and no others; `spec` is what it is a copy of, if of anything."""
+class DirectoryPlace:
+    """The folders of a directory; `spec` is what it is a copy of, or its address.
 
-    def __init__(self, path: str, spec: str | None = None) -> None:
-        self.path, self.spec = path, redacted(spec or path)
-        self._seen: dict[str, bytes | None] = {}
+    With `every_run` it is shared, maybe over a network: nothing goes that another machine may have just written.
+    """
 
-    def read(self, name: str) -> bytes | None:
-        """A file; what was read of manifest and logs is what a later `commit` must find unchanged."""
-        data = self._bytes(name)
-        if data is None and name == MANIFEST and any(not _ours(each) for each in self.names()):
-            raise bad_input(f"is no baseline: it has no {MANIFEST}", file=self.path)
-        if not RUN.fullmatch(name):
-            self._seen[name] = data
-        return data
+    def __init__(self, path: str, spec: str | None = None, *, every_run: bool = False) -> None:
+        self.path, self.spec = path, redacted(spec or path).rstrip("/")
+        self.every_run = self.has_strays = every_run
+        self._seen: dict[str, Sequence[str]] = {}
 
-    def tail(self, name: str, size: int) -> bytes:
-        """The last bytes of a file; nothing before them is read."""
-        return self._bytes(name, size) or b""
+    def refresh(self) -> None:
+        """Forget what was read; whoever writes is waited for, where the system has locks."""
+        self._seen = {}
+        if Path(self.path).is_dir():
+            with self._locked(alone=False):
+                pass
 
-    def names(self) -> list[str]:
-        """All that lies there; nothing where there is no such directory."""
-        return sorted(file.name for file in Path(self.path).iterdir()) if Path(self.path).is_dir() else []
+    def names(self, folder: str) -> Sequence[str]:
+        """A folder's files; what was seen of a log first is what a change must find as it was."""
+        listed = self._listed(folder)
+        if folder in LOGS:
+            self._seen.setdefault(folder, listed)
+        return listed
 
-    def commit(self, writes: Mapping[str, bytes], deletes: Collection[str], message: str) -> bool:
-        """Write run files, then logs, then the manifest; then delete, also what killed processes left."""
+    def read(self, names: Sequence[str], *, exact: bool = False) -> Mapping[str, bytes]:
+        """Files, as they are now."""
+        del exact
+        files: dict[str, bytes] = {}
+        for name in names:
+            with suppress(FileNotFoundError), self._access(name):
+                files[name] = (Path(self.path) / name).read_bytes()
+        return files
+
+    def create(self, files: Mapping[str, bytes], message: str) -> bool:
+        """Write objects, then the record."""
         del message
         try:
             make_directories(Path(self.path))
         except OSError as error:
-            raise bad_input(f"cannot be written: {error.strerror}", file=self.path) from error
-        with _locked(self.path, alone=True):
-            if any(self._bytes(name) != data for name, data in self._seen.items()):
+            raise bad_input(f"cannot be written: {error.strerror}", file=self.spec) from error
+        with self._locked(alone=True):
+            if self._has_changed():
                 return False
-            left = [name for name in self.names() if _LEFT.fullmatch(name)]
-            for name in sorted(writes, key=lambda name: (name == MANIFEST, name in _LOGS)):
-                if self._bytes(name) != writes[name]:
-                    write_atomic(Path(self.path) / name, writes[name])
-            for name in (*deletes, *left):
-                (Path(self.path) / name).unlink(missing_ok=True)
-        self.refresh()
+            for name, data in files.items():
+                if is_object(name):
+                    write_atomic(Path(self.path) / name, data)
+                elif not write_new(Path(self.path) / name, data):
+                    return False
         return True
 
-    def still(self) -> AbstractContextManager[None]:
-        """Whoever writes is waited for, where the system has locks."""
-        return _locked(self.path, alone=False) if Path(self.path).is_dir() else nullcontext()
+    def delete(self, names: Collection[str], message: str) -> bool:
+        """Delete records, then objects, then what killed processes left."""
+        del message
+        with self._locked(alone=True):
+            if self._has_changed():
+                return False
+            for name in names:
+                if not is_object(name):
+                    self._unlink(name)
+            left = [f"{folder}/{name}" for folder in FOLDERS for name in self._all(folder) if _LEFT.fullmatch(name)]
+            # By the clock of the file system, on which a folder changes with the files that are deleted from it.
+            folders = [Path(self.path) / folder for folder in FOLDERS]
+            now = max((folder.stat().st_mtime for folder in folders if folder.is_dir()), default=0.0)
+            for name in (*filter(is_object, names), *left):
+                if not self.every_run or self._is_older(name, now - DAY):
+                    self._unlink(name)
+        return True
 
-    def refresh(self) -> None:
-        """Forget what was read."""
-        self._seen = {}
+    def _unlink(self, name: str) -> None:
+        with self._access(name, "deleted"):
+            (Path(self.path) / name).unlink(missing_ok=True)
 
-    def repairs(self) -> bool:
-        """Whether a manifest that is damaged or gone is a baseline's: alone, or beside a log or a run."""
-        names = self.names()
-        return names == [MANIFEST] or any(map(_ours, names))
+    def _is_older(self, name: str, moment: float) -> bool:
+        with suppress(FileNotFoundError):
+            return (Path(self.path) / name).stat().st_mtime < moment
+        return False
 
-    def _bytes(self, name: str, last: int | None = None) -> bytes | None:
-        file = Path(self.path) / name
+    def _listed(self, folder: str) -> Sequence[str]:
+        return sorted(name for name in self._all(folder) if not _LEFT.fullmatch(name))
+
+    def _all(self, folder: str) -> list[str]:
+        with suppress(FileNotFoundError), self._access(folder):
+            return os.listdir(f"{self.path}/{folder}")  # noqa: PTH208 -- names alone, of ten thousand files
+        if folder == ACCEPTED and not self.every_run:
+            self._refuse_foreign()
+        return []
+
+    def _refuse_foreign(self) -> None:
+        """A directory without acceptances that has anything else in it is somebody else's."""
+        names = os.listdir(self.path) if Path(self.path).is_dir() else []  # noqa: PTH208 -- as above
+        if any(name not in FOLDERS for name in names):
+            raise bad_input(f"is no baseline: it has no folder {ACCEPTED}/", file=self.spec)
+
+    def _has_changed(self) -> bool:
+        return any(self._listed(folder) != names for folder, names in self._seen.items())
+
+    @contextmanager
+    def _access(self, name: str, what: str = "read") -> Iterator[None]:
         try:
-            with file.open("rb") as opened:
-                if last is not None:
-                    opened.seek(max(0, opened.seek(0, os.SEEK_END) - last))
-                return opened.read()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+            yield
+        except FileNotFoundError:
+            raise
         except OSError as error:
-            raise bad_input(f"cannot be read: {error.strerror}", file=file.as_posix()) from error
+            raise bad_input(f"cannot be {what}: {error.strerror}", file=f"{self.spec}/{name}") from error
 
-
-class DirectoryStore(msgspec.Struct, frozen=True):
-    """The default store: what is accepted now, in a directory."""
-
-    path: str
-
-    @property
-    def memory(self) -> TreeMemory:
-        """All that the directory remembers; of older runs their numbers alone, since a repository should stay small."""
-        tree = DirectoryTree(self.path)
-        return TreeMemory(tree, every_run=False, repairs=tree.repairs)
-
-    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
-        """The accepted run, its digest checked. There is but one: which commit's it is was decided by who merged it."""
-        memory = self.memory
+    @contextmanager
+    def _locked(self, *, alone: bool) -> Iterator[None]:
+        """One writer at a time, or readers among themselves, where the system has locks; they end with the process."""
+        handle: int | None = None
+        with suppress(OSError):  # a file system without locks, or a directory that cannot be read
+            if sys.platform != "win32":
+                handle = os.open(self.path, os.O_RDONLY)
+                fcntl.flock(handle, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         try:
-            return _opened(memory, needs, deepest, where)
-        except RankgateError:  # somebody who accepts a run at this moment deletes the one before
-            with memory.tree.still():
-                return _opened(memory, needs, deepest, where)
+            yield
+        finally:
+            if handle is not None:
+                os.close(handle)
 
 
-def _opened(memory: TreeMemory, needs: frozenset[Need], deepest: int, where: Where | None) -> Run | None:
-    record = memory.accepted()
-    if record is None:
-        return None
-    run = open_record(memory, record, needs, deepest=deepest)
-    if where is None:
-        return run
-    ancestors = list(where.ancestors()) if record.commit else []
-    behind = ancestors.index(record.commit) if record.commit in ancestors else None
-    return replace(run, lineage=lineage_of(Chosen(record=record, how="here", commits_behind=behind), where.date))
+def holds_acceptance(folder: Path) -> bool:
+    """Whether anything was ever accepted into a directory."""
+    return any(ENTRY.fullmatch(file.name) for file in folder.glob(f"{ACCEPTED}/*"))
 
 
-def _ours(name: str) -> bool:
-    return bool(RUN.fullmatch(name) or _LEFT.fullmatch(name)) or name in _LOGS
+def directory_store(path: str) -> MemoryStore:
+    """The default store: what is accepted now, in a directory, and of older runs their numbers alone."""
+    return MemoryStore(Memory(DirectoryPlace(path)))
 
 
-@contextmanager
-def _locked(path: str, *, alone: bool) -> Iterator[None]:
-    """One writer at a time, or readers among themselves, where the system has locks; they end with the process."""
-    if sys.platform == "win32":
-        yield
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)
+def local_memory(url: str) -> Memory:
+    """The memory at a `file://` address, which keeps every run."""
+    path = url.removeprefix(LOCAL)
+    if not Path(path).is_absolute():
+        raise bad_input("a file:// address has an absolute path, as file:///srv/baseline", file=url)
+    return Memory(DirectoryPlace(path, url, every_run=True))

@@ -1,50 +1,107 @@
-"""A memory of runs, wherever it is kept: history and what was accepted; and which record people mean."""
+"""A memory of runs, wherever it is kept: history and what was accepted, once above all kinds of places."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
 
+import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.records import Log, Record
-from rankgate.errors import bad_input, shown
-from rankgate.model.base_ref import LogChange
-from rankgate.model.lineage import AnchorMark
-from rankgate.model.report import TrendPoint
+from rankgate.baselines.acceptances import amended, anchored, refuse_needed
+from rankgate.baselines.packing import RUN, checked, run_name
+from rankgate.baselines.places import ACCEPTED, ENTRY, OBJECT, RUNS, Place, entry_name
+from rankgate.baselines.records import LOGS, RESTORE, Log, Record, decode_record
+from rankgate.errors import Problem, RankgateError, bad_input, shown
+from rankgate.model.gold_changes import GoldMark
 
-MAX_POINTS = 12  # of a trend
-MAX_ACCEPTED = 4 * MAX_POINTS  # acceptances among which those of the points are looked for
+MAX_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
+REPEATED = 100  # records of the history among which a job that is started again finds its own
 SHORTEST, MAX_SHOWN = 4, 12  # digits by which a run may be named, and of a commit that are shown
-_AND = "; "  # between reasons
+_DELETE = "restore it, or delete it and accept a run again"  # a record is never overwritten
+_GOLD = re.compile(r"[0-9a-f]{12}")
 
 # Called with the records of a log, oldest first: whether a new one does not belong behind them.
 Unless = Callable[[Sequence[Record]], bool]
 
 
-class Memory(Protocol):
-    """Records in two logs, each in the order in which it grew, and the run files that they name.
+class NotKeptError(RankgateError):
+    """A run that is remembered by its numbers alone."""
 
-    Whatever is added is added whole or not at all, also when the process is killed at any byte; two that add at once
-    both get in. Nothing is ever overwritten. Every method raises a RankgateError where the place cannot be reached, or
-    what it holds is damaged or of a newer schema. All that is said here holds for every kind of memory.
+
+class Examined(msgspec.Struct, frozen=True):
+    """All records that can be read, and what is wrong with the others and with the logs."""
+
+    records: list[Record]
+    problems: list[Problem]
+
+
+class Memory:
+    """Records in two logs, each in the order in which it grew, and the rankings that they name.
+
+    Whatever is added is added whole or not at all, also when the process is killed at any byte; of several that add at
+    once all get in, one behind the other. No record is ever overwritten. Every method raises a RankgateError where the
+    place cannot be used, or what it holds is damaged or of a newer schema.
     """
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._runs: Collection[str] | None = None  # that are there, as of the last reading of a log
 
     @property
     def spec(self) -> str:
-        """How users name this place after `--baseline`."""
+        """How users name the place after `--baseline`."""
+        return self.place.spec
 
-    def read(self, log: Log, *, last: int | None = None) -> Sequence[Record]:
+    @property
+    def every_run(self) -> bool:
+        """Whether the rankings of every record are kept."""
+        return self.place.every_run
+
+    def read(self, log: Log, *, last: int | None = None) -> list[Record]:
         """The records of a log, or the last ones, oldest first; none where nothing was ever added."""
+        names = self._names(log)
+        if log == ACCEPTED and not names:
+            self._refuse_strays()
+            names = self._names(log)
+        return self._records(names[-last if last else 0 :])
 
-    def recent(self, log: Log, most: int, *, until: str) -> Sequence[Record]:
-        """The last records of a log, at most so many, that are not dated after a day (2026-01-31), oldest first.
-
-        What it costs grows with `most`, not with the log; a place where that cannot be may know fewer, or none.
-        """
+    def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
+        """The last records of a log, at most so many, that are not dated after a day (2026-01-31), oldest first."""
+        names, recent = self._names(log), list[Record]()
+        while names and len(recent) < most:
+            recent = [record for record in self._records(names[-most:]) if record.date <= until] + recent
+            del names[-most:]
+        return recent[-most:]
 
     def fetch(self, record: Record) -> bytes:
         """The compressed run file of a record, its digest checked; an error where it is not there, or is another."""
+        name = f"{RUNS}/{record.run}"
+        data = self.place.read([name]).get(name) if RUN.fullmatch(record.run) else None
+        if data is not None:
+            return checked(data, record, f"{self.spec}/{name}")
+        if not self.every_run and record.run not in _needed(self.read(ACCEPTED)):
+            which = f"the run {record.id} of {record.date} is remembered by its numbers alone"
+            kept = "this place keeps the rankings of what is accepted now and of its anchor"
+            raise NotKeptError([Problem(f"{which}: {kept}", self.spec)])
+        raise bad_input(f"damaged baseline: the run {record.run!r} is not there; {RESTORE}", file=self.spec)
+
+    def gold_of(self, record: Record) -> GoldMark | None:
+        """What a record says of its gold set, with the digest of each query where the place has them."""
+        file = _gold_file(record)
+        data = self.place.read([file]).get(file) if file else None
+        if record.gold is None or data is None:
+            return record.gold
+        try:
+            return replace(record.gold, judged=msgspec.json.decode(data, type=dict[str, str]))
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise bad_input(f"damaged digests of a gold set: {error}; {RESTORE}", file=f"{self.spec}/{file}") from error
+
+    def keeps(self, record: Record) -> bool:
+        """Whether the rankings of a record are there; a place may keep but the accepted ones and their anchor's."""
+        if self._runs is None:
+            self._runs = frozenset(filter(RUN.fullmatch, self.place.names(RUNS)))
+        return record.run in self._runs
 
     def add(self, log: Log, record: Record, data: bytes, *, unless: Unless | None = None) -> bool:
         """Add a record with its compressed run file, where the place is not one that only others write.
@@ -52,15 +109,178 @@ class Memory(Protocol):
         False where the log's last record of this id is the newest already, or `unless` says yes: nothing was written.
         That is called again each time that somebody else was quicker.
         """
-
-    def keeps(self, record: Record) -> bool:
-        """Whether the run file of a record is there; a place may keep but the accepted run and its anchor's."""
+        checked(data, record, record.run)
+        judged = record.gold.judged if record.gold else None
+        record = replace(record, gold=record.gold and replace(record.gold, judged=None))
+        objects = {f"{RUNS}/{record.run}": data} if self.every_run or log == ACCEPTED else {}
+        file = _gold_file(record)
+        if file and judged and log == ACCEPTED:
+            objects[file] = msgspec.json.format(msgspec.json.encode(judged), indent=1)
+        for _ in range(MAX_ROUNDS):
+            self.place.refresh()
+            # Each round by what is there now: another one may have accepted the same run, or more, in the meantime.
+            names = self._names(log)
+            known = self._records(names if log == ACCEPTED else names[-REPEATED:])
+            new = anchored(known, amended(known, record), self.keeps) if log == ACCEPTED else record
+            message = f"{log}: {new.id} of {new.date}"
+            if (known and known[-1] == new) or (log != ACCEPTED and any(each.id == new.id for each in known)):
+                if self._has(objects):
+                    self._tidy(log)
+                    return False
+                if self.place.create(objects, message):  # they were deleted or damaged
+                    return True
+                continue
+            if unless is not None and unless(known):
+                return False
+            name = entry_name(log, _number(names[-1]) + 1 if names else 1)
+            entry = msgspec.json.format(msgspec.json.encode(new), indent=2) + b"\n"
+            if self.place.create({**objects, name: entry}, message):
+                self._tidy(log)
+                return True
+        raise self._never_in()
 
     def prune(self, log: Log, ids: Collection[str]) -> int:
-        """Take records out of a log, and run files that no record names any more; how many records went.
+        """Take records out of a log, and rankings that no record names any more; how many records went.
 
-        The record that is accepted now is refused, and so is its anchor.
+        The record that is accepted now is refused, and so is its anchor. The newest of the history stays: the number of
+        the next one follows on from it.
         """
+        for _ in range(MAX_ROUNDS):
+            self.place.refresh()
+            accepted = self.read(ACCEPTED)
+            refuse_needed(accepted[-1] if accepted else None, log, ids, self.spec)
+            names = self._names(log)
+            records = self._records(names)
+            if len(records) < len(names):  # another one prunes too
+                continue
+            going = {name for name, record in zip(names[:-1], records, strict=False) if record.id in ids}
+            if not going:
+                return 0
+            if self.place.delete([*going, *self._unneeded(going)], f"{log}: {len(going)} pruned"):
+                return len(going)
+        raise self._never_in()
+
+    def examined(self) -> Examined:
+        """Every record itself, whatever copies there are, and what is wrong; nothing is raised for damage."""
+        records, problems = list[Record](), list[Problem]()
+        for log in LOGS:
+            try:
+                decoded, damaged = self._decoded(self._names(log), exact=True)
+                records += decoded
+                problems += damaged
+            except RankgateError as error:
+                problems += error.problems
+        problems += [
+            Problem(f"{record.id} names the run {record.run!r}, which is not that of its digest", self.spec)
+            for record in records
+            if record.run != run_name(record.sha256)
+        ]
+        try:
+            strays = [] if problems else sorted(self._strays())
+            problems += [self._stray_problem(name) for name in strays]
+            for record in {_gold_file(record): record for record in records}.values():
+                self.gold_of(record)
+        except RankgateError as error:
+            problems += error.problems
+        return Examined(records, problems)
+
+    def listing(self) -> list[str]:
+        """The names of all records, by which one sees whether anything was added or pruned meanwhile."""
+        return [name for log in LOGS for name in self._names(log)]
+
+    def _names(self, log: Log) -> list[str]:
+        """The records of a log, by their numbers."""
+        self._runs = None
+        names = self.place.names(log)
+        foreign = [name for name in names if name.endswith(".json") and not ENTRY.fullmatch(name)]
+        if foreign:
+            message = "is no name of a record; somebody changed this by hand: take it away or name it as it was"
+            raise bad_input(message, file=f"{self.spec}/{log}/{foreign[0]}")
+        return [f"{log}/{name}" for name in sorted(names) if ENTRY.fullmatch(name)]
+
+    def _records(self, names: Sequence[str]) -> list[Record]:
+        """The records of these names; one that is pruned meanwhile is left out."""
+        records, problems = self._decoded(names)
+        if problems:
+            raise RankgateError(problems)
+        return records
+
+    def _decoded(self, names: Sequence[str], *, exact: bool = False) -> tuple[list[Record], list[Problem]]:
+        data = self.place.read(names, exact=exact)
+        records, problems = list[Record](), list[Problem]()
+        for name in filter(data.__contains__, names):
+            try:
+                records.append(decode_record(data[name], f"{self.spec}/{name}", advice=_DELETE))
+            except RankgateError as error:
+                problems += error.problems
+        return records, problems
+
+    def _has(self, objects: dict[str, bytes]) -> bool:
+        return dict(self.place.read(list(objects))) == objects
+
+    def _tidy(self, log: Log) -> None:
+        """Where few runs are kept, delete what an acceptance leaves behind, and what killed processes have left."""
+        for _ in range(0 if self.every_run else MAX_ROUNDS):
+            self.place.refresh()
+            if self.place.delete(self._unneeded() if log == ACCEPTED else [], "what is needed no more"):
+                break
+
+    def _unneeded(self, going: Collection[str] = ()) -> list[str]:
+        """Objects that no record needs but those that are going."""
+        names = {log: [name for name in self._names(log) if name not in going] for log in LOGS}
+        accepted = self._records(names["accepted"])
+        if self.every_run:
+            needed = {record.run for record in (*self._records(names["history"]), *accepted)}
+            golds = {_gold_file(record) for record in accepted}
+        else:
+            needed = _needed(accepted)
+            golds = {_gold_file(record) for record in accepted[-1:]}
+        needed_files = golds | {f"{RUNS}/{name}" for name in needed}
+        files = [f"{RUNS}/{name}" for name in self.place.names(RUNS) if OBJECT.fullmatch(name)]
+        return [file for file in files if file not in needed_files]
+
+    def _strays(self) -> set[str]:
+        """Rankings of no record that are not being written just now: deleted was their record, or the write killed."""
+        if self.place.has_strays:
+            return set()
+        strays = self._without_record()
+        if strays:
+            self.place.refresh()
+            strays &= self._without_record()
+        return strays
+
+    def _without_record(self) -> set[str]:
+        runs = {name for name in self.place.names(RUNS) if RUN.fullmatch(name)}
+        return runs - {record.run for log in LOGS for record in self._records(self._names(log))} if runs else runs
+
+    def _refuse_strays(self) -> None:
+        for name in sorted(self._strays()):
+            raise RankgateError([self._stray_problem(name)])
+
+    def _stray_problem(self, name: str) -> Problem:
+        why = "is the run of no record: that was deleted, or an acceptance was interrupted"
+        return Problem(f"{why}; {RESTORE}", f"{self.spec}/{RUNS}/{name}")
+
+    def _never_in(self) -> Exception:
+        rounds = f"others changed it {MAX_ROUNDS} times before this could be written"
+        return bad_input(f"{rounds}; try again", file=self.spec)
+
+
+def _needed(accepted: Sequence[Record]) -> set[str]:
+    """The run files of what is accepted now and of its anchor."""
+    anchor = accepted[-1].anchor if accepted else None
+    first = anchor.id if anchor else None
+    return {record.run for record in (*accepted[-1:], *(each for each in accepted if each.id == first))}
+
+
+def _gold_file(record: Record) -> str | None:
+    """Where the digests of a record's gold set lie; None where there are none."""
+    digits = record.gold.fingerprint[:12] if record.gold else ""
+    return f"{RUNS}/gold-{digits}.json" if _GOLD.fullmatch(digits) else None
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition("/")[2].removesuffix(".json"))
 
 
 def lookup(memory: Memory, word: str) -> Record:
@@ -90,81 +310,3 @@ def lookup(memory: Memory, word: str) -> Record:
     wanted = "an id, the first digits of a commit, or `accepted`"
     advice = f"name {wanted} (`rankgate baseline history` lists them)"
     raise bad_input(f"has no run {shown(word)}; {advice}", file=memory.spec)
-
-
-def trend_of(history: Sequence[Record], accepted: Sequence[Record]) -> list[TrendPoint]:
-    """A point for each recorded run, in their order; it was accepted where one of that id was, in that time."""
-    ids = {record.id for record in accepted}
-    return [
-        TrendPoint(
-            date=each.date, commit=each.commit, verdict=each.verdict, accepted=each.id in ids, scores=each.scores
-        )
-        for each in history
-    ]
-
-
-def amended(accepted: Sequence[Record], record: Record) -> Record:
-    """What to keep of a run that is accepted again: its first record, with a reason that was given since.
-
-    A job that is started again would else judge the run by itself and replace the reason for which it was accepted.
-    Without a commit, another day is another acceptance. `accepted` is oldest first.
-    """
-    first = next(reversed(accepted), None)
-    if first is None or first.id != record.id or not (record.commit or first.date == record.date):
-        return record
-    reasons = dict.fromkeys(reason for each in (first, record) if each.reason for reason in each.reason.split(_AND))
-    by, branch = first.by or record.by, record.branch or first.branch
-    anchor = record.anchor or first.anchor
-    return replace(first, reason=_AND.join(reasons) or None, by=by, branch=branch, gold=record.gold, anchor=anchor)
-
-
-def anchor_of(accepted: Sequence[Record], keeps: Callable[[Record], bool]) -> AnchorMark | None:
-    """From which acceptance the losses of the next run add up, by the last of these; None where there is none.
-
-    Records of an earlier release name none: then it is the oldest whose run is kept. `accepted` is oldest first.
-    """
-    if accepted and accepted[-1].anchor:
-        return accepted[-1].anchor
-    kept = next((row for row, each in enumerate(accepted) if keeps(each)), None)
-    if kept is None:
-        return None
-    return AnchorMark(id=accepted[kept].id, date=accepted[kept].date, steps=len(accepted) - 1 - kept)
-
-
-def anchored(accepted: Sequence[Record], record: Record, keeps: Callable[[Record], bool]) -> Record:
-    """A record with its anchor: the one that it states, else that of the record before it; the first needs none."""
-    before, own = anchor_of(accepted, keeps), record.anchor or None
-    again = bool(accepted) and accepted[-1].id == record.id
-    if before is None or (own is None and again) or (own is not None and own.id != before.id):
-        return record
-    if before.id == record.id:
-        return replace(record, anchor=AnchorMark(id=before.id, date=before.date))
-    if own is None:
-        return replace(record, anchor=replace(before, steps=before.steps + 1))
-    return replace(record, anchor=replace(own, given_up={**before.given_up, **own.given_up}))
-
-
-def rewritten(base: Sequence[Record], head: Sequence[Record], anchor: AnchorMark | None) -> LogChange | None:
-    """What a pull request did to the log of acceptances, by the base's and its own, both oldest first; None: it grew.
-
-    The last of the base's, of which `anchor` is the anchor, may have been accepted again, with another reason.
-    """
-    if not base or anchor is None:
-        return None
-    *older, last = base
-    if list(head[: len(older)]) != older or len(head) < len(base) or head[len(older)].id != last.id:
-        return "log"
-    same, newest = head[len(older)], head[-1]
-    forged = bool(last.anchor) and same.anchor != last.anchor
-    moved = (newest.anchor.id if newest.anchor else anchor.id) != anchor.id
-    return "anchor" if forged or moved else None
-
-
-def refuse_needed(accepted: Record | None, log: Log, ids: Collection[str], place: str) -> None:
-    """Refuse to forget what is accepted now, or its anchor."""
-    if accepted is None or log != "accepted":
-        return
-    if accepted.id in ids:
-        raise bad_input(f"{accepted.id} is accepted now; it is not pruned", file=place)
-    if accepted.anchor and accepted.anchor.id in ids:
-        raise bad_input(f"small losses add up from {accepted.anchor.id}; it is not pruned", file=place)

@@ -133,14 +133,14 @@ def recorded(packed: Packed, *, source: str, provenance: Mapping[str, Any], gold
     )
 
 
-def checked(data: bytes, record: Record, file: str, *, advice: str = RESTORE) -> bytes:
-    """The bytes of a record's run file; `advice` says what to do where they are others.
+def checked(data: bytes, record: Record, file: str) -> bytes:
+    """The bytes of a record's run file.
 
     Raises:
         RankgateError: their digest is not the record's.
     """
     if hashlib.sha256(data).hexdigest() != record.sha256:
-        raise bad_input(f"damaged baseline: its digest is not the manifest's; {advice}", file=file)
+        raise bad_input(f"damaged baseline: its digest is not its record's; {RESTORE}", file=file)
     return data
 
 

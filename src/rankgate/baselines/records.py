@@ -1,19 +1,19 @@
-"""What a memory of runs holds: one record a line, each complete in itself, in the order in which they were added.
+"""What a memory of runs holds: records, each complete in itself, in the order in which they were added.
 
-Records as earlier releases wrote them become those of today; what a later one wrote is refused by its number.
+What a later release wrote is refused by its number.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from rankgate import __version__
-from rankgate.errors import Problem, RankgateError, bad_input
+from rankgate.errors import bad_input
 from rankgate.model.answers import JudgeMark
 from rankgate.model.base_ref import CommitSha
 from rankgate.model.gold_changes import GoldMark
@@ -21,16 +21,12 @@ from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Verdict
 from rankgate.readers.dates import iso_day
 
-SCHEMA_VERSION = 2  # 1: a manifest that knew neither commit nor verdict nor scores
-RESTORE = "restore it from version control or accept a run again"  # true where accepting puts a whole one in its place
+SCHEMA_VERSION = 2
+RESTORE = "restore it or accept a run again"  # of rankings, which another acceptance writes anew
 
 # history: every run of the main branch. accepted: what gates compare with, the last of it now.
 Log = Literal["history", "accepted"]
 LOGS: tuple[Log, ...] = get_args(Log)
-
-
-class DamagedRecordError(RankgateError):
-    """A record that cannot be read; where it is the manifest of a directory, accepting a run again fixes it."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,34 +80,18 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(names.encode()).hexdigest()[:12]
 
 
-def decode_record(
-    data: bytes, file: str, *, line: int | None = None, what: str = "baseline manifest", advice: str = RESTORE
-) -> Record:
-    """Read a record of any schema up to today's; a `DamagedRecordError` where it is none, an error if it is newer."""
+def decode_record(data: bytes, file: str, *, advice: str) -> Record:
+    """Read a record of today's schema; an error with advice where it is none, or is of a later rankgate."""
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
-        if version > SCHEMA_VERSION:
-            known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
-            raise bad_input(f"baseline schema {version} is newer than {known}", file=file, line=line)
         if version == SCHEMA_VERSION:
             return msgspec.json.decode(data, type=Record)
-        raw = msgspec.json.decode(data, type=dict[str, Any])
-        for older in range(version, SCHEMA_VERSION):
-            raw = FORWARD[older](raw)
-        return msgspec.convert(raw, Record)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError) as error:
-        why = f"has no schema {error}" if isinstance(error, KeyError) else str(error)
-        raise DamagedRecordError([Problem(f"damaged {what}: {why}; {advice}", file, line)]) from error
-
-
-def _from_1(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Schema 1 knew neither commit nor verdict nor scores, and called the day `accepted`."""
-    kept = {key: value for key, value in raw.items() if key != "accepted"}
-    return {**kept, "schema_version": 2, **({"date": raw["accepted"]} if "accepted" in raw else {})}
-
-
-# From each schema to the next.
-FORWARD: Mapping[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {1: _from_1}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise bad_input(f"damaged record: {error}; {advice}", file=file) from error
+    if version > SCHEMA_VERSION:
+        known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
+        raise bad_input(f"baseline schema {version} is newer than {known}", file=file)
+    raise bad_input(f"damaged record: there is no schema {version}; {advice}", file=file)
 
 
 class _Version(msgspec.Struct):

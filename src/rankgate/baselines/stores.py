@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from rankgate.baselines import KINDS
 from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
@@ -18,7 +19,6 @@ from rankgate.readers.mapping import FieldMap
 
 if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
-    from rankgate.baselines.tree import TreeMemory
 
 
 class RunFileStore(msgspec.Struct, frozen=True):
@@ -61,9 +61,9 @@ def store_for(
     if map is not None and path.is_dir() and not parquet:
         raise bad_input("is a baseline directory, whose run needs no map; leave out `map:`", file=path.as_posix())
     if map is None and not parquet and (path.is_dir() or new_directory):
-        from rankgate.baselines.directory import DirectoryStore  # noqa: PLC0415 -- each kind is paid for where it is named
+        from rankgate.baselines.directory import directory_store  # noqa: PLC0415 -- each kind is paid for where it is named
 
-        return DirectoryStore(path.as_posix())
+        return directory_store(path.as_posix())
     return RunFileStore(spec, format, map)
 
 
@@ -81,29 +81,33 @@ def copied(memory: Memory, to: str, where: Where) -> None:
     copy, mark = _copy(to, memory.spec), chosen.record.anchor
     anchors = [each for each in memory.read("accepted") if mark and mark.id == each.id != chosen.record.id]
     for record in (*filter(memory.keeps, anchors[:1]), chosen.record):
-        copy.add("accepted", record, memory.fetch(record))
+        copy.add("accepted", replace(record, gold=memory.gold_of(record)), memory.fetch(record))
 
 
 def store_in(copy: str, spec: str, format: str | None = None, map: FieldMap | None = None) -> BaselineStore:  # noqa: A002
     """As `store_for`, but what has a scheme is read in the directory that `copied` has written."""
-    return MemoryStore(_copy(copy, spec), chosen=True) if is_remote(spec) else store_for(spec, format, map)
+    return MemoryStore(_copy(copy, spec), copy=True) if is_remote(spec) else store_for(spec, format, map)
 
 
-def _copy(path: str, spec: str) -> TreeMemory:
-    from rankgate.baselines.directory import DirectoryTree  # noqa: PLC0415 -- as above
-    from rankgate.baselines.tree import TreeMemory  # noqa: PLC0415 -- as above
+def _copy(path: str, spec: str) -> Memory:
+    from rankgate.baselines.directory import DirectoryPlace  # noqa: PLC0415 -- as above
+    from rankgate.baselines.memory import Memory  # noqa: PLC0415 -- as above
 
-    return TreeMemory(DirectoryTree(path, spec), every_run=False)
+    return Memory(DirectoryPlace(path, spec))
 
 
 def remote_memory(spec: str) -> Memory:
     """The memory that a value with a scheme names; an error where there is no such kind."""
     if spec.startswith("git+branch:"):
-        from rankgate.baselines.git_branch import branch_memory  # noqa: PLC0415 -- as above
+        from rankgate.baselines.branch import branch_memory  # noqa: PLC0415 -- as above
 
         return branch_memory(spec)
-    if "://" in spec:
-        from rankgate.baselines.object_memory import memory_at  # noqa: PLC0415 -- as above
+    if spec.startswith("file://"):
+        from rankgate.baselines.directory import local_memory  # noqa: PLC0415 -- as above
 
-        return memory_at(spec)
+        return local_memory(spec)
+    if "://" in spec:
+        from rankgate.baselines.bucket import bucket_memory  # noqa: PLC0415 -- as above
+
+        return bucket_memory(spec)
     raise bad_input(f"unknown kind of baseline store; known are {KINDS}, and run files", file=spec)

@@ -9,9 +9,10 @@ from itertools import chain
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.baselines.acceptances import amended
 from rankgate.baselines.base import open_record
-from rankgate.baselines.git_place import overtaken
-from rankgate.baselines.memory import Memory, amended
+from rankgate.baselines.clones import overtaken
+from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, recorded, with_context_texts
 from rankgate.baselines.records import Record
 from rankgate.cli.baseline_look import answers_text
@@ -328,7 +329,7 @@ def _facts(candidate: Candidate) -> list[Block]:
     if candidate.report:
         return lines
     if candidate.record.gold is None:
-        return [*lines, "no gold set was named, so the manifest does not say which one was current"]
+        return [*lines, "no gold set was named, so the record does not say which one was current"]
     return [*lines, "there are no criteria, so the run was not judged"]
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 from msgspec import Struct
 
+from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.base import open_record
-from rankgate.baselines.memory import Memory, anchor_of
-from rankgate.baselines.records import LOGS, Record
-from rankgate.baselines.tree import NotKeptError, TreeMemory
+from rankgate.baselines.memory import MAX_ROUNDS, Memory, NotKeptError
 from rankgate.cli.baseline_look import described
 from rankgate.cli.baseline_options import add_store, named_memory
 from rankgate.cli.output import as_json, say
@@ -45,7 +43,7 @@ def prune(arguments: argparse.Namespace) -> str | Sequence[Block]:
         raise bad_input(f"--keep must be at least 0, not {arguments.keep}")
     memory = named_memory(arguments)
     records = memory.read(arguments.log)
-    first_kept = max(0, len(records) - arguments.keep)
+    first_kept = max(0, len(records) - max(1, arguments.keep))  # the next one's number follows on from the newest's
     # What was accepted again stands twice under one id: a store forgets by id, so the older one stays as well.
     accepted = memory.read("accepted")
     kept = {record.id for record in (*records[first_kept:], *accepted[-1:])}
@@ -77,35 +75,40 @@ def verify(arguments: argparse.Namespace) -> str | Sequence[Block]:
 def verified(memory: Memory) -> Verified:
     """Look at everything; nothing is changed and nothing is raised for what is damaged.
 
-    What somebody who writes meanwhile makes look damaged is looked at again while nobody does.
+    What somebody who writes meanwhile makes look damaged is looked at again.
     """
     result = _verified_once(memory)
-    if not result.problems:
-        return result
-    with memory.tree.still() if isinstance(memory, TreeMemory) else nullcontext():
-        return _verified_once(memory)
+    for _ in range(MAX_ROUNDS):
+        if not result.problems:
+            break
+        before = _listing(memory)
+        result = _verified_once(memory)
+        if before == _listing(memory):
+            break
+    return result
+
+
+def _listing(memory: Memory) -> list[str] | None:
+    """What the logs hold; None where they cannot be listed."""
+    memory.place.refresh()
+    try:
+        return memory.listing()
+    except RankgateError:
+        return None
 
 
 def _verified_once(memory: Memory) -> Verified:
-    problems: list[Problem] = []
-    records: list[Record] = []
-    for log in LOGS:
-        try:
-            records += memory.read(log)
-        except RankgateError as error:
-            problems += error.problems
-    fetched = 0
-    for record in {(record.run, record.sha256): record for record in records}.values():
+    examined = memory.examined()
+    problems, runs = list(examined.problems), 0
+    for record in {(record.run, record.sha256): record for record in examined.records}.values():
         try:
             if record.verdicts:
                 stored_verdicts(open_record(memory, record, frozenset({Need.VERDICTS})))
             else:
                 memory.fetch(record)
-            fetched += 1
+            runs += 1
         except NotKeptError:
             continue
         except RankgateError as error:
             problems += error.problems
-    if isinstance(memory, TreeMemory):
-        problems += memory.contradictions()
-    return Verified(records=len(records), runs=fetched, problems=list(dict.fromkeys(problems)))
+    return Verified(records=len(examined.records), runs=runs, problems=list(dict.fromkeys(problems)))

@@ -191,7 +191,7 @@ def _copy_example(directory: Path) -> None:
     for name, data in content.items():
         write_atomic(directory / name, data)
     # The story begins without a baseline, a recorded run and verdicts each time.
-    patterns = ("baseline/*", "search/baseline/*", "search/run.jsonl*", *map(verdicts_beside, RUNS))
+    patterns = ("baseline/*/*", "search/baseline/*/*", "search/run.jsonl*", *map(verdicts_beside, RUNS))
     for file in (file for pattern in patterns for file in directory.glob(pattern)):
         if file.is_file():
             file.unlink()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rankgate import __version__
-from rankgate.baselines.tree import MANIFEST
+from rankgate.baselines.directory import holds_acceptance
 from rankgate.cli.inputs import file_of, refuse_two_stdins
 from rankgate.cli.options import add_gold, add_retriever, add_run, make_parser, retriever_of
 from rankgate.cli.progress import bar
@@ -277,7 +277,7 @@ def _write_criteria(
         gold=gold_path,
         run=run_path,
         baseline=baseline,
-        accepted=Path(baseline_path, MANIFEST).exists(),
+        accepted=holds_acceptance(Path(baseline_path)),
         gold_format=gold_file.format,
         gold_map=gold_file.map,
         run_format=run_file.format if run_file else None,

@@ -115,16 +115,7 @@ class Repository(msgspec.Struct, frozen=True):
             return
         if answer.returncode:
             raise GitError(f"git cannot read objects: {said(answer)}")
-        rest = memoryview(answer.stdout)
-        while rest:
-            end = bytes(rest[:200]).index(b"\n")
-            about = bytes(rest[:end]).split()
-            if len(about) != 3:  # noqa: PLR2004 -- sha, kind and size; else it is missing
-                raise GitError(f"git cannot read an object: {about}")
-            start = end + 1
-            size = int(about[2])
-            yield bytes(rest[start : start + size])
-            rest = rest[start + size + 1 :]
+        yield from batched(answer.stdout)
 
     def new_links(self, before: str, after: str) -> list[str]:
         """The paths that are links at one commit, and were none or others at another."""
@@ -183,6 +174,20 @@ class Repository(msgspec.Struct, frozen=True):
         """The branch that is checked out; None where none is."""
         answer = run_git(self.root, "symbolic-ref", "--quiet", "--short", "HEAD")
         return answer.stdout.decode("utf-8", "replace").strip() or None
+
+
+def batched(output: bytes) -> Iterator[bytes]:
+    """The contents that `git cat-file --batch` has written; a GitError where one is missing."""
+    rest = memoryview(output)
+    while rest:
+        end = bytes(rest[:200]).index(b"\n")
+        about = bytes(rest[:end]).split()
+        if len(about) != 3:  # noqa: PLR2004 -- sha, kind and size; else it is missing
+            raise GitError(f"git cannot read an object: {about}")
+        start = end + 1
+        size = int(about[2])
+        yield bytes(rest[start : start + size])
+        rest = rest[start + size + 1 :]
 
 
 def is_ancestor(one: str, other: str, *, folder: str = ".") -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from rankgate.errors import bad_input
 
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK}  # what a file system without them answers
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
@@ -47,7 +49,8 @@ def write_atomic(path: str | Path, data: str | bytes) -> None:
 def write_new(path: str | Path, data: bytes) -> bool:
     """Write a complete file where there is none, or nothing: two that try at once never mix, one of them succeeds.
 
-    Missing parent directories are created. False where there is one already; it stays as it is.
+    Missing parent directories are created. False where there is one already; it stays as it is. On a file system
+    without hard links, of two that try at once the second may win: whoever calls this there holds a lock.
 
     Raises:
         RankgateError: the place cannot be written.
@@ -58,6 +61,12 @@ def write_new(path: str | Path, data: bytes) -> bool:
             target.hardlink_to(temporary)
         except FileExistsError:
             return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if target.exists():
+                return False
+            temporary.replace(target)
         _flush_names(target.parent)
     return True
 

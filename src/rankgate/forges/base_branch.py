@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rankgate.baselines.git_place import Place, place_of
+from rankgate.baselines.clones import Clone, clone_of
 from rankgate.errors import bad_input, shown
 from rankgate.files.environment import JOBS, OURS
 from rankgate.files.git import is_ancestor, repository_around
@@ -30,28 +30,28 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
     Raises:
         RankgateError: git cannot fetch it, or there is no such branch any more.
     """
-    place = _place(pull, clone)
-    ref = place.fetch(f"refs/heads/{pull.base_ref}", pull.base_ref)
+    at = _clone(pull, clone)
+    ref = at.fetch(f"refs/heads/{pull.base_ref}", pull.base_ref)
     if ref is None:
-        raise bad_input(f"the {place.spec} of pull request {pull.number} is not there; point it at another one")
-    return replace(pull, base_sha=place.made("rev-parse", "--verify", f"{ref}^{{commit}}"))
+        raise bad_input(f"the {at.spec} of pull request {pull.number} is not there; point it at another one")
+    return replace(pull, base_sha=at.made("rev-parse", "--verify", f"{ref}^{{commit}}"))
 
 
 def merged(pull: Pull, clone: Path) -> str:
     """A commit of the clone that merges the pull request's head, fetched, onto its base; no file is checked out."""
-    place = _place(pull, clone)
-    place.fetch(pull.head_sha, f"pull/{pull.number}")
-    tree = place.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
+    at = _clone(pull, clone)
+    at.fetch(pull.head_sha, f"pull/{pull.number}")
+    tree = at.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
     if tree.returncode:
-        why = "they have conflicts" if tree.returncode == 1 else f"{place.said(tree)}; git 2.38 or later can"
+        why = "they have conflicts" if tree.returncode == 1 else f"{at.said(tree)}; git 2.38 or later can"
         raise bad_input(f"git cannot merge {pull.head_sha[:12]} into {shown(pull.base_ref)} as that is now: {why}")
     made = ("commit-tree", tree.stdout.decode().strip(), "-m", "merge", "-p", pull.base_sha, "-p", pull.head_sha)
-    return place.made(*made, environment=_US)
+    return at.made(*made, environment=_US)
 
 
-def _place(pull: Pull, clone: Path) -> Place:
+def _clone(pull: Pull, clone: Path) -> Clone:
     spec = f"base branch {shown(pull.base_ref)}"
-    return place_of(pull.base_ref, None, spec=spec, folder=str(clone), tokens=(*JOBS, OURS))
+    return clone_of(pull.base_ref, None, spec=spec, folder=str(clone), tokens=(*JOBS, OURS))
 
 
 def at_merge(pull: Pull, now: Pull, clone: Path, event_sha: str | None) -> Pull:

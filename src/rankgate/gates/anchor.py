@@ -8,8 +8,9 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.base import open_record
-from rankgate.baselines.memory import Memory, anchor_of
+from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Record
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs, memory_of

@@ -20,8 +20,8 @@ class GoldMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The gold set at the time of acceptance.
 
     `fingerprint` is of the judgments. `judged` has a short digest of each query's judgments, by which one sees later
-    what changed; None in manifests that were written before there was one, and for very large gold sets.
-    `queries_fingerprint` is of ids and questions, None in older manifests; `as_of` the first and last day for which a
+    what changed; None in records, beside which the store keeps them, and for very large gold sets.
+    `queries_fingerprint` is of ids and questions, None in older records; `as_of` the first and last day for which a
     question is asked, None where none says.
     """
 

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.dashboards.memories import GOLD, made
 
-from rankgate.baselines.directory import DirectoryStore
+from rankgate.baselines.directory import directory_store
 from rankgate.baselines.memory import Memory
-from rankgate.baselines.object_memory import memory_at
 from rankgate.baselines.records import Record
+from rankgate.baselines.stores import remote_memory
 from rankgate.cli import main
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
@@ -32,7 +32,7 @@ def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gold:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Memory:
-    found = memory_at((tmp_path / "store").as_uri())
+    found = remote_memory((tmp_path / "store").as_uri())
     for day, right in (("2026-01-01", 8), ("2026-01-02", 6)):
         found.add("history", *made(day, right))
     return found
@@ -105,14 +105,14 @@ def test_a_gold_set_of_other_questions_scores_nothing(memory: Memory, gold: Gold
 
 def test_a_damaged_run_is_named_and_the_others_are_scored(memory: Memory, gold: Gold, tmp_path: Path) -> None:
     first, _ = memory.read("history")
-    (tmp_path / "store" / "runs" / first.run).write_bytes(b"")
+    (tmp_path / "store" / "rankings" / first.run).write_bytes(b"")
     values, [said] = rescored(memory, gold, "recall@2")
     assert values == [{}, {"recall@2": 1.0}]
     assert "damaged baseline" in said
 
 
 def test_a_directory_keeps_the_rankings_of_what_is_accepted_and_says_so_of_the_rest(tmp_path: Path, gold: Gold) -> None:
-    memory = DirectoryStore(str(tmp_path / "baseline")).memory
+    memory = directory_store(str(tmp_path / "baseline")).memory
     memory.add("history", *made("2026-01-01", 8))
     memory.add("history", *made("2026-01-02", 6))
     memory.add("accepted", *made("2026-01-02", 6))

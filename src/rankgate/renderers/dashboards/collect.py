@@ -15,10 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.base import open_record
-from rankgate.baselines.memory import Memory
+from rankgate.baselines.memory import Memory, NotKeptError
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
-from rankgate.baselines.tree import NotKeptError
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import deepest_cutoff, gold_of
 from rankgate.errors import RankgateError, bad_input, redacted

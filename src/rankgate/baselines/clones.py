@@ -1,4 +1,4 @@
-"""Where a branch of baselines lies, and git run there: how it is let through to a remote, and what its answers mean.
+"""The clone through which a branch is reached, and git run there: how it gets to a remote, and what its answers mean.
 
 The user's own settings count, a token where the job has one, and no question is asked; no answer shows a secret.
 """
@@ -10,13 +10,14 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from rankgate.baselines.records import Record
 from rankgate.errors import on_one_line, redacted_text, shown
 from rankgate.files.environment import JOBS, OURS, TOKENS
-from rankgate.files.git import Answer, GitError, is_ancestor, repository_around, run_git, said
+from rankgate.files.git import Answer, GitError, batched, is_ancestor, repository_around, run_git, said
 from rankgate.model.base_ref import SHORT_SHA
 
 PREFIX = "git+branch:"
@@ -45,7 +46,7 @@ _NOT_ALLOWED = re.compile(rb"(?i)permission|denied|authentication|could not read
 _HEADER = re.compile(r"AUTHORIZATION: basic (\S+)")
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Clone(msgspec.Struct, frozen=True, kw_only=True):
     """A clone, the remote that counts, and what git's environment says to get there."""
 
     spec: str
@@ -72,6 +73,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         if found.returncode:
             raise GitError(f"{self.spec}: git cannot read {what}: {self.said(found)}")
         return found.stdout
+
+    def blobs(self, what: str, names: Sequence[str]) -> list[bytes]:
+        """The bytes of blobs, by one process; a GitError where git cannot read one of them."""
+        found = self.git("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
+        with suppress(GitError):
+            return list(batched(found.stdout))
+        raise GitError(f"{self.spec}: git cannot read {what}: {self.said(found)}")
 
     def fetch(self, source: str, name: str, *options: str) -> str | None:
         """Fetch one ref of the remote and nothing else, to `refs/rankgate/`; None where it has no such branch."""
@@ -107,8 +115,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return on_one_line(without_secrets(text, self.environment).strip())
 
 
-def place_of(branch: str, remote: str | None, *, spec: str, folder: str = ".", tokens: Sequence[str] = TOKENS) -> Place:
-    """The place of a branch, seen from a folder; of the tokens the first that the job has is sent.
+def clone_of(branch: str, remote: str | None, *, spec: str, folder: str = ".", tokens: Sequence[str] = TOKENS) -> Clone:
+    """The clone of a branch, seen from a folder; of the tokens the first that the job has is sent.
 
     Raises:
         GitError: git is missing, this is no repository, it has no such remote, or no branch can be called that.
@@ -119,7 +127,7 @@ def place_of(branch: str, remote: str | None, *, spec: str, folder: str = ".", t
         raise GitError(f"{PREFIX}{shown(branch)}: git takes no branch of this name")
     name = _remote_of(root, remote, spec=spec)
     shallow = run_git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
-    return Place(spec=spec, root=root, remote=name, shallow=shallow, environment=_environment_for(root, name, tokens))
+    return Clone(spec=spec, root=root, remote=name, shallow=shallow, environment=_environment_for(root, name, tokens))
 
 
 def _quoted(name: str) -> str:
@@ -146,9 +154,9 @@ def overtaken(accepted: Sequence[Record], record: Record) -> str | None:
     if not repository.has(theirs):
         branch = record.branch or accepted[-1].branch
         try:
-            place = place_of(branch or "HEAD", None, spec=branch or "HEAD")
-            if place.remote != HERE:  # without a remote, what is not here is nowhere
-                place.fetch(f"refs/heads/{branch}" if branch else "HEAD", branch or "HEAD")
+            clone = clone_of(branch or "HEAD", None, spec=branch or "HEAD")
+            if clone.remote != HERE:  # without a remote, what is not here is nowhere
+                clone.fetch(f"refs/heads/{branch}" if branch else "HEAD", branch or "HEAD")
         except GitError as error:
             return f"whether it is of a later commit ({theirs[:SHORT_SHA]}) cannot be told: {error}"
     return f"it is of a later commit ({theirs[:SHORT_SHA]})" if is_ancestor(ours, theirs) else None

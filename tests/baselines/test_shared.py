@@ -1,4 +1,4 @@
-"""A memory in an object store: on a real S3-compatible server and on the local file system alike."""
+"""A memory that many write to: on a real S3-compatible server, in fsspec's own store and at a `file://` address."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,17 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.baselines.accepting import logged
-from tests.baselines.counted import Counted
 from tests.children import start
 from tests.conftest import ROOT
 
 from rankgate.baselines.base import MemoryStore
-from rankgate.baselines.object_memory import ObjectMemory, memory_at
+from rankgate.baselines.directory import DirectoryPlace
+from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import pack, recorded
+from rankgate.baselines.places import FOLDERS, entry_name
 from rankgate.baselines.records import LOGS, Log, Record
-from rankgate.baselines.stores import store_for
+from rankgate.baselines.stores import remote_memory, store_for
+from rankgate.cli.baseline_tend import verified
 from rankgate.errors import RankgateError
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Ranking, Verdict
@@ -51,22 +54,37 @@ def made(text: str, **about: Any) -> tuple[Record, bytes]:
     return record, data
 
 
-def objects_in(memory: ObjectMemory) -> dict[str, bytes]:
-    """All that lies there."""
-    folders = ["runs", *LOGS]
-    names = [f"{folder}/{name}" for folder in folders for name in memory.objects.names(folder)]
-    return dict(memory.objects.read([*names, "pointer.json"]))
+def contents(memory: Memory) -> dict[str, bytes]:
+    """All that lies there, but for copies."""
+    names = [f"{folder}/{name}" for folder in FOLDERS for name in memory.place.names(folder)]
+    return dict(memory.place.read(names, exact=True))
 
 
-def names_of(memory: ObjectMemory, log: Log) -> list[str]:
-    return sorted(memory.objects.names(log))
+def write(memory: Memory, name: str, data: bytes | None) -> None:
+    """Somebody writes a file, or deletes it, by hand; nothing copies it any more."""
+    place: Any = memory.place
+    if isinstance(place, DirectoryPlace):
+        file = Path(place.path, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink() if data is None else file.write_bytes(data)
+        return
+    if data is None:
+        place._delete(name)
+    else:
+        place._put(name, data)
+    if name[:4] in ("acce", "hist"):
+        place._delete(f"copies/{name[:-7]}.json")
+
+
+def names_of(memory: Memory, log: Log) -> list[str]:
+    return sorted(memory.place.names(log))
 
 
 A, B, C = made("a"), made("b"), made("c")
 
 
 def test_a_place_where_nothing_was_ever_added_is_empty(place: str) -> None:
-    memory = memory_at(place)
+    memory = remote_memory(place)
     assert [memory.read(log) for log in LOGS] == [[], []]
     assert memory.spec == place
 
@@ -74,46 +92,43 @@ def test_a_place_where_nothing_was_ever_added_is_empty(place: str) -> None:
 @pytest.mark.parametrize("log", LOGS)
 def test_what_was_added_is_read_by_others_in_that_order(place: str, log: Log) -> None:
     for record, data in (B, A, C):
-        assert memory_at(place).add(log, record, data)
-    memory = memory_at(f"{place}/")
+        assert remote_memory(place).add(log, record, data)
+    memory = remote_memory(f"{place}/")
     assert memory.read(log) == (logged(B[0], A[0], C[0]) if log == "accepted" else [B[0], A[0], C[0]])
     assert [memory.fetch(record) for record in memory.read(log)] == [b"b", b"a", b"c"]
     assert [memory.read(other) for other in LOGS if other != log] == [[]]
 
 
-def test_the_number_and_the_id_are_the_name(place: str) -> None:
-    memory = memory_at(place)
+def test_the_number_is_the_name(place: str) -> None:
+    memory = remote_memory(place)
     memory.add("accepted", *A)
     memory.add("accepted", *B)
-    assert names_of(memory, "accepted") == [
-        f"00000001-{A[0].id}-{A[0].sha256[:12]}.json",
-        f"00000002-{B[0].id}-{B[0].sha256[:12]}.json",
-    ]
-    assert set(memory.objects.names("runs")) == {A[0].run, B[0].run}
+    assert names_of(memory, "accepted") == ["00000001.json", "00000002.json"]
+    assert set(memory.place.names("rankings")) == {A[0].run, B[0].run}
 
 
 @pytest.mark.parametrize("log", LOGS)
 def test_the_newest_is_not_added_twice(place: str, log: Log) -> None:
-    memory = memory_at(place)
+    memory = remote_memory(place)
     assert memory.add(log, *A)
-    before = objects_in(memory)
+    before = contents(memory)
     assert not memory.add(log, *A)
-    assert objects_in(memory) == before
+    assert contents(memory) == before
 
 
 @pytest.mark.parametrize("log", LOGS)
 def test_adding_it_again_brings_back_a_run_that_is_gone(place: str, log: Log) -> None:
     """As every message about a run that is not there says."""
-    memory = memory_at(place)
+    memory = remote_memory(place)
     memory.add(log, *A)
-    memory.objects.delete(f"runs/{A[0].run}")
+    write(memory, f"rankings/{A[0].run}", None)
     assert memory.add(log, *A)
     assert memory.fetch(A[0]) == b"a"
     assert memory.read(log) == [A[0]]
 
 
 def test_a_history_has_each_record_once_and_the_accepted_log_each_acceptance(place: str) -> None:
-    memory = memory_at(place)
+    memory = remote_memory(place)
     for record, data in (A, B, A):
         memory.add("history", record, data)
         memory.add("accepted", record, data)
@@ -123,7 +138,7 @@ def test_a_history_has_each_record_once_and_the_accepted_log_each_acceptance(pla
 
 
 def test_a_run_accepted_again_for_another_reason_is_accepted_again(place: str) -> None:
-    memory = memory_at(place)
+    memory = remote_memory(place)
     why = made("a", reason="the old embedder is gone")
     assert why[0].id == A[0].id
     assert memory.add("accepted", *A)
@@ -131,17 +146,18 @@ def test_a_run_accepted_again_for_another_reason_is_accepted_again(place: str) -
     assert memory.read("accepted") == [A[0], why[0]]
 
 
-def test_two_that_took_one_number_at_once_are_both_in_and_everyone_sees_one_order(place: str) -> None:
-    first, second = memory_at(place), memory_at(place)
-    first.add("history", *A)
-    name = names_of(first, "history")[0]
-    stranger = f"00000001-{B[0].id}-{B[0].sha256[:12]}.json"
-    second.objects.create(f"runs/{B[0].run}", b"b")
-    second.objects.create(f"history/{stranger}", msgspec.json.encode(B[0]))
-    by_name = [record for _, record in sorted([(name, A[0]), (stranger, B[0])])]
-    assert memory_at(place).read("history") == by_name
-    memory_at(place).add("history", *C)
-    assert memory_at(place).read("history") == [*by_name, C[0]]
+def test_of_two_that_take_one_number_at_once_one_takes_the_next(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = remote_memory(place)
+    create = slow.place.create
+
+    def late(files: Mapping[str, bytes], message: str) -> bool:
+        monkeypatch.setattr(slow.place, "create", create)
+        assert remote_memory(place).add("history", *A)
+        return create(files, message)
+
+    monkeypatch.setattr(slow.place, "create", late)
+    assert slow.add("history", *B)
+    assert remote_memory(place).read("history") == [A[0], B[0]]
 
 
 def test_an_address_after_baseline_opens_what_is_accepted_there(place: str) -> None:
@@ -157,49 +173,62 @@ def test_an_address_after_baseline_opens_what_is_accepted_there(place: str) -> N
     assert opened.provenance["system"] == "bm25"
 
 
-# -- the pointer --
+# -- copies --
 
 
-def test_a_pointer_that_is_behind_damaged_or_gone_changes_nothing(place: str) -> None:
-    memory = memory_at(place)
-    memory.add("accepted", *A)
-    behind = memory.objects.read(["pointer.json"])["pointer.json"]
-    memory.add("accepted", *B)
-    for pointer in (behind, b"", b"{", b"[]", b'{"schema_version":2,"accepted":{}}', b'{"schema_version":9}'):
-        memory.objects.replace("pointer.json", pointer)
-        assert memory_at(place).read("accepted") == logged(A[0], B[0])
-    memory.objects.delete("pointer.json")
-    assert memory_at(place).read("accepted") == logged(A[0], B[0])
+@pytest.fixture
+def kept(tmp_path: Path) -> Memory:
+    """A bucket of three acceptances."""
+    memory = remote_memory(f"memory://copies-{tmp_path.name}")
+    for each in (A, B, C):
+        memory.add("accepted", *each)
+    return memory
 
 
-def test_a_pointer_that_is_ahead_or_lies_is_not_believed(place: str) -> None:
-    memory = memory_at(place)
-    memory.add("accepted", *A)
-    memory.add("accepted", *B)
-    ahead = memory.objects.read(["pointer.json"])["pointer.json"]
-    memory.objects.delete(f"accepted/{names_of(memory, 'accepted')[1]}")
-    assert memory_at(place).read("accepted") == [A[0]]
-    memory.objects.replace("pointer.json", ahead.replace(A[0].sha256.encode(), B[0].sha256.encode()))
-    assert memory_at(place).read("accepted") == [A[0]]
+COPY = "copies/accepted/000000.json"
 
 
-def test_what_gates_compare_with_takes_one_listing_and_one_object_however_long_the_history_is(place: str) -> None:
-    memory = memory_at(place)
-    for number in range(30):
-        memory.add("history", *made(f"h{number}"))
-    for number in range(5):
-        memory.add("accepted", *made(f"a{number}"))
-    counted: Any = Counted(memory.objects)
-    assert len(ObjectMemory(counted).read("accepted")) == 5
-    assert counted.asked == ["accepted/", "pointer.json"]
-    counted.asked.clear()
-    assert len(ObjectMemory(counted).read("history", last=20)) == 20
-    assert counted.asked == ["history/", "pointer.json"], "the pointer has the last ones of the history too"
+def test_a_copy_that_is_behind_damaged_or_gone_changes_nothing(kept: Memory) -> None:
+    place: Any = kept.place
+    whole = place._get([COPY])[COPY]
+    behind = msgspec.json.encode(dict(list(msgspec.json.decode(whole).items())[:1]))
+    for copy in (behind, b"", b"{", b"[]", b'{"accepted/00000001.json": 1}', b"\xff"):
+        place._put(COPY, copy)
+        assert remote_memory(kept.spec).read("accepted") == logged(A[0], B[0], C[0])
+    place._delete(COPY)
+    assert remote_memory(kept.spec).read("accepted") == logged(A[0], B[0], C[0])
+
+
+def dies(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_copy_that_is_ahead_is_not_believed_and_its_number_may_be_taken_anew(
+    kept: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place: Any = kept.place
+    place._delete("accepted/00000003.json")
+    assert remote_memory(kept.spec).read("accepted") == logged(A[0], B[0])
+    new = made("d")
+    place = remote_memory(kept.spec).place
+    monkeypatch.setattr(place, "_create", dies)
+    with pytest.raises(KeyboardInterrupt):
+        Memory(place).add("accepted", *new)
+    assert remote_memory(kept.spec).add("accepted", *new)
+    assert [each.id for each in remote_memory(kept.spec).read("accepted")] == [A[0].id, B[0].id, new[0].id]
+
+
+def test_verify_reads_the_records_themselves_whatever_their_copies_say(kept: Memory) -> None:
+    place: Any = kept.place
+    place._put("accepted/00000002.json", b"{")
+    assert len(remote_memory(kept.spec).read("accepted")) == 3
+    [problem] = verified(remote_memory(kept.spec)).problems
+    assert str(problem).startswith(f"{kept.spec}/accepted/00000002.json: damaged record: ")
 
 
 @pytest.mark.full
-def test_no_request_is_made_for_what_another_one_says(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted where s3fs sends them: a check makes six at most, and none of them asks for an object's size."""
+def test_how_many_requests_a_check_and_a_long_history_take(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted where s3fs sends them, by the lists and objects that are asked for."""
     import s3fs
 
     asked: list[str] = []
@@ -209,29 +238,28 @@ def test_no_request_is_made_for_what_another_one_says(bucket: str, monkeypatch: 
         asked.append(method if isinstance(method, str) else method.__name__)
         return await call(files, method, *arguments, **options)
 
-    memory = memory_at(f"s3://{bucket}/teams/search")
-    for number in range(40):
-        memory.add("history", *made(f"h{number}"))
+    memory = remote_memory(f"s3://{bucket}/teams/search")
+    for number in range(101):
+        record = made(f"h{number}")[0]
+        memory.place.create({entry_name("history", number + 1): msgspec.json.encode(record)}, "")
     for number in range(3):
         memory.add("accepted", *made(f"a{number}"))
     monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", noted)
-    memory = memory_at(f"s3://{bucket}/teams/search")
+    memory = remote_memory(f"s3://{bucket}/teams/search")
     assert MemoryStore(memory).open(frozenset()) is not None
     assert len(memory.recent("history", 12, until="2099-01-01")) == 12
     assert len(memory.recent("accepted", 12, until="2099-01-01")) == 3
     # Earlier releases of s3fs list by another way, which is not counted here.
-    assert [each for each in asked if each != "list_objects_v2"] == ["get_object"] * 4
-    assert len(asked) <= 5
+    assert [each for each in asked if each != "list_objects_v2"] == ["get_object"] * 4, "three copies and a run"
     asked.clear()
-    assert len(memory.read("history", last=30)) == 30
-    assert [each for each in asked if each != "list_objects_v2"] == ["get_object"] * 7, "the pointer has 24 of them"
-    assert len(asked) <= 8
+    assert len(remote_memory(f"s3://{bucket}/teams/search").read("history")) == 101
+    assert [each for each in asked if each != "list_objects_v2"] == ["get_object"] * 2
 
 
 def test_a_run_accepted_again_by_a_job_that_was_started_again_is_once_in_the_log(place: str) -> None:
     record, data = made("one")
     forced = replace(record, commit="abcabca", reason="smaller index")
-    memory = memory_at(place)
+    memory = remote_memory(place)
     assert memory.add("accepted", forced, data)
     assert not memory.add("accepted", replace(forced, reason=None, verdict=Verdict.PASS), data)
     assert memory.read("accepted") == [forced]
@@ -240,16 +268,14 @@ def test_a_run_accepted_again_by_a_job_that_was_started_again_is_once_in_the_log
 
 
 def test_what_killed_writes_left_goes_when_it_is_a_day_old(tmp_path: Path) -> None:
-    memory = memory_at(f"file://{tmp_path}")
+    memory = remote_memory(f"file://{tmp_path}")
     for number in range(3):
         memory.add("history", *made(f"h{number}"))
-    left = [
-        tmp_path / name for name in (".pointer.json.a1.tmp", "runs/.run-1.jsonl.gz.b2.tmp", "history/.x.json.c3.tmp")
-    ]
+    left = [tmp_path / name for name in (f"rankings/.run-{'0' * 12}.jsonl.gz.b2.tmp", "history/.00000004.json.c3.tmp")]
     for file in left:
         file.write_bytes(b"half")
         os.utime(file, (1, 1))
-    young = tmp_path / "history" / ".y.json.d4.tmp"
+    young = tmp_path / "history" / ".00000005.json.d4.tmp"
     young.write_bytes(b"half")
     assert len(memory.read("history")) == 3
     assert memory.prune("history", [memory.read("history")[0].id]) == 1
@@ -261,9 +287,9 @@ def test_what_killed_writes_left_goes_when_it_is_a_day_old(tmp_path: Path) -> No
 
 ADDS = textwrap.dedent("""
     import sys
-    from tests.baselines.test_objects import made
-    from rankgate.baselines.object_memory import memory_at
-    memory = memory_at(sys.argv[1])
+    from tests.baselines.test_shared import made
+    from rankgate.baselines.stores import remote_memory
+    memory = remote_memory(sys.argv[1])
     for number in range(int(sys.argv[3])):
         record, data = made(f"{sys.argv[2]}-{number}")
         memory.add("history", record, data)
@@ -278,13 +304,13 @@ def adding(place: str, who: str, often: int) -> subprocess.Popen[str]:
     return start(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
 
 
-def test_of_several_that_add_at_once_nothing_is_lost_and_all_see_one_order(place: str) -> None:
+def test_of_several_that_add_at_once_nothing_is_lost_and_all_see_one_order(reached: str) -> None:
     processes, rounds = 4, 5
-    working = [adding(place, f"p{number}", rounds) for number in range(processes)]
+    working = [adding(reached, f"p{number}", rounds) for number in range(processes)]
     assert [process.wait() for process in working] == [0] * processes
     for process in working:
         process.communicate()
-    memory = memory_at(place)
+    memory = remote_memory(reached)
     expected = {made(f"p{who}-{number}")[0].id for who in range(processes) for number in range(rounds)}
     for log in ("history", "accepted"):
         records = memory.read(log)
@@ -295,21 +321,21 @@ def test_of_several_that_add_at_once_nothing_is_lost_and_all_see_one_order(place
             assert own == sorted(own), "nobody's later record comes before its earlier one"
     last = made("afterwards")
     memory.add("accepted", *last)
-    assert memory_at(place).read("accepted")[-1].id == last[0].id
+    assert remote_memory(reached).read("accepted")[-1].id == last[0].id
     assert all(memory.fetch(record) for record in memory.read("accepted"))
 
 
-def test_killed_at_any_moment_it_holds_what_was_there_and_what_was_whole(place: str) -> None:
-    memory = memory_at(place)
+def test_killed_at_any_moment_it_holds_what_was_there_and_what_was_whole(reached: str) -> None:
+    memory = remote_memory(reached)
     memory.add("accepted", *A)
     for life in range(2):
-        process = adding(place, f"life{life}", 200)
+        process = adding(reached, f"life{life}", 200)
         assert process.stdout is not None
         for _ in range(1 + 4 * life):
             process.stdout.readline()
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        records = memory_at(place).read("accepted")
+        records = remote_memory(reached).read("accepted")
         assert records[0] == A[0]
         for log in LOGS:
             assert all(memory.fetch(record) for record in memory.read(log))
@@ -317,58 +343,52 @@ def test_killed_at_any_moment_it_holds_what_was_there_and_what_was_whole(place: 
     assert memory.read("accepted")[-1].id == B[0].id
 
 
-WRITES = ["runs/", "accepted/", "pointer.json"]
-
-
-class Dies(Counted):
-    """Ends before a write to such a name, as a killed process does."""
-
-    def __init__(self, inner: Any, before: str) -> None:
-        super().__init__(inner)
-        self.before = before
-
-    def create(self, name: str, data: bytes) -> Any:
-        if name.startswith(self.before):
-            raise KeyboardInterrupt
-        return self.inner.create(name, data)
-
-    def replace(self, name: str, data: bytes) -> None:
-        if name.startswith(self.before):
-            raise KeyboardInterrupt
-        self.inner.replace(name, data)
+WRITES = ["rankings/", "accepted/", "copies/"]
 
 
 @pytest.mark.parametrize("before", WRITES)
-def test_ended_between_two_writes_it_is_the_old_or_the_new_and_a_second_try_mends_it(place: str, before: str) -> None:
-    memory = memory_at(place)
-    memory.add("accepted", *A)
-    dying: Any = Dies(memory.objects, before)
-    with pytest.raises(KeyboardInterrupt):
-        ObjectMemory(dying).add("accepted", *B)
-    old_or_new = [A[0]] if before != "pointer.json" else logged(A[0], B[0])
-    assert memory_at(place).read("accepted") == old_or_new
-    memory_at(place).add("accepted", *B)
-    assert memory_at(place).read("accepted") == logged(A[0], B[0])
-    assert memory.fetch(B[0]) == b"b"
+def test_ended_between_two_writes_it_is_the_old_or_the_new_and_a_second_try_mends_it(
+    tmp_path: Path, before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"memory://dies-{tmp_path.name}"
+    remote_memory(address).add("accepted", *A)
+    dying = remote_memory(address)
+    files: Any = dying.place
+    pipe = files._files.pipe_file
+
+    def ends(path: str, data: bytes, **options: Any) -> None:
+        if f"/{before}" in path:
+            raise KeyboardInterrupt
+        pipe(path, data, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files._files, "pipe_file", ends)
+        with pytest.raises(KeyboardInterrupt):
+            dying.add("accepted", *B)
+    old_or_new = [A[0]] if before != "copies/" else logged(A[0], B[0])
+    assert remote_memory(address).read("accepted") == old_or_new
+    remote_memory(address).add("accepted", *B)
+    assert remote_memory(address).read("accepted") == logged(A[0], B[0])
+    assert remote_memory(address).fetch(B[0]) == b"b"
 
 
 # -- prune --
 
 
 def test_prune_takes_records_out_of_one_log(place: str) -> None:
-    memory = memory_at(place)
+    memory = remote_memory(place)
     for record, data in (A, B, C):
         memory.add("history", record, data)
         memory.add("accepted", record, data)
     assert memory.prune("accepted", {B[0].id, "f" * 12}) == 1
     whole = logged(A[0], B[0], C[0])
-    assert memory_at(place).read("accepted") == [whole[0], whole[2]]
+    assert remote_memory(place).read("accepted") == [whole[0], whole[2]]
     assert memory.read("history") == [A[0], B[0], C[0]]
     assert memory.fetch(B[0]) == b"b", "the history names it still"
 
 
 def test_what_is_accepted_now_is_not_pruned(place: str) -> None:
-    memory = memory_at(place)
+    memory = remote_memory(place)
     memory.add("accepted", *A)
     memory.add("accepted", *B)
     with pytest.raises(RankgateError, match=f"{B[0].id} is accepted now; it is not pruned$"):
@@ -378,30 +398,31 @@ def test_what_is_accepted_now_is_not_pruned(place: str) -> None:
 
 def test_a_run_file_that_nobody_names_goes_when_it_is_a_day_old(tmp_path: Path) -> None:
     """A younger one may belong to a record that is being added just now."""
-    memory = memory_at(f"file://{tmp_path}")
+    memory = remote_memory(f"file://{tmp_path}")
     for record, data in (A, B, C):
         memory.add("history", record, data)
-    (tmp_path / "runs" / f"run-{'0' * 12}.jsonl.gz").write_bytes(b"what a killed process left")
-    (tmp_path / "runs" / "notes.txt").write_bytes(b"somebody's own")
-    for file in (tmp_path / "runs").iterdir():
+    (tmp_path / "rankings" / f"run-{'0' * 12}.jsonl.gz").write_bytes(b"what a killed process left")
+    (tmp_path / "rankings" / "notes.txt").write_bytes(b"somebody's own")
+    for file in (tmp_path / "rankings").iterdir():
         if file.name != B[0].run:
             os.utime(file, (1_000_000_000, 1_000_000_000))
     assert memory.prune("history", {A[0].id, B[0].id}) == 2
-    assert {file.name for file in (tmp_path / "runs").iterdir()} == {B[0].run, C[0].run, "notes.txt"}
+    assert {file.name for file in (tmp_path / "rankings").iterdir()} == {B[0].run, C[0].run, "notes.txt"}
 
 
 def test_on_s3_a_young_run_file_stays_too(bucket: str) -> None:
-    memory = memory_at(f"s3://{bucket}/kept")
-    memory.add("history", *A)
-    memory.prune("history", {A[0].id})
-    assert memory.objects.names("runs") == [A[0].run]
-    assert memory.read("history") == []
+    memory = remote_memory(f"s3://{bucket}/kept")
+    for each in (A, B):
+        memory.add("history", *each)
+    assert memory.prune("history", {A[0].id, B[0].id}) == 1
+    assert set(memory.place.names("rankings")) == {A[0].run, B[0].run}
+    assert memory.read("history") == [B[0]], "the newest stays: the next one's number follows on from its own"
 
 
 def test_an_old_run_file_that_is_needed_again_is_made_young(tmp_path: Path) -> None:
-    memory = memory_at(f"file://{tmp_path}")
+    memory = remote_memory(f"file://{tmp_path}")
     memory.add("history", *A)
-    file = tmp_path / "runs" / A[0].run
+    file = tmp_path / "rankings" / A[0].run
     os.utime(file, (1_000_000_000, 1_000_000_000))
     memory.add("accepted", *A)
     assert file.stat().st_mtime > 1_000_000_000
@@ -416,23 +437,20 @@ def refused(action: Any) -> str:
     return str(caught.value)
 
 
-def test_a_damaged_run_file_is_named_and_not_overwritten(place: str) -> None:
-    memory = memory_at(place)
+def test_a_damaged_run_file_is_named_and_mended_by_whoever_adds_it_again(place: str) -> None:
+    memory = remote_memory(place)
     memory.add("accepted", *A)
-    memory.objects.replace(f"runs/{A[0].run}", b"a truncated o")
-    assert "its digest is not the manifest's" in refused(lambda: memory.fetch(A[0]))
-    said = refused(lambda: memory.add("history", *A))
-    assert said == (
-        f"{place}/runs/{A[0].run}: damaged baseline: other bytes than its digest says; nothing was overwritten. "
-        "Delete it and try again"
+    file, advice = f"rankings/{A[0].run}", "restore it or accept a run again"
+    write(memory, file, b"a truncated o")
+    assert refused(lambda: memory.fetch(A[0])) == (
+        f"{place}/{file}: damaged baseline: its digest is not its record's; {advice}"
     )
-    assert memory.objects.read([f"runs/{A[0].run}"]) == {f"runs/{A[0].run}": b"a truncated o"}
-    assert memory.read("history") == []
-    assert refused(lambda: memory.fetch(A[0])).endswith("; restore it, or delete it and accept a run again")
-    memory.objects.delete(f"runs/{A[0].run}")
-    assert f"the run {A[0].run!r} is not there; restore it or accept a run again" in refused(lambda: memory.fetch(A[0]))
     assert memory.add("accepted", *A)
-    assert memory.fetch(A[0]) == b"a"
+    assert (memory.fetch(A[0]), memory.read("accepted")) == (b"a", [A[0]])
+    write(memory, file, None)
+    assert f"the run {A[0].run!r} is not there; {advice}" in refused(lambda: memory.fetch(A[0]))
+    assert memory.add("accepted", *A)
+    assert (memory.fetch(A[0]), memory.read("accepted")) == (b"a", [A[0]])
 
 
 @pytest.mark.parametrize(
@@ -441,23 +459,22 @@ def test_a_damaged_run_file_is_named_and_not_overwritten(place: str) -> None:
         pytest.param(b"", "damaged record: ", id="empty"),
         pytest.param(b'{"schema_version":2,"run":"run-', "damaged record: ", id="truncated"),
         pytest.param(b'{"schema_version":3}', "baseline schema 3 is newer than this rankgate reads", id="newer"),
-        pytest.param(b"another", "damaged record: it is not the one that its name says", id="another's"),
     ],
 )
 def test_a_damaged_record_is_named(place: str, data: bytes, message: str) -> None:
-    memory = memory_at(place)
+    memory = remote_memory(place)
     memory.add("history", *A)
     (name,) = names_of(memory, "history")
-    memory.objects.replace(f"history/{name}", msgspec.json.encode(B[0]) if data == b"another" else data)
-    said = refused(lambda: memory.read("history"))
+    write(memory, f"history/{name}", data)
+    said = refused(lambda: remote_memory(place).read("history"))
     assert said.startswith(f"{place}/history/{name}: {message}")
     assert said.endswith("; restore it, or delete it and accept a run again") is ("damaged" in message)
 
 
 def test_a_record_that_somebody_renamed_is_named(place: str) -> None:
-    memory = memory_at(place)
+    memory = remote_memory(place)
     memory.add("accepted", *A)
-    memory.objects.replace("accepted/newest.json", b"{}")
+    write(memory, "accepted/newest.json", b"{}")
     assert refused(lambda: memory.read("accepted")) == (
         f"{place}/accepted/newest.json: is no name of a record; somebody changed this by hand: take it away or name "
         "it as it was"
@@ -465,15 +482,15 @@ def test_a_record_that_somebody_renamed_is_named(place: str) -> None:
 
 
 def test_a_record_names_no_other_file_than_a_run(place: str) -> None:
-    memory = memory_at(place)
-    memory.objects.replace("secret", b"x")
+    memory = remote_memory(place)
+    write(memory, "secret", b"x")
     sneaky = msgspec.structs.replace(A[0], run="../secret", sha256=hashlib.sha256(b"x").hexdigest())
     assert "the run '../secret' is not there" in refused(lambda: memory.fetch(sneaky))
 
 
 def test_other_bytes_than_the_record_says_are_not_added(place: str) -> None:
-    assert "its digest is not the manifest's" in refused(lambda: memory_at(place).add("accepted", A[0], b"b"))
-    assert objects_in(memory_at(place)) == {}
+    assert "its digest is not its record's" in refused(lambda: remote_memory(place).add("accepted", A[0], b"b"))
+    assert contents(remote_memory(place)) == {}
 
 
 # -- addresses --
@@ -497,11 +514,11 @@ def test_other_bytes_than_the_record_says_are_not_added(place: str) -> None:
     ],
 )
 def test_an_address_that_is_none(url: str, message: str) -> None:
-    assert refused(lambda: memory_at(url)) == message
+    assert refused(lambda: remote_memory(url)) == message
 
 
 def test_another_store_of_fsspec_is_used_as_it_is() -> None:
-    memory = memory_at("memory://kept/here")
+    memory = remote_memory("memory://kept/here")
     memory.add("accepted", *A)
     memory.add("accepted", *B)
     assert memory.read("accepted") == logged(A[0], B[0])
@@ -513,29 +530,29 @@ def test_another_store_of_fsspec_is_used_as_it_is() -> None:
 
 @pytest.mark.parametrize("call", ["cat", "exists", "pipe_file"])
 def test_what_a_store_raises_where_something_is_not_there_is_named(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    objects: Any = memory_at("memory://gone").objects
+    bucket: Any = remote_memory("memory://gone").place
 
     def missing(*_: object, **options: object) -> None:
         raise FileNotFoundError("https://signed.example/?sig=SECRET")
 
-    monkeypatch.setattr(objects._files, call, missing)
-    calls = {"cat": lambda: objects.read(["a"]), "exists": lambda: objects.holds("a")}
-    said = refused(calls.get(call, lambda: objects.replace("a", b"")))
+    monkeypatch.setattr(bucket._files, call, missing)
+    calls = {"cat": lambda: bucket._get(["a"]), "exists": lambda: bucket._holds("a")}
+    said = refused(calls.get(call, lambda: bucket._put("a", b"")))
     assert said == "memory://gone/a: there is no such bucket or directory; create it, or correct the address"
 
 
 def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
-    said = refused(lambda: memory_at("gs://bucket/x"))
+    said = refused(lambda: remote_memory("gs://bucket/x"))
     assert said.startswith("gs://bucket/x: gs:// needs a package that is not installed: ")
     assert "gcsfs" in said
     monkeypatch.setitem(sys.modules, "s3fs", None)
     monkeypatch.setitem(sys.modules, "fsspec.implementations.s3", None)
-    said = refused(lambda: memory_at("s3a://bucket/x"))
+    said = refused(lambda: remote_memory("s3a://bucket/x"))
     how = "pip install 'rankgate[cloud]' (in the action: extras: cloud)"
     assert said == f"s3a://bucket/x: s3a:// needs a package that is not installed: {how}"
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    said = refused(lambda: memory_at("s3://bucket/x"))
+    said = refused(lambda: remote_memory("s3://bucket/x"))
     assert said == f"s3://bucket/x: needs fsspec, which is not installed: {how}"
 
 
@@ -543,7 +560,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_bucket_that_is_not_there_is_no_empty_memory(s3: str) -> None:
-    memory = memory_at("s3://no-such-bucket/x")
+    memory = remote_memory("s3://no-such-bucket/x")
     said = "s3://no-such-bucket/x: there is no such bucket or directory; create it, or correct the address"
     assert refused(lambda: memory.read("accepted")) == said
     assert "there is no such bucket" in refused(lambda: memory.add("accepted", *A))
@@ -551,7 +568,7 @@ def test_a_bucket_that_is_not_there_is_no_empty_memory(s3: str) -> None:
 
 def test_a_store_that_cannot_be_reached_is_named_and_shows_no_key(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    said = refused(lambda: memory_at("s3://bucket/x").read("accepted"))
+    said = refused(lambda: remote_memory("s3://bucket/x").read("accepted"))
     assert said.startswith("s3://bucket/x/accepted: cannot be reached, or answers with an error (")
     assert "SECRET" not in said
 
@@ -560,7 +577,7 @@ def test_without_credentials_it_says_so(s3: str, monkeypatch: pytest.MonkeyPatch
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    said = refused(lambda: memory_at("s3://bucket/x").read("accepted"))
+    said = refused(lambda: remote_memory("s3://bucket/x").read("accepted"))
     assert (
         said == "s3://bucket/x/accepted: no credentials for it; set them as its own tools read them, as "
         "AWS_ACCESS_KEY_ID"
@@ -569,9 +586,9 @@ def test_without_credentials_it_says_so(s3: str, monkeypatch: pytest.MonkeyPatch
 
 def test_a_place_where_no_directory_can_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("a file")
-    memory = memory_at(f"file://{tmp_path}/kept")
-    assert refused(lambda: memory.read("accepted")) == f"{memory.spec}/accepted: cannot be used: Not a directory"
-    assert "cannot be written: " in refused(lambda: memory.objects.create("runs/x", b""))
+    memory = remote_memory(f"file://{tmp_path}/kept")
+    assert refused(lambda: memory.read("accepted")) == f"{memory.spec}/accepted: cannot be read: Not a directory"
+    assert "cannot be written: " in refused(lambda: memory.place.create({"rankings/x": b""}, ""))
 
 
 class Forbidding(BaseHTTPRequestHandler):
@@ -597,10 +614,10 @@ def test_without_permission_it_says_so_and_shows_no_key(s3: str, monkeypatch: py
         serving = threading.Thread(target=server.serve_forever, daemon=True)
         serving.start()
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
-        memory = memory_at("s3://bucket/x")
+        memory = remote_memory("s3://bucket/x")
         denied = "permission denied; look at the credentials that this job has, and at what they may do there"
         assert refused(lambda: memory.read("accepted")) == f"s3://bucket/x/accepted: {denied}"
-        assert refused(lambda: memory.objects.create("runs/x", b"x")) == f"s3://bucket/x/runs/x: {denied}"
+        assert refused(lambda: memory.place.create({"rankings/x": b"x"}, "")) == f"s3://bucket/x/rankings/x: {denied}"
         server.shutdown()
         serving.join()
 
