@@ -527,3 +527,26 @@ def test_a_group_of_the_merge_queue_is_judged_onto_one_that_only_the_queue_has(j
     report = at_base.judge(group, run(6), head=at_base.merged(group))
     assert report.base is not None
     assert (report.verdict.value, report.base.sha, report.base.queries) == ("pass", first, None)
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "supplied to the other job"])
+@pytest.mark.usefixtures("clone")
+def test_traffic_of_a_fork_is_compared_where_the_base_has_its_questions(committed: bool) -> None:  # noqa: FBT001 -- a table
+    asked = {"query_id": "t1", "retrieved": ["x"], "traffic": True}
+    base_with("baseline")
+    Path("run.jsonl").write_bytes(run(10) + json.dumps(asked).encode())
+    Path("traffic.json").write_text(json.dumps([{"query_id": "t1", "question": "how long?"}]))
+    text = CRITERIA.format("baseline").replace("inputs: {", "inputs: {traffic: traffic.json, traffic_labels: l.csv, ")
+    Path("ship-criteria.yaml").write_text(text)
+    accept("baseline")
+    Path(".gitignore").write_text(f"*.jsonl\n!baseline/*{'' if committed else chr(10) + 'traffic.json'}\n")
+    base = repositories.commit()
+    pull = Pull(number=1, head_sha="a" * 40, base_ref="main", base_sha=base, head_repository=2, from_fork=True)
+    at_base = BaseCheckout(repository=Path.cwd(), date="2026-01-31")
+    report = at_base.judge(pull, run(10) + json.dumps({**asked, "retrieved": ["y"]}).encode())
+    assert (report.verdict, report.problems) == ("pass", [])
+    assert ("the questions of `inputs.traffic` are not here" in str(report.notes).casefold()) is not committed
+    assert (report.traffic is not None and report.traffic.changed == 1) is committed
+    Path("l.csv").write_text("query_id,document,relevant\nt1,x,1\n")
+    labelled = replace(pull, base_sha=repositories.commit())
+    assert at_base.subject(labelled, None, b"") != at_base.subject(pull, None, b""), "a label is bound to them"

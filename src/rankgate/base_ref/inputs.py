@@ -16,7 +16,7 @@ from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, find_criteria,
 from rankgate.criteria.inputs import Inputs, require_inputs
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.paths import MAX_BYTES
-from rankgate.criteria.traffic import traffic_files
+from rankgate.criteria.traffic import is_there, traffic_files
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import RankgateError, bad_input, option
 from rankgate.files.git import GitError
@@ -113,7 +113,7 @@ def base_gate(inputs: Inputs, criteria: Criteria, trees: Trees) -> Gate:
     if inputs.tip:
         paths = [*_places(inputs), named.path, criteria.inputs.waivers, *filter(None, _traffic_paths(criteria))]
         refuse_stale(trees, inputs.tip, paths)
-    traffic = _traffic(criteria, trees.base, trees, criteria)
+    traffic = _traffic(inputs, criteria, trees.base, trees, criteria)
     return Gate(criteria=criteria, gold=gold, waivers=waivers, supplied=supplied, traffic=traffic)
 
 
@@ -139,7 +139,9 @@ def _waivers(criteria: Criteria, tree: Tree, name: str) -> Waivers:
     return Waivers(name=name)
 
 
-def _traffic(criteria: Criteria, tree: Tree, trees: Trees, known: Criteria | None) -> TrafficFiles | None:
+def _traffic(
+    inputs: Inputs, criteria: Criteria, tree: Tree, trees: Trees, known: Criteria | None
+) -> TrafficFiles | None:
     """The traffic of a commit: its files, or those that the job supplied where known criteria name them."""
     job = _traffic_paths(known) if known else ()
     copies = {
@@ -151,8 +153,8 @@ def _traffic(criteria: Criteria, tree: Tree, trees: Trees, known: Criteria | Non
         if tree is trees.head:  # what nobody knows yet is not opened; it counts once it is merged
             return None
         raise bad_input("there is no such file", file=tree.name(criteria.inputs.traffic), key="inputs.traffic")
-    files = criteria.inputs.model_copy(update=copies)
-    return traffic_files(criteria.model_copy(update={"inputs": files}))
+    copied = criteria.model_copy(update={"inputs": criteria.inputs.model_copy(update=copies)})
+    return None if inputs.untrusted_run and not is_there(copied) else traffic_files(copied)
 
 
 def _traffic_paths(criteria: Criteria) -> tuple[str | None, ...]:
@@ -224,7 +226,7 @@ def head_gate(inputs: Inputs, base: Gate | None, trees: Trees, *, alone: bool) -
         criteria = load_criteria(copy, at=path).model_copy(update={"name": shown_path(path)})
     waivers = _waivers(criteria, trees.head, shown_path(criteria.inputs.waivers))
     known = base.criteria if base else criteria if alone else None
-    traffic = _traffic(criteria, trees.head, trees, known)
+    traffic = _traffic(inputs, criteria, trees.head, trees, known)
     named = _gold_named(inputs, criteria)
     same_place = base is not None and named == _gold_named(inputs, base.criteria)
     if base is not None and same_place and (base.supplied or trees.same(named.path)):

@@ -241,6 +241,10 @@ def _judged(inputs: Inputs, gate: Gate, shared: Criteria, judge: Judge, trees: T
     except RankgateError as error:
         files = shared.inputs
         return not_judged(replace(inputs, run=files.run, baseline=files.baseline), trees.problems(error))
+    if gate.criteria.inputs.traffic and gate.traffic is None:
+        from rankgate.gates.traffic import without_traffic  # noqa: PLC0415 -- paid only where there is traffic
+
+        report = without_traffic(report, gate.criteria)
     return waive(report, gate.waivers, inputs.date)
 
 
@@ -262,12 +266,18 @@ def _about(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, by_head
         keys=key_changes(base.criteria, head.criteria),
         waivers=waiver_changes(base.waivers, head.waivers),
         queries=queries,
-        traffic=traffic_changes(base.traffic, head.traffic, named=head.criteria.inputs.traffic is not None),
+        traffic=traffic_changes(base.traffic, head.traffic, named=_names_unread(base, head)),
         gold_supplied=base.supplied,
         values_brought=_brings_values(commits, trees),
         run_brought=_brings_run(shared.inputs.run, trees),
         **_about_baseline(inputs, base, head, shared, trees, judge),
     )
+
+
+def _names_unread(base: Gate, head: Gate) -> bool:
+    """Whether the pull request names traffic that was not read, though nothing is lacking at the base."""
+    lacking = base.criteria.inputs.traffic is not None and base.traffic is None
+    return head.criteria.inputs.traffic is not None and not lacking
 
 
 def _about_baseline(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,6 +29,11 @@ class TrafficRuns(msgspec.Struct, frozen=True, kw_only=True):
     def lists(self, k: int, *, by_order: bool = False) -> TrafficLists:
         """What both return among the first k."""
         return compared_lists(self.files.questions, self.now, self.before, k=k, by_order=by_order, how=self.how)
+
+
+def is_there(criteria: Criteria) -> bool:
+    """Whether the file of the questions is; a job that judges forks may lack what another one was supplied with."""
+    return criteria.inputs.traffic is not None and Path(criteria.inputs.traffic).is_file()
 
 
 def traffic_files(criteria: Criteria) -> TrafficFiles | None:

@@ -45,6 +45,7 @@ LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # the token is not among them
 
 
+_OTHERS = ("inputs.waivers", "inputs.traffic", "inputs.traffic_labels", "judge.prompts", "judge.calibration")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 _CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _ASKING = (KEY_VARIABLE, "GITHUB_STEP_SUMMARY", *_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
@@ -250,15 +251,14 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def _files(self, tree: Path) -> Sequence[str]:
-        """Where gold set, baseline, waivers, prompts and calibration lie, by the caller or a tree; else empty.
+        """Where gold set, baseline and the others lie, by the caller or a tree; else empty.
 
         Of the pull request's criteria nothing else is read here, and nothing that they name is imported.
         """
         named = self._named(tree)
         gold = self.arguments.get("--gold") or named.get("inputs.gold", "")
         baseline = self.arguments.get("--baseline") or named.get("inputs.baseline", "")
-        others = (named.get(key, "") for key in ("inputs.waivers", "judge.prompts", "judge.calibration"))
-        return gold, baseline, *others
+        return gold, baseline, *(named.get(key, "") for key in _OTHERS)
 
     def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
         """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
-from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files, traffic_gate, traffic_runs
+from rankgate.criteria.traffic import TrafficRuns, compared_as, is_there, traffic_files, traffic_gate, traffic_runs
 from rankgate.gates.conclude import with_conclusion
 from rankgate.gates.lost_parts import moved_most, parts_of
 from rankgate.gates.traffic_gate import bound_of, traffic_rows
@@ -26,7 +26,7 @@ from rankgate.model.traffic import (
     TrafficQuestion,
     TrafficSegment,
 )
-from rankgate.model.traffic_words import absent_text
+from rankgate.model.traffic_words import NOT_THERE, absent_text
 from rankgate.model.values import Gold, Sample, Unit, Verdict, worst
 from rankgate.statistics.binomial import share_interval
 
@@ -71,6 +71,8 @@ def with_traffic(
     report: Report, inputs: Inputs, criteria: Criteria, gold: Gold, compared: tuple[ScoredRun, ScoredRun | None]
 ) -> Report:
     """The report with the traffic that the criteria name, if any, as the run and the accepted run have it."""
+    if inputs.untrusted_run and not inputs.traffic and not is_there(criteria):
+        return without_traffic(report, criteria)  # of a job that judges forks, which may lack what users ask
     files = inputs.traffic or traffic_files(criteria)
     if files is None:
         return report
@@ -80,6 +82,14 @@ def with_traffic(
     report = replace(report, gates=[*report.gates, *rows], verdict=verdict)
     measured = bool(rows) and all(row.delta is not None for row in rows)
     return with_share(report, replace(traffic_of(criteria, gold, runs), measured=measured))
+
+
+def without_traffic(report: Report, criteria: Criteria) -> Report:
+    """The report of a check that has no file of the traffic: a note, and a warning where gates are over it."""
+    if not criteria.traffic_gates:
+        return replace(report, notes=[*report.notes, f"{NOT_THERE[:1].upper()}{NOT_THERE[1:]}."])
+    verdict = worst([report.verdict, Verdict.WARN])
+    return with_conclusion(replace(report, verdict=verdict, warnings=[*report.warnings, NOT_THERE]))
 
 
 def with_share(report: Report, traffic: Traffic) -> Report:

@@ -11,6 +11,7 @@ from rankgate.model.values import TOLERANCE, Unit
 from rankgate.model.wording import count_text, value_text
 
 TO_LABEL = 40  # questions of a sheet
+NOT_THERE = "the questions of `inputs.traffic` are not here, so that none was compared"
 
 
 def traffic_line(traffic: Traffic, name: Callable[[str], str]) -> str:
