@@ -88,6 +88,7 @@ def test_a_column_of_languages_is_gated_and_what_nothing_reads_is_named(capsys: 
         pytest.param("inputs:  # ours\n    # of people\n    gold: gold.csv\n\nevidence: proven_harm\n", id="deeper"),
         pytest.param("inputs: {gold: gold.csv}  # ours\n", id="one line"),
         pytest.param("inputs:\n  run: out.jsonl\n  gold: gold.csv\n", id="a run"),
+        pytest.param("inputs: {gold: {path: gold.csv}}\n", id="a file on one line"),
     ],
 )
 def test_a_retriever_beside_criteria_by_hand_is_checked_and_accepted(
@@ -113,6 +114,16 @@ def test_a_retriever_without_a_run_in_the_criteria_is_named_by_validate(capsys: 
     Path("ship-criteria.yaml").write_text(f"{HAND_WRITTEN}{retriever}inputs: {{gold: gold.csv}}\n", encoding="utf-8")
     rankgate("validate")
     assert "ship-criteria.yaml: inputs names no run and no baseline" in capsys.readouterr().out
+
+
+def test_a_retriever_beside_criteria_in_a_folder_of_their_own_records_outside_of_it() -> None:
+    Path("gold.csv").write_text("question,doc\nWie lange?,returns#1\n", encoding="utf-8")
+    Path("config").mkdir()
+    Path("config/ship-criteria.yaml").write_text(HAND_WRITTEN + "inputs: {gold: ../gold.csv}\n", encoding="utf-8")
+    assert rankgate("init", *RETRIEVER) == 0
+    assert rankgate("check", "--record") == 0
+    assert rankgate("baseline", "accept") == 0
+    assert {"run.jsonl", "baseline"} <= {path.name for path in Path().iterdir()}
 
 
 def tagged(count: int) -> str:

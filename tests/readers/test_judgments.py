@@ -150,6 +150,32 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
             id="two ratings",
         ),
         pytest.param(
+            "question,doc,relevant\nq,d,yes\n",
+            ["gold:2: q: the gain 'yes' is not a finite number; write 1 or 0"],
+            id="a rating of yes",
+        ),
+        pytest.param(
+            "How long can I return it?,returns#1\nWhere is it?,orders#1\n",
+            [
+                (
+                    "gold: the first row has no names of columns ('How long can I return it?', 'returns#1'); write "
+                    "`question,document` above it"
+                )
+            ],
+            id="no header",
+        ),
+        pytest.param(
+            "question,docs\nq,\"['a', 'b']\"\n",
+            [
+                (
+                    "gold:2: query 'q': \"['a', 'b']\": lists as Python shows them, as Ragas' to_csv writes them, cannot be "
+                    "read back; write JSONL instead, with to_jsonl(path) or "
+                    'to_pandas().to_json(path, orient="records", lines=True)'
+                )
+            ],
+            id="a list of Python",
+        ),
+        pytest.param(
             json.dumps({"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "high"}]}]}),
             ["gold: judgmentRatings[0].q: the gain 'high' is not a finite number"],
             id="a rating in words",
@@ -318,6 +344,12 @@ FRAGE: Gains = {"Wie lange?": {"d1": 1.0, "d2": 1.0}, "Wann?": {"d3": 1.0}}
         pytest.param("query\tRelevant Doc\nWie lange?\td1\nWie lange?\td2\nWann?\td3\n", id="tabs"),
         pytest.param("question,answer,source\nWie lange?,30 d,d1\nWie lange?,,d2\nWann?,bald,d3\n", id="source"),
         pytest.param("id,question,doc\n1,Wie lange?,d1\n2,Wie lange?,d2\n3,Wann?,d3\n", id="numbered rows"),
+        pytest.param("nr,question,doc\n1,Wie lange?,d1\n2,Wie lange?,d2\n3,Wann?,d3\n", id="numbers of rows"),
+        pytest.param(",question,relevant\n0,Wie lange?,d1\n1,Wie lange?,d2\n2,Wann?,d3\n", id="an index of pandas"),
+        pytest.param(
+            "Title,Question,Expected Document IDs,The Answer\nx,Wie lange?,d1;d2,y\nx,Wann?,d3,y\n",
+            id="words as in qrels",
+        ),
         pytest.param("question,doc\nWie lange?,d1;d2\nWann?,d3\n", id="a row a question"),
         pytest.param("question,docs\nWie lange?,d1 | d2\nWann?,d3\n", id="a bar"),
         pytest.param('question,doc\nWie lange?,"d1, d2"\nWann?,d3\n', id="a comma"),
@@ -349,6 +381,7 @@ def test_what_a_question_goes_by(content: str, ids: list[str]) -> None:
     [
         pytest.param("Terms, 2024 edition.pdf", id="a comma in a name with blanks"),
         pytest.param("a#b/c", id="signs of ids"),
+        pytest.param("https://example.org/a?b=1;c=2", id="an address"),
     ],
 )
 def test_one_document_stays_one(cell: str) -> None:
@@ -425,6 +458,7 @@ def test_columns_of_a_map_become_tags_and_what_is_not_read_is_known() -> None:
         ),
         pytest.param("question,answer\nWhy?,So.\n", "question=question,document=COLUMN", id="no document"),
         pytest.param("question,Ziel-ID\nWhy?,d1\n", "question=question,document=Ziel-ID", id="half known"),
+        pytest.param("question,query,doc\nq,q,d\n", "question=question,document=doc", id="two questions"),
         pytest.param("Die Frage;Das Dokument\na b c;d\n", "'question=Die Frage,document=Das Dokument'", id="blanks"),
         pytest.param(lines(*[{"frage": "Why so?", "ziel": "d1"}] * 2), "question=frage,document=ziel", id="keys"),
     ],

@@ -28,6 +28,7 @@ from rankgate.criteria.starter import (
     criteria_text,
     first_drop,
     first_gates,
+    missing_inputs,
     retriever_text,
     segment_tags,
     tag_sizes,
@@ -391,7 +392,7 @@ def _add_retriever(path: str, before: str, block: str) -> None:
     retriever = criteria.retriever
     if retriever is not None:
         raise bad_input("is named already; change it there", file=path, line=retriever.line, key="retriever")
-    missing = {key: name for key, name in FIRST_INPUTS.items() if getattr(criteria.inputs, key) is None}
+    missing = missing_inputs(criteria)
     write_atomic(path, with_inputs(before, missing).rstrip("\n") + "\n" + block)
     try:
         after = load_criteria(path).inputs

@@ -11,7 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate, SegmentRule
-from rankgate.criteria.starter import FIRST_INPUTS
+from rankgate.criteria.starter import missing_inputs
 from rankgate.errors import redacted, shown
 from rankgate.gates.power import IN_RUNS, blind_spot, detectable, leaves_open, rounded, sight_text, sights_text
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
@@ -25,6 +25,8 @@ from rankgate.model.report import Detectable, GateResult
 from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample, Unit
 from rankgate.model.wording import count_text, harm_word, points_text, size_text, telling_decimals, value_text
+from rankgate.readers.gold_columns import ANSWERS, ROW_NUMBERS
+from rankgate.readers.mapping import named
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.clusters import MIN_CLUSTERS as MIN_FOR_INTERVAL
 from rankgate.statistics.quantiles import quantile_interval
@@ -71,7 +73,7 @@ def gold_facts(gold: Gold) -> list[str]:
 
 def input_facts(criteria: Criteria) -> list[str]:
     """What criteria with a retriever do not name, though `check --record` and `baseline accept` write it."""
-    missing = {key: name for key, name in FIRST_INPUTS.items() if getattr(criteria.inputs, key) is None}
+    missing = missing_inputs(criteria)
     if criteria.retriever is None or not missing:
         return []
     lines = " and ".join(f"`{key}: {name}`" for key, name in missing.items())
@@ -89,11 +91,12 @@ def reading_facts(gold: Gold) -> list[str]:
     unread = [*crowded, *map(shown, reading.unread)]
     if unread:
         few = ", ".join(unread[:MAX_UNREAD]) + (f" and {len(unread) - MAX_UNREAD} more" if unread[MAX_UNREAD:] else "")
-        name = next(iter([*reading.unread, *reading.crowded]))
+        no_parts = {*named(ANSWERS, reading.unread), *named(ROW_NUMBERS, reading.unread)}
+        name = next((each for each in (*reading.unread, *reading.crowded) if each not in no_parts), "")
         pairs = ",".join(f"{word}={column}" for word, column in {**reading.columns, "tags": name}.items())
         as_columns = f"`rankgate init --gold {quote(redacted(gold.name))} --map {quote(pairs)} --force`"
         how = as_columns if reading.columns else 'write it into `metadata: {tags: ["name:value"]}`'
-        facts.append(f"not read: {few}; to gate parts of the questions by one: {how}")
+        facts.append(f"not read: {few}" + (f"; to gate parts of the questions by one: {how}" if name else ""))
     return facts
 
 

@@ -16,7 +16,10 @@ from rankgate.readers.mapping import DOC, QUERY, TEXT, FieldMap, Sets, named, na
 from rankgate.readers.recognition import is_texts, plain
 from rankgate.readers.segments import names_part
 
-GAIN = ({"rating", "relevance", "rel", "gain", "grade", "judgment", "judgement", "label", "qrel"}, {"score"})
+GAIN = (
+    {"rating", "relevance", "rel", "gain", "grade", "judgment", "judgement", "label", "qrel", "relevant"},
+    {"score"},
+)
 _KINDS = ("doc", "document", "chunk", "passage", "article", "page")
 _MARKS = ("expected", "relevant", "gold", "correct")
 _RELEVANT = {f"{mark}{kind}" for mark in _MARKS for kind in (*_KINDS, "source")}
@@ -31,8 +34,12 @@ _SURELY_DOCUMENTS: Sets = (*DOC[:-1], DOC[-1] - {"id"}, _RELEVANT | _RELEVANT_ID
 DOCUMENT: Sets = (*_SURELY_DOCUMENTS, {"id"}, {"url", "uri", "file", "filename", "path", "source"})
 QUESTION: Sets = (TEXT, {"questiontext", "userquestion", "userquery", "utterance", "prompt"})
 _IDS = QUERY[0] | {"questionid"}
-_ANSWERS = ({"answer", "answers", "expectedanswer", "response", "reply", "groundtruth", "reference"},)  # no documents
+ANSWERS: Sets = (
+    {"answer", "answers", "expectedanswer", "response", "reply", "groundtruth", "reference"},
+)  # no documents
 _LARGEST_RATING = 10
+_LONGEST_NAME = 5  # words of a column's name
+ROW_NUMBERS: Sets = ({"nr", "no", "num", "number", "row", "index", "idx", "line", "pos", "position"},)
 _MOST_NAMES = 20
 _UNKNOWN = "COLUMN"
 _SEPARATORS = ("\n", ";", "|")  # of documents in one cell
@@ -44,13 +51,15 @@ _WHAT = {"query_id": "the question", "chunk_id": "the document", "gain": "the ra
 def roles_of(names: Sequence[str]) -> dict[str, list[str]]:
     """The columns that may be each key of a map; topic is a part of the questions where their texts are there."""
     text, items = named(QUESTION, names), named(LISTS, names)
-    document = named(DOCUMENT, names)
+    document, gain = named(DOCUMENT, names), named(GAIN, names)
+    if not document and not items and named(({"relevant"},), gain):
+        document, gain = gain, []  # `question,relevant`
     if named(_SURELY_DOCUMENTS, names) and not named(LISTS[:1], names):
         items = []  # `doc_id,documents` has ids, and beside them what may be texts
     ids = _IDS - {"topic"} if text else _IDS
     own_id = {"id"} if items or named(_SURELY_DOCUMENTS, names) else set[str]()
     query = named((ids, own_id, *QUESTION), names)
-    return {"query_id": query, "question": text, "items": items, "chunk_id": document, "gain": named(GAIN, names)}
+    return {"query_id": query, "question": text, "items": items, "chunk_id": document, "gain": gain}
 
 
 def usual_fields(
@@ -97,8 +106,10 @@ def unknown_columns(first: Mapping[str, Any], file: str) -> str:
     documents = "items" if any(map(is_texts, first.values())) else "chunk_id"
     wanted = ["query_id"] if roles["items"] else ["query_id", documents]
     doubtful = next((key for key in wanted if len(roles[key]) != 1), documents)
-    doubt = _doubt(names, roles, doubtful) + ("" if any(roles.values()) else "; the first row names the columns")
-    return f"{doubt}; {_commands(_suggested(names, roles, wanted, first), file)}"
+    if not any(roles.values()) and any("?" in name or len(name.split()) > _LONGEST_NAME for name in names):
+        row = ", ".join(map(shown, names))
+        return f"the first row has no names of columns ({row}); write `question,document` above it"
+    return f"{_doubt(names, roles, doubtful)}; {_commands(_suggested(names, roles, wanted, first), file)}"
 
 
 def _doubt(names: Sequence[str], roles: Mapping[str, Sequence[str]], key: str) -> str:
@@ -110,7 +121,7 @@ def _doubt(names: Sequence[str], roles: Mapping[str, Sequence[str]], key: str) -
 
 def _maybe_ratings(names: Sequence[str], roles: Mapping[str, Sequence[str]], first: Mapping[str, Any]) -> list[str]:
     """The columns of no known name that have a small number, as ratings are."""
-    known = {name for each in roles.values() for name in each}
+    known = {name for each in (*roles.values(), named(ROW_NUMBERS, names)) for name in each}
     others = [name for name in names if name.strip() and name not in known and not names_part(name)]
     return [name for name in others if (_number(first.get(name)) or _LARGEST_RATING + 1) <= _LARGEST_RATING]
 
@@ -128,6 +139,8 @@ def _suggested(
     known = {key: roles[key][0] for key in wanted if len(roles[key]) == 1}
     known |= {"question": roles["question"][0]} if roles["question"] else {}
     blanks = {name: len(str(first.get(name) or "").split()) - 1 for name in names}
+    if "query_id" not in known and named(QUESTION, roles["query_id"]):
+        known["query_id"] = roles["query_id"][0]
     if "query_id" not in known:
         known["query_id"] = _first([*roles["query_id"], *names], known, {name for name in names if blanks[name] > 1})
     if "items" in wanted:
@@ -142,7 +155,7 @@ def _suggested(
 
 def _first(names: Sequence[str], known: Mapping[str, str], likely: set[str]) -> str:
     """The first column that is not known yet, of the likely ones if there is one."""
-    answers = named(_ANSWERS, names)
+    answers = named(ANSWERS, names)
     free = [name for name in names if name.strip() and name not in {*known.values(), *answers} and not names_part(name)]
     return next((name for name in free if name in likely), free[0] if free else _UNKNOWN)
 
@@ -233,6 +246,9 @@ def split_cells(rows: list[tuple[Problem, Any]], fields: FieldMap) -> tuple[list
     ):
         sign = ","
     if not sign and not fields.items:
+        return rows, ""
+    addresses = [part for text in texts if "://" in text for part in text.split(sign or ",")]
+    if any("://" not in part for part in addresses):
         return rows, ""
     return [(place, {**row, column: _documents(row.get(column), sign or ",")}) for place, row in rows], sign
 

@@ -49,6 +49,7 @@ from rankgate.readers.rows import Tag
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import MAGIC, Source
 
+_YES_OR_NO = ("yes", "no", "y", "n", "true", "false")
 # What a tool's export lists its queries under, and a key within: OpenSearch, Elasticsearch's request and response, and
 # Quepid. A response has the ratings of hits alone.
 _EXPORTS = {"judgmentRatings": "judgmentRatings", "requests": "ratings", "details": "hits", "queries": "ratings"}
@@ -175,8 +176,9 @@ def _judge(gains: dict[str, float], doc: str, value: Any) -> None:
     """Take one judgment, a number or the text of one; a ValueError says what is wrong with it."""
     gain = _number(value)
     if gain is None:
-        header = "; if that is a header, remove the row" if named(GAIN, [value]) else ""
-        raise ValueError(f"the gain {shown(value)} is not a finite number{header}")
+        hint = "; if that is a header, remove the row" if named(GAIN, [value]) else ""
+        hint = "; write 1 or 0" if str(value).casefold() in _YES_OR_NO else hint
+        raise ValueError(f"the gain {shown(value)} is not a finite number{hint}")
     gain = check_gain(doc, gain)
     if gains.setdefault(doc, gain) != gain:
         raise ValueError(f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here")
@@ -205,6 +207,8 @@ def _judged(record: Any, finder: Finder) -> _Judged:
     if finder.fields.items is None:
         return _Judged(query_id, question, _rated(record, finder, query), parts, finder.tags(record, RATERS))
     listed = unpacked(finder.required("items", record, query))
+    if isinstance(listed, str) and listed.startswith("["):
+        raise ValueError(f"{query}: {shown(listed)}: {RAGAS_CSV}")
     if isinstance(listed, Mapping):  # of gains by id, or as Quepid writes it for RRE, of ids by gain
         by_gain = [(doc, gain) for gain, docs in listed.items() if isinstance(docs, list) for doc in docs]
         return _Judged(query_id, question, by_gain or [(doc, _stated(gain)) for doc, gain in listed.items()], parts)

@@ -58,7 +58,8 @@ def _recognise_qrels(start: Beginning) -> Recognised:
         return "that looks like query, document, gain, iteration, as ir_datasets exports tsv; export with --format trec"
     if finite_number(columns[-1].decode("utf-8", "replace")) is not None:
         return Likeness.YES
-    return Likeness.MAYBE if b":" not in start.content and not start.content.startswith(b"-") else Likeness.NO
+    as_columns = re.search(rb"[:,;]|\A-", start.content) is None
+    return Likeness.MAYBE if as_columns else Likeness.NO
 
 
 def _recognise_beir(start: Beginning) -> Recognised:
