@@ -68,13 +68,15 @@ def test_what_a_map_lacks_is_named(capsys: pytest.CaptureFixture[str], words: li
 
 
 def test_a_column_of_languages_is_gated_and_what_nothing_reads_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"question {row},doc-{row},{'es' if row % 2 else 'en'},so\n" for row in range(40)]
-    Path("gold.csv").write_text("question,doc,language,answer\n" + "".join(rows), encoding="utf-8")
+    rows = [f"question {row},doc-{row},{'es' if row % 2 else 'en'},Ann,so\n" for row in range(40)]
+    Path("gold.csv").write_text("question,doc,language,author,answer\n" + "".join(rows), encoding="utf-8")
     assert rankgate("init", "--gold", "gold.csv", *RETRIEVER) == 0
     out = capsys.readouterr().out
     assert "gated by segments, too: 'language' (2 values)" in out
-    unread = "not read: 'answer'; to gate parts of the questions by one: `rankgate init --gold gold.csv --map "
-    assert f"{unread}question=question,document=doc,tags=answer --force`" in out
+    unread = (
+        "not read: 'author', 'answer'; to gate parts of the questions by one: `rankgate init --gold gold.csv --map "
+    )
+    assert f"{unread}gold.csv --map question=question,document=doc,tags=author --force`" in out
     [rule] = load_criteria("ship-criteria.yaml").gates[0].segments
     assert rule.by == ("language",)
     rankgate("validate")

@@ -117,7 +117,7 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
         "gold:7: the query: expected an id, found ''",
         "gold:8: q1: the gain of 'd5' is 2000; gains lie between -1000 and 1000",
         "gold:9: expected 3 cells (query, docid, rating), found 2: ['q1', 'd6']",
-        "gold:10: q1: the gain 'true' is not a finite number",
+        "gold:10: q1: the gain 'true' is not a finite number; write 1 or 0",
     ]
 
 
@@ -168,8 +168,8 @@ def test_what_becomes_of_rows_that_are_wrong() -> None:
             "question,docs\nq,\"['a', 'b']\"\n",
             [
                 (
-                    "gold:2: query 'q': \"['a', 'b']\": lists as Python shows them, as Ragas' to_csv writes them, cannot be "
-                    "read back; write JSONL instead, with to_jsonl(path) or "
+                    "gold:2: query 'q': \"['a', 'b']\": lists as Python shows them, as Ragas' to_csv writes them, "
+                    "cannot be read back; write JSONL instead, with to_jsonl(path) or "
                     'to_pandas().to_json(path, orient="records", lines=True)'
                 )
             ],

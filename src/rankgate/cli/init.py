@@ -16,19 +16,17 @@ from rankgate.cli.inputs import file_of, refuse_two_stdins
 from rankgate.cli.options import add_gold, add_retriever, add_run, make_parser, retriever_of
 from rankgate.cli.progress import bar
 from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, Inputs, find_criteria, inputs_named, load_criteria
-from rankgate.criteria.inputs import gold_of, run_of
+from rankgate.criteria.inputs import FIRST_INPUTS, gold_of, missing_inputs, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.criteria.retriever_block import Retriever
 from rankgate.criteria.starter import (
     FIRST_GATES,
-    FIRST_INPUTS,
     FirstJudge,
     Start,
     block_in,
     criteria_text,
     first_drop,
     first_gates,
-    missing_inputs,
     retriever_text,
     segment_tags,
     tag_sizes,

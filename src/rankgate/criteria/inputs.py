@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rankgate.baselines.memory import Memory
     from rankgate.criteria import Criteria
 
+FIRST_INPUTS = {"run": "run.jsonl", "baseline": "baseline"}  # what a retriever's criteria need beside the gold set
 FAILED = ".failed"  # beside a run whose last recording failed
 _LONGEST = 300  # characters of why it did
 
@@ -215,6 +216,17 @@ def not_recorded(criteria: Criteria) -> str | None:
     if criteria.retriever is None or run is None or run.held or is_remote(run.path) or Path(run.path).exists():
         return None
     return shown_path(run.path)
+
+
+def missing_inputs(criteria: Criteria) -> dict[str, str]:
+    """What criteria with a retriever need and do not name: run and baseline, relative to the criteria.
+
+    They lie beside the criteria, or beside their folder where the gold set is not below it.
+    """
+    inputs, folder = criteria.inputs, Path(criteria.name).parent
+    below = inputs.gold is None or Path(inputs.gold.path).resolve().is_relative_to(folder.resolve())
+    start = Path() if below else Path("..")
+    return {key: (start / name).as_posix() for key, name in FIRST_INPUTS.items() if getattr(inputs, key) is None}
 
 
 def refuse_failed(path: str, *, untrusted: bool) -> None:

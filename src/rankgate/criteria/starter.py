@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,9 +19,6 @@ from rankgate.model.wording import count_text, points_text, value_text
 from rankgate.readers.gold_columns import map_text
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.yaml_text import quoted
-
-if TYPE_CHECKING:
-    from rankgate.criteria import Criteria
 
 # The metrics of a first gate set, each with whether it blocks.
 FirstGates = tuple[tuple[str, bool], ...]
@@ -46,7 +41,6 @@ _INPUTS = re.compile(  # to its last line that is indented; the first line's ind
     r"^inputs:[ \t]*(?:#.*)?\n(?:[ \t]*(?:#.*)?\n)*([ \t]+)[^\s#].*(?:\n(?:(?:#.*)?\n)*[ \t].*)*", re.MULTILINE
 )
 _INPUTS_LINE = re.compile(r"^inputs:[ \t]*\{((?:[^{}\n]|\{[^{}\n]*\})*)\}", re.MULTILINE)
-FIRST_INPUTS = {"run": "run.jsonl", "baseline": "baseline"}  # what a retriever's criteria need beside the gold set
 LARGEST_PART = 10  # a first gate allows at most a tenth of the value to be lost
 
 
@@ -191,17 +185,6 @@ def _input(path: str, known_format: str | None, fields: FieldMap | None) -> str:
         stated = {key: value for key, value in msgspec.structs.asdict(fields).items() if value}
         keys.append(f"map: {map_text(stated)}")
     return f"{{{', '.join(keys)}}}"
-
-
-def missing_inputs(criteria: Criteria) -> dict[str, str]:
-    """What criteria with a retriever need and do not name: run and baseline, relative to the criteria.
-
-    They lie beside the criteria, or beside their folder where the gold set is not below it.
-    """
-    inputs, folder = criteria.inputs, Path(criteria.name).parent
-    below = inputs.gold is None or Path(inputs.gold.path).resolve().is_relative_to(folder.resolve())
-    start = Path() if below else Path("..")
-    return {key: (start / name).as_posix() for key, name in FIRST_INPUTS.items() if getattr(inputs, key) is None}
 
 
 def with_inputs(text: str, inputs: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, not_recorded, run_of
+from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, missing_inputs, not_recorded, run_of
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
@@ -93,7 +93,7 @@ def validate(inputs: Inputs) -> Findings:
         noted += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
     if criteria:
-        noted += [*facts.rubric_facts(criteria), *facts.input_facts(criteria), *_traffic(problems, criteria, gold)]
+        noted += [*facts.rubric_facts(criteria), *_inputs_facts(problems, criteria, gold)]
     results: list[GateResult] = []
     if gold and rankings is not None and run_file:
         plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (opened_run, inputs.date)
@@ -110,9 +110,11 @@ def validate(inputs: Inputs) -> Findings:
     return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, notes)
 
 
-def _traffic(problems: list[Problem], criteria: Criteria, gold: Gold | None) -> list[str]:
+def _inputs_facts(problems: list[Problem], criteria: Criteria, gold: Gold | None) -> list[str]:
+    """What the criteria do not name, and what of the traffic the gold set has already."""
     files = _attempt(problems, traffic_files, criteria)
-    return repeated_facts(repeated(files.questions, gold)) if files and gold else []
+    unnamed = facts.input_facts(criteria, missing_inputs(criteria))
+    return [*unnamed, *(repeated_facts(repeated(files.questions, gold)) if files and gold else [])]
 
 
 def _judging(

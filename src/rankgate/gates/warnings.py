@@ -11,7 +11,6 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from rankgate.criteria import Criteria, Gate, SegmentRule
-from rankgate.criteria.starter import missing_inputs
 from rankgate.errors import redacted, shown
 from rankgate.gates.power import IN_RUNS, blind_spot, detectable, leaves_open, rounded, sight_text, sights_text
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
@@ -71,9 +70,8 @@ def gold_facts(gold: Gold) -> list[str]:
     return [*facts, *reading_facts(gold)]
 
 
-def input_facts(criteria: Criteria) -> list[str]:
+def input_facts(criteria: Criteria, missing: Mapping[str, str]) -> list[str]:
     """What criteria with a retriever do not name, though `check --record` and `baseline accept` write it."""
-    missing = missing_inputs(criteria)
     if criteria.retriever is None or not missing:
         return []
     lines = " and ".join(f"`{key}: {name}`" for key, name in missing.items())
