@@ -57,7 +57,7 @@ def commands(file: str) -> list[list[str]]:
 
 
 def test_thirty_questions_from_logs(capsys: Capture) -> None:
-    [table] = re.findall(r"```csv\n(query,doc_id.*?)```", PAGE, re.DOTALL)
+    [table] = re.findall(r"```csv\n(question,document.*?)```", PAGE, re.DOTALL)
     Path("gold.csv").write_text(table, encoding="utf-8")
     [starting] = commands("gold.csv")
     assert main(starting) == 0

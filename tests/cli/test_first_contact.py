@@ -73,9 +73,7 @@ def test_a_column_of_languages_is_gated_and_what_nothing_reads_is_named(capsys: 
     assert rankgate("init", "--gold", "gold.csv", *RETRIEVER) == 0
     out = capsys.readouterr().out
     assert "gated by segments, too: 'language' (2 values)" in out
-    unread = (
-        "not read: 'author', 'answer'; to gate parts of the questions by one: `rankgate init --gold "
-    )
+    unread = "not read: 'author', 'answer'; to gate parts of the questions by one: `rankgate init --gold "
     assert f"{unread}gold.csv --map question=question,document=doc,tags=author --force`" in out
     [rule] = load_criteria("ship-criteria.yaml").gates[0].segments
     assert rule.by == ("language",)

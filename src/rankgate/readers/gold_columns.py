@@ -52,12 +52,12 @@ def roles_of(names: Sequence[str]) -> dict[str, list[str]]:
     """The columns that may be each key of a map; topic is a part of the questions where their texts are there."""
     text, items = named(QUESTION, names), named(LISTS, names)
     document, gain = named(DOCUMENT, names), named(GAIN, names)
-    if not document and not items and named(({"relevant"},), gain):
-        document, gain = gain, []  # `question,relevant`
-    if named(_SURELY_DOCUMENTS, names) and not named(LISTS[:1], names):
-        items = []  # `doc_id,documents` has ids, and beside them what may be texts
+    has_ids = bool(named(_SURELY_DOCUMENTS, names))
+    if has_ids and (named(({"relevant"},), items) or not named(LISTS[:1], items)):
+        items = []  # `doc_id,documents,relevant` has ids, what may be texts, and what rates them
+    gain = [name for name in gain if name not in items]
     ids = _IDS - {"topic"} if text else _IDS
-    own_id = {"id"} if items or named(_SURELY_DOCUMENTS, names) else set[str]()
+    own_id = {"id"} if items or has_ids else set[str]()
     query = named((ids, own_id, *QUESTION), names)
     return {"query_id": query, "question": text, "items": items, "chunk_id": document, "gain": gain}
 
