@@ -241,8 +241,8 @@ def test_every_kind_has_its_sentence_here() -> None:
     assert set(OTHERS) == set(ReasonKind) - {ReasonKind.THRESHOLD, ReasonKind.REGRESSION, ReasonKind.TRAFFIC}
 
 
-def test_the_page_on_formats_names_every_kind_and_every_number() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text().partition("| `kind` |")[2]
+def test_the_page_names_every_kind_and_every_number() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "report-json.md").read_text().partition("| `kind` |")[2]
     table = page.partition("\n\n")[0]
     fields = {field.name for field in msgspec.structs.fields(Reason)} - {"kind"}
     assert set(re.findall(r"`(\w+)`", table)) >= {kind.value for kind in ReasonKind} | fields
