@@ -166,7 +166,10 @@ def test_the_second_line_stands_in_every_output_and_decides_nothing(capsys: pyte
     comment = Path("comment.md").read_text()
     assert line.format("`lang:th`") in comment.partition("<details>")[0]
     assert line.format("`lang:th`") in check_run_output(report).summary
-    assert "25.0% of 40 traffic questions get other results" in Path("report.html").read_text()
+    page = Path("report.html").read_text()
+    assert "25.0% of 40 traffic questions get other results" in page
+    assert "10 of 40 questions get other results among the first 5: 25.0%, 95% interval 12.7% to 41.2%" in page
+    assert "<bdi>t0</bdi>" in page
     assert len(comment.partition("<details>")[0].split()) <= 120
 
 
@@ -209,7 +212,7 @@ def test_texts_of_the_traffic_leave_only_where_the_criteria_say_so(publish: str,
     broken()
     report = checked()
     texts = {name: Path(name).read_text() for name in OUTPUTS} | {"check": str(check_run_output(report))}
-    assert {name for name, text in texts.items() if WORD in text} == ({"report.json"} if word else set())
+    assert {name for name, text in texts.items() if WORD in text} == ({"report.json", "report.html"} if word else set())
     assert ("gold question" in texts["report.html"]) is gold_text
 
 
