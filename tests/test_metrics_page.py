@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rankgate.cli.metrics import describe
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff
 from rankgate.metrics.matching import By
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric, parse_metrics
@@ -125,7 +126,7 @@ def test_the_prose_names_the_metrics_that_use_gains_as_they_are() -> None:
 
 def test_the_prose_names_the_metrics_that_an_absent_query_leaves_undefined() -> None:
     assert sentence(r"without an answer \((.*?) and the gains\)") == {
-        family.key for family in FAMILIES if family.worst is None
+        family.key for family in FAMILIES if describe(family)["absent"] is None
     }
 
 

@@ -19,6 +19,7 @@ import msgspec
 from rankgate.cli.options import make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.errors import bad_input
+from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff, Metric, choices_of
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
 from rankgate.metrics.registry import PRESETS, families, plugins
@@ -135,13 +136,18 @@ def describe(family: type[BaseMetric]) -> Facts:
         "low": family.low,
         "high": family.high,
         "cutoff": family.default_cutoff.value,
-        "absent": family.worst,
+        "absent": None if _never_counts_absent(family) else family.worst,
         "judge_bounds": family.judge_bounds,
         "parameters": parameters_of(family),
         "views": [parameter for parameter in VIEWS if family.ranking and parameter not in family.__struct_fields__],
         "needs": needs_of_files(family.reads, family.gold_keys),
         "description": documentation(family)[0],
     }
+
+
+def _never_counts_absent(family: type[BaseMetric]) -> bool:
+    """Whether it is by verdicts and undefined for every query that the run lacks."""
+    return issubclass(family, JudgedMetric) and family.counts is JudgedMetric.counts
 
 
 def _written(preset: str) -> str:

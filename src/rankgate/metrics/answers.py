@@ -96,9 +96,8 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     """Share of the answer's claims that the passages support.
 
     A claim is supported where the judge quotes a passage for it and the quote stands there. Undefined for an answer
-    without claims, such as a refusal, and for an absent query. So it rises where hard questions are refused: read it
-    together with `answered_rate`. Source: Ragas, faithfulness; deepeval's is 1 without claims and counts borderline
-    ones as faithful.
+    without claims, such as a refusal. So it rises where hard questions are refused: read it together with
+    `answered_rate`. Source: Ragas, faithfulness; deepeval's is 1 without claims and counts borderline ones as faithful.
     """
 
     key: ClassVar[str] = "faithfulness"
@@ -115,7 +114,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
 class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
     """Whether any claim of the answer is without support.
 
-    Undefined for an answer without claims and for an absent query.
+    Undefined for an answer without claims.
     """
 
     key: ClassVar[str] = "unfaithful_rate"
@@ -252,8 +251,8 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
     """Share of the answer's claims that are wrong by the reference and rest on a passage.
 
     A passage is relevant where it supports a gold claim. With `mode=irrelevant` the claim rests on irrelevant passages
-    alone, with `mode=relevant` on a relevant one. Undefined without claims, without a reference and for an absent
-    query. Source: after Ragas' noise sensitivity (Ru et al. 2024, RAGChecker).
+    alone, with `mode=relevant` on a relevant one. Undefined without claims or a reference. Source: after
+    Ragas' noise sensitivity (Ru et al. 2024, RAGChecker).
 
     Attributes:
         mode: on which passages the wrong claims rest, irrelevant or relevant.

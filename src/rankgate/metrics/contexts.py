@@ -53,8 +53,8 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
 class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
     """Share of the passages that some supported claim of the answer rests on.
 
-    Undefined without passages, without claims, and for an absent query. Ragas' is an average precision, and asks of
-    each passage, also without claims.
+    Undefined without passages or claims. Ragas' is an average precision, and asks of each passage, also
+    without claims.
     """
 
     key: ClassVar[str] = "context_utilization"
@@ -74,7 +74,7 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
 class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
     """Share of the citations that name a passage on which a supported claim rests.
 
-    A citation of what was not among the passages is wrong. Undefined without citations, and for an absent query.
+    A citation of what was not among the passages is wrong. Undefined without citations.
     """
 
     key: ClassVar[str] = "citation_precision"
@@ -92,7 +92,7 @@ class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
 class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
     """Share of the answer's claims that a cited passage supports; 0 for claims without any citation.
 
-    Undefined without claims, and for an absent query.
+    Undefined without claims.
     """
 
     key: ClassVar[str] = "citation_recall"
