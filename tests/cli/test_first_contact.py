@@ -148,7 +148,7 @@ def test_validate_of_a_small_set_before_the_first_run_is_short(capsys: pytest.Ca
     recorded, sight, summary = capsys.readouterr().out.splitlines()
     assert recorded == "look at: run.jsonl is not recorded yet: `rankgate check --record` records and judges it"
     assert sight.startswith(
-        "look at: 12 questions detect in 4 of 5 runs a drop of recall@5 by 52.3 points (5.0 points "
+        "look at: 12 questions detect a drop of recall@5 by 52.3 points in 4 of 5 runs (5.0 points "
     )
     assert sight.endswith("; to detect twice what is allowed take about 177")
     assert summary == "0 problems, 2 things to look at in criteria, gold"
@@ -157,10 +157,10 @@ def test_validate_of_a_small_set_before_the_first_run_is_short(capsys: pytest.Ca
 def test_judgments_without_questions_leave_a_retriever_nothing_to_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
     Path("qrels.txt").write_text("q1 0 returns#1 1\n", encoding="utf-8")
     assert rankgate("init", "--gold", "qrels.txt", *RETRIEVER) == 2
-    said = (
+    message = (
         "error: qrels.txt: has no questions, so that the retriever has nothing to be asked; give a folder with qrels/"
     )
-    assert capsys.readouterr().err.startswith(said)
+    assert capsys.readouterr().err.startswith(message)
     assert not Path("ship-criteria.yaml").exists()
 
 

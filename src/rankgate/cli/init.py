@@ -66,10 +66,9 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "init",
-        "Write ship criteria for a gold set, with metrics that can move on it and floors derived from a run where\n"
-        "there is one, and with the retriever to record. With --github two workflows as well: one records a run (or\n"
-        "takes the run file) and judges it, the other judges the pull requests of forks. Without --gold the criteria\n"
-        "are there already: a retriever is added to them, and nothing else is changed.",
+        "Write ship criteria for a gold set: metrics that can move on it, floors from a run where there is one, and the\n"
+        "retriever to record. With --github also two workflows, for pull requests and for those of forks. Without --gold\n"
+        "the criteria are there already: a retriever is added, and run and baseline where they name none.",
         "rankgate init --gold gold.yaml --retriever my_app.search:retrieve",
         "rankgate init --gold gold.csv --map question=Frage,document=Dokument --retriever my_app.search:retrieve",
         "rankgate init --gold gold.yaml --url 'https://host/search?q={{question}}'",
@@ -79,11 +78,8 @@ def parser() -> argparse.ArgumentParser:
         "rankgate init --github                                         # the workflows, once there are criteria",
     )
     add_gold(options)
-    columns = (
-        "which column, or key, of the gold set is what: question, document, and where there are any id, documents (a "
-        "list), rating, tags; written into the criteria"
-    )
-    options.add_argument("--map", metavar="question=NAME,document=NAME", action="append", default=[], help=columns)
+    columns = "which column of the gold set is what: question, document or documents, rating, id, tags"
+    options.add_argument("--map", metavar="question=NAME,…", action="append", default=[], help=columns)
     add_run(options)
     add_retriever(options, "write into the criteria")
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"

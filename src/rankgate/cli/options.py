@@ -37,7 +37,7 @@ _MOST_LINES = 2  # of a usage that stands above an error
 
 # What `--help` of a long command shows; `--help --all` shows all of it.
 EVERYDAY = {
-    "init": ("--gold", "--run", "--retriever", "--url", "--command", "--judge", "--to", "--github", "--force"),
+    "init": ("--gold", "--map", "--run", "--retriever", "--url", "--command", "--judge", "--to", "--github", "--force"),
     "record": ("--retriever", "--url", "--command", "--output", "--only", "--workers", "--allow-errors", "--base"),
     "judge": ("--run", "--baseline", "--base", "--metric", "--dry-run", "--again", "--output"),
     "check": ("--record", "--run", "--gold", "--baseline", "--base", "--output", "--format", "--fail-on"),

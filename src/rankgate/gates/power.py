@@ -110,18 +110,21 @@ def sight_text(gate: Gate, seen: Detectable) -> str:
 
 
 def sights_text(sights: Sequence[tuple[Gate, Detectable]]) -> str:
-    """The same of several gates over equally many questions."""
+    """The same of several gates over equally many questions; how often stands at the first drop."""
     parts: list[str] = []
+    runs = IN_RUNS
     for gate, seen in sights:
         limit, unit = gate.regression_max or 0.0, gate.metric.unit
         allowed = points_text(limit, unit, exact_decimals(limit, unit))
         smallest = _smallest(gate, seen)
-        by = f" by {smallest}" if smallest else ""
-        size = f"a {harm_word(gate.metric.direction)}" if smallest else _nothing(gate)
-        parts.append(f"{size} of {gate.name}{by} ({allowed} allowed)")
+        if smallest:
+            parts.append(f"a {harm_word(gate.metric.direction)} of {gate.name} by {smallest}{runs} ({allowed} allowed)")
+            runs = ""
+        else:
+            parts.append(f"{_nothing(gate)} of {gate.name} ({allowed} allowed)")
     needed = [seen.queries_needed for _, seen in sights if seen.queries_needed is not None and not seen.sees]
     more = f"; to detect twice what is allowed take about {rounded(max(needed))}" if needed else ""
-    return f"{_questions_detect(sights[0][1].queries)}{IN_RUNS} {', '.join(parts)}{more}"
+    return f"{_questions_detect(sights[0][1].queries)} {', '.join(parts)}{more}"
 
 
 def _questions_detect(queries: int) -> str:

@@ -57,8 +57,8 @@ def roles_of(names: Sequence[str]) -> dict[str, list[str]]:
         items = []  # `doc_id,documents,relevant` has ids, what may be texts, and what rates them
     gain = [name for name in gain if name not in items]
     ids = _IDS - {"topic"} if text else _IDS
-    own_id = {"id"} if items or has_ids else set[str]()
-    query = named((ids, own_id, *QUESTION), names)
+    row_id = {"id"} if items or has_ids else set[str]()
+    query = named((ids, row_id, *QUESTION), names)
     return {"query_id": query, "question": text, "items": items, "chunk_id": document, "gain": gain}
 
 
