@@ -66,9 +66,9 @@ def parser() -> argparse.ArgumentParser:
     """The command's options."""
     options = make_parser(
         "init",
-        "Write ship criteria for a gold set: metrics that can move on it, floors from a run where there is one, and the\n"
-        "retriever to record. With --github also two workflows, for pull requests and for those of forks. Without --gold\n"
-        "the criteria are there already: a retriever is added, and run and baseline where they name none.",
+        "Write ship criteria for a gold set: metrics that can move on it, floors from a run where there is one, and\n"
+        "the retriever to record. With --github also two workflows, for pull requests and for those of forks.\n"
+        "Without --gold the criteria are there already: a retriever is added, and run and baseline where they name none.",
         "rankgate init --gold gold.yaml --retriever my_app.search:retrieve",
         "rankgate init --gold gold.csv --map question=Frage,document=Dokument --retriever my_app.search:retrieve",
         "rankgate init --gold gold.yaml --url 'https://host/search?q={{question}}'",
