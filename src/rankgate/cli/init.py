@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
         "init",
         "Write ship criteria for a gold set: metrics that can move on it, floors from a run where there is one, and\n"
         "the retriever to record. With --github also two workflows, for pull requests and for those of forks.\n"
-        "Without --gold the criteria are there already: a retriever is added, and run and baseline where they name none.",
+        "Without --gold the criteria are there: a retriever is added, and where they name none run and baseline.",
         "rankgate init --gold gold.yaml --retriever my_app.search:retrieve",
         "rankgate init --gold gold.csv --map question=Frage,document=Dokument --retriever my_app.search:retrieve",
         "rankgate init --gold gold.yaml --url 'https://host/search?q={{question}}'",
