@@ -188,7 +188,8 @@ PURE_MODULES = {
     *(f"rankgate.base_ref.{name}" for name in ("changes", "worst")),
     *("rankgate.criteria.starter", "rankgate.criteria.queries"),
     *(f"rankgate.judge.{name}" for name in ("model", "quotes", "plan", "sample")),
-    *("rankgate.baselines.base", "rankgate.baselines.memory", "rankgate.files.environment", "rankgate.forges.retry"),
+    *(f"rankgate.baselines.{name}" for name in ("acceptances", "base", "memory", "places")),
+    *("rankgate.files.environment", "rankgate.forges.retry"),
     "rankgate.forges.workflows.advice",
 }  # of packages that otherwise see the world
 NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.compose", "rankgate.diagnosis.lexical"}

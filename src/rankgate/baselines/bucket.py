@@ -14,13 +14,12 @@ from typing import Any
 import msgspec
 
 from rankgate.baselines.memory import Memory
-from rankgate.baselines.places import is_object
+from rankgate.baselines.places import DAY, is_object
 from rankgate.baselines.records import decode_record
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.readers.source import S3, cloud_at, cloud_reason
 
 MAX_TRIES = 3  # to create a record; below that the store's own client repeats what is lost
-DAY = 86_400.0  # seconds for which rankings without a record may belong to one that is being added
 _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<place>[^?#*\[\]\s]+)", re.IGNORECASE)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rankgate.baselines.base import MemoryStore
 from rankgate.baselines.memory import Memory
-from rankgate.baselines.places import ACCEPTED, ENTRY, FOLDERS, OBJECT, is_object
+from rankgate.baselines.places import ACCEPTED, DAY, ENTRY, FOLDERS, OBJECT, is_object
 from rankgate.baselines.records import LOGS
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import make_directories, write_atomic, write_new
@@ -24,7 +24,6 @@ if sys.platform != "win32":
     import fcntl
 
 LOCAL = "file://"
-DAY = 86_400.0  # seconds for which rankings without a record may belong to one that is being added
 # A file that is still being written, or that a killed process left; never anything that somebody else put there.
 _LEFT = re.compile(rf"\.(?:{OBJECT.pattern}|{ENTRY.pattern})\.\w+\.tmp")
 

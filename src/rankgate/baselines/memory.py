@@ -62,7 +62,9 @@ class Memory:
         """The records of a log, or the last ones, oldest first; none where nothing was ever added."""
         names = self._names(log)
         if log == ACCEPTED and not names:
-            self._refuse_strays()
+            strays = [self._stray_problem(name) for name in sorted(self._strays())]
+            if strays:
+                raise RankgateError(strays)
             names = self._names(log)
         return self._records(names[-last if last else 0 :])
 
@@ -124,7 +126,7 @@ class Memory:
             new = anchored(known, amended(known, record), self.keeps) if log == ACCEPTED else record
             message = f"{log}: {new.id} of {new.date}"
             if (known and known[-1] == new) or (log != ACCEPTED and any(each.id == new.id for each in known)):
-                if self._has(objects):
+                if self.place.read(list(objects)) == objects:
                     self._tidy(log)
                     return False
                 if self.place.create(objects, message):  # they were deleted or damaged
@@ -132,7 +134,8 @@ class Memory:
                 continue
             if unless is not None and unless(known):
                 return False
-            name = entry_name(log, _number(names[-1]) + 1 if names else 1)
+            last = names[-1].removeprefix(f"{log}/").removesuffix(".json") if names else "0"
+            name = entry_name(log, int(last) + 1)
             entry = msgspec.json.format(msgspec.json.encode(new), indent=2) + b"\n"
             if self.place.create({**objects, name: entry}, message):
                 self._tidy(log)
@@ -215,9 +218,6 @@ class Memory:
                 problems += error.problems
         return records, problems
 
-    def _has(self, objects: dict[str, bytes]) -> bool:
-        return dict(self.place.read(list(objects))) == objects
-
     def _tidy(self, log: Log) -> None:
         """Where few runs are kept, delete what an acceptance leaves behind, and what killed processes have left."""
         for _ in range(0 if self.every_run else MAX_ROUNDS):
@@ -253,10 +253,6 @@ class Memory:
         runs = {name for name in self.place.names(RUNS) if RUN.fullmatch(name)}
         return runs - {record.run for log in LOGS for record in self._records(self._names(log))} if runs else runs
 
-    def _refuse_strays(self) -> None:
-        for name in sorted(self._strays()):
-            raise RankgateError([self._stray_problem(name)])
-
     def _stray_problem(self, name: str) -> Problem:
         why = "is the run of no record: that was deleted, or an acceptance was interrupted"
         return Problem(f"{why}; {RESTORE}", f"{self.spec}/{RUNS}/{name}")
@@ -277,10 +273,6 @@ def _gold_file(record: Record) -> str | None:
     """Where the digests of a record's gold set lie; None where there are none."""
     digits = record.gold.fingerprint[:12] if record.gold else ""
     return f"{RUNS}/gold-{digits}.json" if _GOLD.fullmatch(digits) else None
-
-
-def _number(name: str) -> int:
-    return int(name.rpartition("/")[2].removesuffix(".json"))
 
 
 def lookup(memory: Memory, word: str) -> Record:

@@ -21,6 +21,7 @@ from rankgate.baselines.records import LOGS, Log
 
 RUNS = "rankings"  # not "runs", which is in many a .gitignore
 FOLDERS = (RUNS, *LOGS)
+DAY = 86_400.0  # seconds for which rankings without a record may belong to one that is being added
 ENTRY = re.compile(r"[0-9]{8}\.json")  # the name of a record
 OBJECT = re.compile(rf"{RUN.pattern}|gold-[0-9a-f]{{12}}\.json")  # of what records name
 ACCEPTED: Log = "accepted"
