@@ -380,11 +380,14 @@ IN_ORDER = st.lists(FEW_IDS, unique=True, max_size=5).flatmap(
         ]
     )
 )
-OF_STRICT = [frozenset(each) for each in ((), (Need.LATENCY,), (Need.DOCS,), (Need.LATENCY, Need.DOCS, Need.IDS))]
+STRICT_NEEDS = ((), (Need.LATENCY,), (Need.DOCS,), (Need.LATENCY, Need.DOCS, Need.IDS), (Need.LATENCY, Need.ANSWER))
+OF_STRICT = [frozenset(each) for each in STRICT_NEEDS]
 OF_LINES = {
     "query_id": st.sampled_from(["q", "é", ""]),
     "latency_ms": st.none() | st.dictionaries(FEW_IDS, st.none() | st.floats(-1, 1e13), max_size=2),
     "system": LEAVES,
+    "answer": st.none() | st.sampled_from(["", "yes"]),
+    "abstained": st.none() | st.booleans(),
 }
 NEARLY_STRICT = st.fixed_dictionaries(
     {"topk": IN_ORDER | NEARLY_ITEMS | st.none()}, optional={**OF_LINES, "retrieved": st.none() | st.just(["a"])}
@@ -413,6 +416,8 @@ def test_a_line_of_the_contract_is_read_strictly() -> None:
         assert lines.strict(json.dumps(stored).encode())
         written = json.dumps(line).replace('"doc_id": "A"', '"doc_id": "A", "doc_id": "B"').encode()
         assert (lines.strict(written) is None) is (Need.DOCS in needs), "what is read is not stated twice"
+        answered = json.dumps({**line, "abstained": True}).replace("abstained", r"abst\u0061ined").encode()
+        assert (lines.strict(answered) is None) is (Need.ANSWER in needs), "also under an escaped key"
 
 
 # What was read can be scored.

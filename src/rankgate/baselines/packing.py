@@ -195,8 +195,10 @@ def _of_traffic(ranking: Ranking, depth: int) -> dict[str, Any]:
 
 
 def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
-    """The line of a ranking that has more than ids, as a run writes it; what it does not state is left out."""
-    details = ranking.details or Details()
+    """The line of a ranking, as a run writes it; what it does not state is left out."""
+    details = ranking.details
+    if details is None:
+        return {"query_id": ranking.query_id, "retrieved": ranking.ids[:depth]}
     generated = details.generated or Generated()
     deepest = _depth_of_context(ranking, details.generated, depth) if details.generated else depth
     entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, deepest)}

@@ -56,6 +56,7 @@ PER_QUERY_KEYS = frozenset(
     | {Need.VERDICTS.value, Need.TRAFFIC.value}
 )
 
+_OF_ANSWERS = [f'"{key}"'.encode() for key in ANSWER_KEYS]
 LARGE = 100_000_000  # bytes
 _LOOKED_AT = 1_000  # lines: enough to tell, and a millisecond
 _FEW = 3  # values by which a run may be a mixture; of a query's own key a file has many
@@ -136,14 +137,15 @@ class Lines:
     def __init__(self, needs: frozenset[Need], *, sampled: bool = False, stored: bool = False) -> None:
         self.traffic = Need.TRAFFIC in needs
         self.needs = needs - {Need.TRAFFIC}
-        strict = strict_shape(self.needs)
+        self._answers = Need.ANSWER in self.needs
+        strict = strict_shape(self.needs - {Need.ANSWER})
         self._decode = msgspec.json.Decoder(strict).decode if strict else None
         self._loose = loose_shape(self.needs, stored=stored)
         self._sampled = sampled
 
     def strict(self, line: bytes) -> Ranking | None:
         """The ranking of a line of the contract, or None where it needs a closer look."""
-        if self._decode is None:
+        if self._decode is None or (self._answers and _may_answer(line)):
             return None
         try:
             if not line.isascii():
@@ -166,6 +168,11 @@ class Lines:
 
     def _looked_through(self, line: bytes) -> bool:
         return not self._sampled or not crc32(line[:_BEGIN]) % _ONE_IN
+
+
+def _may_answer(line: bytes) -> bool:
+    """Whether a line may state something of an answer; a key could be escaped."""
+    return b"\\" in line or any(key in line for key in _OF_ANSWERS)
 
 
 def _refuse_twice(line: bytes, parsed: StrictLine) -> None:
