@@ -367,4 +367,4 @@ def test_validate_plans_by_one_spread(check: Check, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     main(["validate", "--gold", "gold.jsonl", "--run", "now.jsonl"])
     said = capsys.readouterr().out
-    assert len(set(re.findall(r"drops from ([0-9.]+ pp) on", said))) == 1, said
+    assert len(set(re.findall(r"detect a drop of ([0-9.]+ points)", said))) == 1, said
