@@ -23,7 +23,7 @@ from rankgate.baselines.records import RESTORE, Record
 from rankgate.errors import bad_input
 from rankgate.model.asked import TEXT_KEY
 from rankgate.model.gold_changes import GoldMark
-from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Item, Need, Ranking
+from rankgate.model.values import CONTEXT_DEPTH, Generated, Item, Need, Ranking
 from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.gzipped import Unzipped
 from rankgate.readers.run_lines import read_jsonl, read_jsonl_quickly
