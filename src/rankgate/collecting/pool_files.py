@@ -13,10 +13,9 @@ import msgspec
 
 from rankgate.collecting.labels import Label, plain_number
 from rankgate.collecting.pool import Pair
-from rankgate.collecting.sheets import as_sheet, exact, sheet_rows
+from rankgate.collecting.sheets import as_sheet, exact, json_rows, sheet_rows
 from rankgate.errors import Problem, shown
 from rankgate.readers.base import ProblemLog, finite_number, id_of
-from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.samples import check_gain
 from rankgate.readers.source import Source, open_source
 
@@ -65,7 +64,7 @@ def read_labels(path: str, log: ProblemLog) -> Labelled:
     blank = 0
     with open_source(path) as source:
         json_text = source.head.lstrip().startswith((b"{", b"["))
-        for line, row in _json_rows(source, log) if json_text else _csv_rows(source, log):
+        for line, row in json_rows(source, log) if json_text else _csv_rows(source, log):
             try:
                 label = _label(row, source.name, line)
             except ValueError as error:
@@ -100,18 +99,6 @@ def _id(key: str, value: object) -> str:
     if value == "":
         raise ValueError(f"{key}: expected an id, found ''")
     return id_of(value, key)
-
-
-def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in source.lines():
-        try:
-            value = strict_json(line)
-            if not isinstance(value, dict):
-                raise JsonError(f"expected one JSON object a line, found {shown(value)}")
-        except JsonError as error:
-            log.add(Problem(str(error), source.name, number))
-        else:
-            yield number, value
 
 
 def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:

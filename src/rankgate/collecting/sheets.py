@@ -6,9 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.readers.base import ProblemLog
+from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import Source
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -70,6 +72,19 @@ def sheet_rows(
         log.add(Problem(f"broken CSV: {error}", source.name, begins))
     finally:
         csv.field_size_limit(before)
+
+
+def json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of JSONL, each with its line; anything else is noted."""
+    for number, line in source.lines():
+        try:
+            value = strict_json(line)
+            if not isinstance(value, dict):
+                raise JsonError(f"expected one JSON object a line, found {shown(value)}")
+        except JsonError as error:
+            log.add(Problem(str(error), source.name, number))
+        else:
+            yield number, value
 
 
 def _header(text: str, name: str, needed: Sequence[str], wanted: str) -> tuple[str, list[str]]:

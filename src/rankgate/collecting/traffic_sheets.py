@@ -12,12 +12,11 @@ from typing import Any
 
 import msgspec
 
-from rankgate.collecting.sheets import as_sheet, exact, sheet_rows
+from rankgate.collecting.sheets import as_sheet, exact, json_rows, sheet_rows
 from rankgate.collecting.traffic_draw import Known
 from rankgate.errors import Problem, shown
 from rankgate.model.traffic import TrafficLabel, TrafficPair, TrafficSheet
 from rankgate.readers.base import ProblemLog, finite_number
-from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.source import Source, open_source
 
 _COLUMNS = ("query_id", "question", "document", "text", "relevant", "labeller", "row")
@@ -112,7 +111,9 @@ def read_sheet(path: str, log: ProblemLog, pairs: Iterable[TrafficPair] = ()) ->
         is_json = source.head.lstrip().startswith(b"{")
         head = source.head.decode("utf-8", "replace").partition("\n")[0]
         name = Path(path).stem
-        for line, row in _json_rows(source, log) if is_json else _csv_rows(source, log):
+        for line, row in json_rows(source, log) if is_json else _csv_rows(source, log):
+            if row.keys() == {"head"}:
+                continue
             try:
                 label = _label(row, rows, name)
             except ValueError as error:
@@ -166,19 +167,6 @@ def _answer(written: object) -> bool | None:
     if text not in _YES | _NO:
         raise ValueError(f"relevant: expected 1 or 0, yes or no, or nothing, found {shown(written)}")
     return text in _YES
-
-
-def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in source.lines():
-        try:
-            value = strict_json(line)
-            if not isinstance(value, dict):
-                raise JsonError(f"expected one JSON object a line, found {shown(value)}")
-        except JsonError as error:
-            log.add(Problem(str(error), source.name, number))
-        else:
-            if value.keys() != {"head"}:
-                yield number, value
 
 
 def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
