@@ -290,6 +290,9 @@ def test_every_warning_counts_where_warnings_fail(found: Report, code: int) -> N
 
 QUESTION = {place_key(("recall@5", None)): ["q1"]}
 EXPLAINED = ["explain", "q1", "--run", "run.jsonl"]
+OVER_TRAFFIC = gate(
+    FAIL, now=0.84, before=0.9, reasons=[Reason(ReasonKind.TRAFFIC, ruling=Ruling.VIOLATED, count=40, among=40)]
+)
 
 
 @pytest.mark.parametrize(
@@ -332,6 +335,11 @@ EXPLAINED = ["explain", "q1", "--run", "run.jsonl"]
             id="a first run, and no place for it",
         ),
         pytest.param(report(gate(ci=(-0.01, 0.01))), [], id="nothing after a strong pass"),
+        pytest.param(
+            report(OVER_TRAFFIC, losers=QUESTION, call=Call(options={"gold": "g.jsonl", "run": "r.jsonl"})),
+            ["check", "--gold", "g.jsonl", "--run", "r.jsonl", "-o", "report.html"],
+            id="the page of the traffic that changed, whatever questions of the gold set lost",
+        ),
     ],
 )  # fmt: skip
 def test_the_next_command_is_complete(found: Report, words: list[str]) -> None:

@@ -21,6 +21,7 @@ from rankgate.model.report import Call, GateResult, Report, place_key
 from rankgate.model.traffic import traffic_share
 from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Scores, Unit, Verdict, worst
 
+PAGE = "report.html"
 ONE_CAUSE = 0.8  # of the worse questions of another gate
 _STRENGTHS = list(Strength)
 _LIMITS: dict[ReasonKind, Literal["floor", "drop"]] = {ReasonKind.THRESHOLD: "floor", ReasonKind.REGRESSION: "drop"}
@@ -337,18 +338,20 @@ def _uncompared(gate: GateResult) -> bool:
 
 
 def _next(report: Report, found: Conclusion) -> list[str]:
-    """The next command, as words; none after a strong pass, nor where a gate over traffic decides by its labels."""
-    strong = found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED)
-    if strong or any(gate.over_traffic for gate in report.gates if gate.place == found.place):
+    """The next command, as words; none after a strong pass.
+
+    After a verdict by labels of traffic it writes the page, which shows the questions whose results changed: no gold
+    question explains it.
+    """
+    if found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
         return []
     call = report.call or Call(retriever=True, store=True)
     elsewhere = _elsewhere(report)
+    if any(gate.over_traffic for gate in report.gates if gate.place == found.place):
+        return ["rankgate", "check", *elsewhere, *_given(call, "gold", "run", "baseline"), "-o", PAGE]
     run = report.provenance.run.path if report.provenance.run else None
     first = report.empties.first if report.empties else None
-    named = next((gate.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), [])
-    question = next(iter([*named, *report.losers_of(found.place)]), None)
-    if question is None and found.rule == "floor" and found.place and report.lowest:
-        question = report.lowest.get(place_key(found.place))
+    question = _question(report, found)
     words: list[str] = []
     if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
         words = ["check", "--record", *elsewhere]
@@ -370,6 +373,15 @@ def _next(report: Report, found: Conclusion) -> list[str]:
         criteria = _option("--criteria", report.provenance.criteria)
         words = ["validate", *criteria, *_given(call, "gold", "run", "baseline")]
     return ["rankgate", *words]
+
+
+def _question(report: Report, found: Conclusion) -> str | None:
+    """The question that shows best what was found, if one does."""
+    named = next((gate.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), [])
+    question = next(iter([*named, *report.losers_of(found.place)]), None)
+    if question is None and found.rule == "floor" and found.place and report.lowest:
+        return report.lowest.get(place_key(found.place))
+    return question
 
 
 def _accept(report: Report, found: Conclusion) -> list[str]:
