@@ -46,7 +46,7 @@ def amended(accepted: Sequence[Record], record: Record) -> Record:
 def anchor_of(accepted: Sequence[Record], keeps: Callable[[Record], bool]) -> AnchorMark | None:
     """From which acceptance the losses of the next run add up, by the last of these; None where there is none.
 
-    Records of an earlier release name none: then it is the oldest whose run is kept. `accepted` is oldest first.
+    The first record names none: then it is the oldest whose run is kept. `accepted` is oldest first.
     """
     if accepted and accepted[-1].anchor:
         return accepted[-1].anchor

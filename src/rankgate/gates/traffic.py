@@ -40,7 +40,7 @@ def traffic_of(criteria: Criteria, gold: Gold, runs: TrafficRuns) -> Traffic:
     changed = lists.changed
     gate = traffic_gate(criteria)
     bounded = gate is not None and gate.metric.unit in (Unit.SHARE, Unit.SCORE)
-    found = Traffic(
+    traffic = Traffic(
         named=lists.named,
         recorded=len({each.query_id for each in runs.now}),
         asked=len(lists.pairs),
@@ -50,10 +50,10 @@ def traffic_of(criteria: Criteria, gold: Gold, runs: TrafficRuns) -> Traffic:
         repeated=repeated(runs.files.questions, gold)[:MOST_REPEATED],
     )
     if not lists.pairs:
-        return found
+        return traffic
     segments = _segments(lists.pairs)
     return replace(
-        found,
+        traffic,
         changed=len(changed),
         share=lists.share,
         bound=bound_of(gate, lists, runs.files.labels),

@@ -70,23 +70,24 @@ def decide_traffic(
         return _result(gate, lists, None, missing, Verdict.WARN)
     changes = changes_of(gate, lists, labels)
     draw = drawn_for(lists, drawn_by(lists, sheets))
-    found = estimate_change(draw, changes, confidence=gate.confidence)
+    estimate = estimate_change(draw, changes, confidence=gate.confidence)
     needed = min(LEAST, len(lists.changed))
     most = _most_lost(lists, changes)
     if most <= (gate.regression_max or 0.0) + TOLERANCE:
         harmless = Reason(ReasonKind.TRAFFIC, ruling=Ruling.HOLDS, state=EvidenceState.CLEAR, at_worst=-most)
-        return _result(gate, lists, found if found.labelled >= needed else None, harmless, Verdict.PASS)
-    if found.labelled < needed:
+        return _result(gate, lists, estimate if estimate.labelled >= needed else None, harmless, Verdict.PASS)
+    if estimate.labelled < needed:
         state = EvidenceState.NO_INTERVAL
-        unknown = Reason(ReasonKind.TRAFFIC, state=state, count=needed - found.labelled, limit=needed, at_worst=-most)
+        lacking = needed - estimate.labelled
+        unknown = Reason(ReasonKind.TRAFFIC, state=state, count=lacking, limit=needed, at_worst=-most)
         return _result(gate, lists, None, unknown, Verdict.PASS)
-    ruled = _ruled(gate, found)
+    ruled = _ruled(gate, estimate)
     reason = Reason(
         ReasonKind.TRAFFIC,
         ruling=ruled.ruling,
         state=ruled.state,
-        count=found.labelled,
-        among=found.drawn,
+        count=estimate.labelled,
+        among=estimate.drawn,
         at_worst=-most,
     )
     verdict = Verdict.PASS
@@ -95,18 +96,18 @@ def decide_traffic(
     elif ruled.ruling is Ruling.INCONCLUSIVE and gate.blocks:
         wider = estimate_change(draw, changes, confidence=1 - 2 * WARNING_LEVEL)
         verdict = Verdict.WARN if _ruled(gate, wider).ruling is Ruling.VIOLATED else Verdict.PASS
-    return _result(gate, lists, found, reason, verdict, ruled)
+    return _result(gate, lists, estimate, reason, verdict, ruled)
 
 
-def _ruled(gate: Gate, found: TrafficEstimate) -> Finding:
+def _ruled(gate: Gate, estimate: TrafficEstimate) -> Finding:
     limit = gate.regression_max or 0.0
-    return rule_on_drop(Evidence.PROVEN_HARM, found.delta, found.ci, limit, gate.metric.direction)
+    return rule_on_drop(Evidence.PROVEN_HARM, estimate.delta, estimate.ci, limit, gate.metric.direction)
 
 
 def _result(
     gate: Gate,
     lists: TrafficLists,
-    found: TrafficEstimate | None,
+    estimate: TrafficEstimate | None,
     reason: Reason,
     verdict: Verdict,
     ruled: Finding | None = None,
@@ -125,8 +126,8 @@ def _result(
         threshold=None,
         baseline=None,
         paired_value=None,
-        delta=found.delta if found else None,
-        delta_ci=found.ci if found else None,
+        delta=estimate.delta if estimate else None,
+        delta_ci=estimate.ci if estimate else None,
         regression_max=gate.regression_max,
         evidence=Evidence.PROVEN_HARM,
         evidence_state=reason.state or EvidenceState.NO_BASELINE,

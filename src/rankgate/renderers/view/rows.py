@@ -52,7 +52,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
 
 
-UNPROVEN = "Unproven: beyond the limit, within noise. With `evidence: estimate` in the criteria it would count."
+UNPROVEN_MEANS = "Unproven: beyond the limit, within noise. With `evidence: estimate` in the criteria it would count."
 HEADINGS = ("metric", "before → now", "change", "interval", "limit", "status")
 
 
@@ -127,12 +127,13 @@ def _unproven_rows(report: Report, most: int) -> Rows:
     gates = sorted(blocking or unproven, key=_rank)
     rows = tuple(row_of(gate, report, alone=False) for gate in gates[:most])
     hidden = len(unproven) - len(rows)
-    more = f"{hidden:,} more {'is' if hidden == 1 else 'are'} unproven" if hidden else ""
+    verb = "is" if hidden == 1 else "are"
+    more = f"{hidden:,} more {verb} unproven" if hidden else ""
     return Rows(level=_level(rows), note=_note_on(rows), rows=rows, more=more)
 
 
 def _note_on(rows: Sequence[Row]) -> str:
-    return UNPROVEN if any(row.status == phrases.UNPROVEN for row in rows) else ""
+    return UNPROVEN_MEANS if any(row.status == phrases.UNPROVEN for row in rows) else ""
 
 
 def all_rows(report: Report, most: int) -> Rows:
