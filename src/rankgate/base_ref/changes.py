@@ -23,14 +23,8 @@ from rankgate.model.traffic import TrafficFiles, TrafficQuestion
 from rankgate.model.values import Direction, Gold, Ranking, Sample, Unit
 
 DILUTED = 1.5  # times the losses that a gate allows, and the counts of the traffic
-_OF_GATES = {
-    "gates",
-    "traffic_gates",
-    "name",
-    "evidence",
-    "confidence",
-    "max_unjudged",
-}  # of the file, which its gates state each
+# Keys of the file that its gates state each.
+_OF_GATES = {"gates", "traffic_gates", "name", "evidence", "confidence", "max_unjudged"}
 _UNWRITTEN = {(Gate, "line"), (Gate, "allow_unjudged"), (Retriever, "line")}
 _BLOCKS = {"judge", "retriever"}  # which may be missing as a whole
 _FLOORS, _CEILINGS = {"threshold"}, {"regression_max", "max_lost_queries", "max_unjudged"}

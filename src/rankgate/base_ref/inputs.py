@@ -225,7 +225,8 @@ def head_gate(inputs: Inputs, base: Gate | None, trees: Trees, *, alone: bool) -
     with nullcontext() if alone else known_alone(of_base):
         criteria = load_criteria(copy, at=path).model_copy(update={"name": shown_path(path)})
     waivers = _waivers(criteria, trees.head, shown_path(criteria.inputs.waivers))
-    known = base.criteria if base else criteria if alone else None
+    without_base = criteria if alone else None
+    known = base.criteria if base else without_base
     traffic = _traffic(inputs, criteria, trees.head, trees, known)
     named = _gold_named(inputs, criteria)
     same_place = base is not None and named == _gold_named(inputs, base.criteria)

@@ -346,7 +346,9 @@ def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *,
     baseline = Path(os.path.relpath(base / start.baseline)).as_posix()
     ignored = _ignore([] if committed else [run_path], _data_folder(arguments.gold, to))
     names = ", ".join(map(redacted, (to, arguments.gold, *[run_path] * committed)))
-    kept_out = f"; .gitignore has {ignored}" if ignored else "" if committed else f", not {redacted(run_path)}"
+    kept_out = "" if committed else f", not {redacted(run_path)}"
+    if ignored:
+        kept_out = f"; .gitignore has {ignored}"
     print(f"commit {names} and {baseline}/{kept_out}")
 
 

@@ -216,7 +216,8 @@ def _traffic(reason: Reason, gate: GateResult) -> str:
     if not reason.among:
         most = size_text(reason.at_worst or 0.0, unit)
         return f"{gate.metric} can lose {most} at most, whatever further labels say (allowed drop: {allowed})"
-    change = f"{'fell' if delta < 0 else 'rose'} by {size_text(delta, unit)}" if abs(delta) > TOLERANCE else "stayed"
+    verb = "fell" if delta < 0 else "rose"
+    change = f"{verb} by {size_text(delta, unit)}" if abs(delta) > TOLERANCE else "stayed"
     spread = f"{confidence_text(gate.confidence)}: {interval_text(gate.delta_ci, unit, change=True)}"
     noise = ", within noise" if reason.state is EvidenceState.INCONCLUSIVE else ""
     drawn = count_text(reason.among, "drawn question")

@@ -65,7 +65,8 @@ def _gold(report: Report) -> str:
     numbers = [f"+{changes.added:,}"] if changes.added else []
     numbers += [f"−{changes.removed:,}"] if changes.removed else []
     one = (changes.added or 0) + (changes.removed or 0) == 1
-    parts = [f"{' '.join(numbers)} {'question' if one else 'questions'}"] if numbers else []
+    noun = "question" if one else "questions"
+    parts = [f"{' '.join(numbers)} {noun}"] if numbers else []
     parts += [f"{changes.relabelled:,} relabelled"] if changes.relabelled else []
     parts += ["questions reworded"] if reworded and not numbers else []
     return f"{GOLD} {', '.join(parts)}"
