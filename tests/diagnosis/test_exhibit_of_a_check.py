@@ -147,3 +147,26 @@ def test_small_tags_have_a_row_and_no_curves_and_of_many_tags_the_largest_are_sh
     assert {"all", "few"} < set(shown)
     assert {sweep.tag for sweep in details.sweeps} == {None, "all"}
     assert details.leading is None
+
+
+def test_what_a_failing_segment_lost_comes_before_what_others_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tags = {f"a{row}": "lang:a" for row in range(30)} | {f"b{row}": "lang:b" for row in range(30)}
+    lost = {"a0", *(name for name, tag in tags.items() if tag == "lang:b")}
+    gold = [{"query_id": name, "relevant": ["d"], "tags": [tag]} for name, tag in tags.items()]
+    before = [{"query_id": name, "retrieved": ["d"]} for name in tags]
+    now = [{"query_id": name, "retrieved": ["x" if name in lost else "d"]} for name in tags]
+    for file, records in (("gold", gold), ("before", before), ("now", now)):
+        Path(f"{file}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+    Path("ship-criteria.yaml").write_text(
+        "inputs: {gold: gold.jsonl, run: now.jsonl, baseline: before.jsonl}\n"
+        "gates:\n- {name: recall@5, regression_max: 0.9, segments: [{by: lang, regression_max: 0.1}]}\n",
+        encoding="utf-8",
+    )
+    report = check(Inputs(criteria=None, date="2026-01-31", details=10))
+    details = details_in(report)
+    first = [details.questions[row].query_id for row in details.order[:31]]
+    assert set(first[:30]) == lost - {"a0"}
+    assert first[30] == "a0"

@@ -1,11 +1,13 @@
 """The triage table: which questions are misses, which comes first, what they share, and what stands in a lost place."""
 
 import pytest
+from msgspec.structs import replace
 
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.diagnosis.misses import explain_misses
-from rankgate.model.details import Cause, Expected, Listed, Measure, Question, ReportDetails
+from rankgate.model.details import Cause, Expected, Listed, Measure, Question, ReportDetails, worst_rows
 from rankgate.model.report import BaselineSource, Movement, Provenance, Report
+from rankgate.model.tags import failing
 from rankgate.model.values import Direction, Unit, Verdict
 
 K = 2
@@ -38,9 +40,10 @@ def question(
 
 def details(*questions: Question, direction: Direction = Direction.HIGHER) -> ReportDetails:
     measure = Measure(name="recall@2", meaning="", unit=Unit.SHARE, direction=direction)
-    return ReportDetails(
+    found = ReportDetails(
         leading="recall@2", k=K, depth=5, measures=(measure,), panel=(), sweeps=(), questions=questions
     )
+    return replace(found, order=worst_rows(found, failing([])))
 
 
 def report(*moves: Movement, compared: bool = True) -> Report:

@@ -9,9 +9,9 @@ import msgspec
 
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.model.answer_losses import AnswerLoss, Unsupported
-from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled, worst_rows
+from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled
 from rankgate.model.report import Report
-from rankgate.model.tags import TagShare, failing, standing_out
+from rankgate.model.tags import TagShare, standing_out
 from rankgate.model.values import Direction, Unit
 
 LOST = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER)  # causes by which the run lost what the baseline had, or all
@@ -139,8 +139,7 @@ def explain_misses(
 
     At most `limit` are listed, with `depth` results of each run. `lexical` gives BM25's results for a question.
     """
-    order = details.order or worst_rows(details, failing(report.gates), report.conclusion.next)
-    ordered = [details.questions[row] for row in order]
+    ordered = [details.questions[row] for row in details.order]
     looked_at = [question for question in ordered if tag is None or tag in question.tags]
     wanted = MISSED if cause is None else (cause,)
     misses = [question for question in looked_at if question.cause in wanted]

@@ -6,7 +6,10 @@ import base64
 import json
 import re
 import zlib
+from collections.abc import Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from rankgate.model.details import (
     Cause,
@@ -18,7 +21,10 @@ from rankgate.model.details import (
     Question,
     ReportDetails,
     Sweep,
+    worst_rows,
 )
+from rankgate.model.report import GateResult
+from rankgate.model.tags import failing
 from rankgate.model.values import Direction, Unit
 
 RECALL = Measure(name="recall@5", meaning="share found", unit=Unit.SHARE, direction=Direction.HIGHER)
@@ -54,12 +60,17 @@ def question_of(
 
 
 def details_of(
-    *questions: Question, panel: tuple[PanelRow, ...] = (), sweeps: tuple[Sweep, ...] = (), measure: Measure = RECALL
+    *questions: Question,
+    panel: tuple[PanelRow, ...] = (),
+    sweeps: tuple[Sweep, ...] = (),
+    measure: Measure = RECALL,
+    gates: Sequence[GateResult] = (),
 ) -> ReportDetails:
-    """Details of these parts."""
-    return ReportDetails(
+    """Details of these parts, in the order that a check with these gates gives them."""
+    details = ReportDetails(
         leading=measure.name, k=5, depth=10, measures=(measure,), panel=panel, sweeps=sweeps, questions=questions
     )
+    return replace(details, order=worst_rows(details, failing(gates)))
 
 
 def unpacked(page: str) -> dict[str, Any]:

@@ -89,9 +89,8 @@ def test_a_question_that_lost_a_document_got_worse_although_its_value_stayed() -
 def test_questions_of_a_failing_segment_come_before_others_that_lost_as_much() -> None:
     questions = [question_of(each, Cause.GONE, 1.0, 0.0, tags=(each,), ranks=(1, None)) for each in ("a", "b")]
     fails = replace(RECALL, segment="b", verdict=Verdict.FAIL)
-    details = details_of(*questions)
-    assert questions_data(details)["id"] == ["a", "b"]
-    assert questions_data(details, replace(REPORT, gates=[fails]))["id"] == ["b", "a"]
+    assert questions_data(details_of(*questions))["id"] == ["a", "b"]
+    assert questions_data(details_of(*questions, gates=[fails]))["id"] == ["b", "a"]
 
 
 def test_without_a_baseline_nothing_is_compared_and_the_slowest_come_first() -> None:

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from rankgate.model.details import TEXTS_OF, Cause, Question, ReportDetails, worst_rows
+from rankgate.model.details import TEXTS_OF, Cause, Question, ReportDetails
 from rankgate.model.report import Report
-from rankgate.model.tags import failing
 from rankgate.model.values import Unit
 from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden
 from rankgate.renderers.pages.groups import Group, groups_of
@@ -48,7 +47,6 @@ class PageQuestions(msgspec.Struct, frozen=True, kw_only=True):
 
 def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     """The worst question first; report.js explains the columns of the head."""
-    order = details.order or worst_rows(details, failing(report.gates), report.conclusion.next)
     measure = next((each for each in details.measures if each.name == details.leading), None)
     causes = list(CAUSE_WORDS)
     tags, values = (defaultdict[str, int](count().__next__) for _ in range(2))
@@ -59,10 +57,10 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     passages = _Passages(details)
     block: list[Question] = []
     blocks: list[str] = []
-    for place, row in enumerate(order):
+    for place, row in enumerate(details.order):
         question = details.questions[row]
         block.append(question)
-        if len(block) == BLOCK or place == len(order) - 1:
+        if len(block) == BLOCK or place == len(details.order) - 1:
             blocks.append(passages.block(block))
             block = []
         before, now = question.values.get(measure.name, (None, None)) if measure else (None, None)
@@ -85,7 +83,7 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
         columns["value"].append(None if now is None else float(f"{now:.6g}"))
         columns["said"].append(values["\n".join(pair)] if measure else None)
     ways, number_of = columns["way"], {name: place for place, name in enumerate(columns["id"])}
-    answers = answers_of(report, len(order))
+    answers = answers_of(report, len(details.order))
     known = {listed_name(each.id.raw): [each.clause, *map(plain, each.claims)] for each in answers}
     pairs = (value.split("\n") for value in values)
     words = [(each.value, *CAUSE_WORDS[each]) for each in causes]
