@@ -91,12 +91,12 @@ LAYERS: list[tuple[set[str], str]] = [
     ({"gates"}, "criteria and scores become decisions, and decisions a report"),
     ({"renderers", "base_ref"}, "a report becomes text; a check judged by the base's files too"),
     ({"check", "forges"}, "the story, the only module that knows the order of the steps; a report reaches a platform"),
-    ({"api", "spark"}, "what Python calls: the same steps, from files, from values in memory or on a cluster"),
+    ({"api"}, "what Python calls: the same steps, from files or from values in memory"),
     ({"cli", "__main__"}, "arguments, exit codes and printing: nothing below may know that there is a command line"),
 ]
 LEVEL = {name: level for level, (names, _) in enumerate(LAYERS) for name in names}
 MAX_LAYERS, MAX_TOP = 11, 18
-UNCOUNTED = {"rankgate", "__main__", "api", "spark"}  # what users name
+UNCOUNTED = {"rankgate", "__main__", "api"}  # what users name
 
 # What the order of the layers alone would allow, and the design does not: by the beginning of a module's name.
 WITHOUT_SCORES = ("metrics.scoring", "metrics.comparison", "metrics.matching", "gates", "criteria", "readers")
@@ -275,8 +275,8 @@ HOMES = [
     ),
     pytest.param("fsspec", {"readers.source"}, id="fsspec: an extra, for baselines and runs in a bucket"),
     pytest.param("bm25s", {"diagnosis.lexical"}, id="bm25s: an extra, for `explain --bm25` alone"),
-    pytest.param("pyspark", {"spark"}, id="pyspark: an extra, whose session is the user's"),
-    pytest.param("pyarrow", {"spark"}, id="pyarrow: what Spark hands to Python"),
+    pytest.param("pyspark", {"metrics.spark"}, id="pyspark: an extra, whose session is the user's"),
+    pytest.param("pyarrow", {"metrics.spark"}, id="pyarrow: what Spark hands to Python"),
     pytest.param("duckdb", {"readers.parquet"}, id="duckdb: an extra, for Parquet alone"),
     pytest.param(
         "datetime",

@@ -1,4 +1,4 @@
-"""`rankgate.spark.per_query` on a real standalone cluster: the values of `score`, whatever happens to a worker."""
+"""`rankgate.metrics.spark.per_query` on a real standalone cluster: the values of `score`, even if a worker dies."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def local(folder: Path, run: dict[str, Any], gold: dict[str, Any], **more: Any) 
 
 
 def test_every_value_is_that_of_score(spark: tuple[Cluster, SparkSession], tmp_path: Path) -> None:
-    from rankgate.spark import per_query
+    from rankgate.metrics.spark import per_query
 
     here = local(tmp_path, RUN, GOLD, metrics=METRICS)
     found = per_query(*frames(spark[1], RUN, GOLD), METRICS, buckets=3)
@@ -92,7 +92,7 @@ def test_every_value_is_that_of_score(spark: tuple[Cluster, SparkSession], tmp_p
 
 
 def test_ranks_documents_and_lists_of_ids_are_read_too(spark: tuple[Cluster, SparkSession], tmp_path: Path) -> None:
-    from rankgate.spark import per_query
+    from rankgate.metrics.spark import per_query
 
     run = {"query_id": ["q"] * 3, "chunk_id": ["a#1", "a#2", "b#1"], "rank": [2, 1, 3]}
     gold = {"query_id": ["q", "r"], "relevant_ids": [["b"], ["c"]]}
@@ -108,7 +108,7 @@ def test_a_row_that_is_wrong_ends_the_job_with_the_message_of_score(
 ) -> None:
     from pyspark.errors import PythonException
 
-    from rankgate.spark import per_query
+    from rankgate.metrics.spark import per_query
 
     run = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [float("nan"), 1.0]}
     gold = {"query_id": ["q"], "doc_id": ["a"], "gain": [1]}
@@ -123,7 +123,7 @@ def test_a_row_that_is_wrong_ends_the_job_with_the_message_of_score(
 def test_rows_of_two_systems_end_the_job(spark: tuple[Cluster, SparkSession]) -> None:
     from pyspark.errors import PythonException
 
-    from rankgate.spark import per_query
+    from rankgate.metrics.spark import per_query
 
     gold = {"query_id": ["q"], "doc_id": ["a"], "gain": [1]}
     run = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [2.0, 1.0], "system": ["bm25", "dense"]}
@@ -150,7 +150,7 @@ REFUSED: list[Any] = [
 def test_what_cannot_be_computed_is_refused_before_a_job(
     given: dict[str, Any], message: str, spark: tuple[Cluster, SparkSession]
 ) -> None:
-    from rankgate.spark import per_query
+    from rankgate.metrics.spark import per_query
 
     given = dict(given)
     run, gold = frames(spark[1], RUN, GOLD)
@@ -162,7 +162,7 @@ def test_what_cannot_be_computed_is_refused_before_a_job(
 
 
 def test_executors_without_rankgate_are_refused_with_what_they_need(spark: tuple[Cluster, SparkSession]) -> None:
-    from rankgate import spark as module
+    from rankgate.metrics import spark as module
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "__version__", "99.0")
@@ -191,7 +191,7 @@ def two_million(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, rankgat
 def test_two_million_rows_and_an_executor_that_is_killed_in_the_middle(
     spark: tuple[Cluster, SparkSession], two_million: tuple[Path, rankgate.Evaluation], tmp_path: Path
 ) -> None:
-    from rankgate.spark import per_query
+    from rankgate.metrics.spark import per_query
 
     running, session = spark
     folder, here = two_million
@@ -243,7 +243,7 @@ def test_two_million_rows_and_an_executor_that_is_killed_in_the_middle(
 def test_what_the_cluster_computed_is_judged_as_the_run(
     spark: tuple[Cluster, SparkSession], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rankgate.spark import per_query
+    from rankgate.metrics.spark import per_query
 
     monkeypatch.chdir(tmp_path)
     here = local(tmp_path, RUN, GOLD, metrics="recall@5")

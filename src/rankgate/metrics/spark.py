@@ -1,4 +1,4 @@
-"""`rankgate.spark.per_query(...)`: the values of every query, computed on a Spark cluster by the code of `score`."""
+"""`rankgate.metrics.spark.per_query(...)`: the values of every query, computed on a Spark cluster."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def per_query(
     try:
         from pyspark.sql import functions as sql  # noqa: PLC0415 -- an extra
     except ImportError as error:
-        raise bad_input("rankgate.spark needs Spark's client: pip install 'rankgate[spark]'") from error
+        raise bad_input("rankgate.metrics.spark needs Spark's client: pip install 'rankgate[spark]'") from error
 
     named, how = metrics_of(metrics), matching_of(match)
     if type(buckets) is not int or buckets < 1:
