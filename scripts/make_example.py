@@ -39,7 +39,7 @@ from rankgate.judge.plan import next_round
 from rankgate.judge.runs import wants_of
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import messages_of
-from rankgate.model.answers import Want
+from rankgate.model.answers import VerdictKind
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "src" / "rankgate" / "cli" / "example"
@@ -293,7 +293,7 @@ class Labels:
 
 def replay_lines(
     judge: Judge,
-    wants: frozenset[Want],
+    wants: frozenset[VerdictKind],
     runs: Iterable[Sequence[Mapping[str, Any]]],
     articles: Sequence[Article],
     questions: Sequence[Question],

@@ -20,7 +20,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Moved, Report
-from rankgate.model.values import Need, Verdict
+from rankgate.model.values import RunField, Verdict
 from rankgate.readers.formats import read_gold, read_run
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
@@ -289,7 +289,7 @@ def cranfield(candidate: str, form: str, baseline: str | None = None) -> Report:
 
 
 def accept_bm25(form: str) -> str:
-    run = read_run(str(CRANFIELD / "runs" / f"bm25.{form}"), needs=frozenset({Need.LATENCY}))
+    run = read_run(str(CRANFIELD / "runs" / f"bm25.{form}"), needs=frozenset({RunField.LATENCY}))
     accept_into("baseline", run.rankings, source="bm25", provenance=run.provenance, date="2026-01-31")
     return "baseline"
 

@@ -8,7 +8,7 @@ import rankgate
 from rankgate.collecting.pool_files import read_labels
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import STATED, states
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import read_gold, read_run
 
@@ -35,13 +35,15 @@ def test_the_sample_has_every_key(tmp_path: Path) -> None:
 
 
 def test_the_line_states_all_that_is_needed(tmp_path: Path) -> None:
-    (ranking,) = read_run(files(tmp_path)[1], needs=frozenset(Need) - {Need.TRAFFIC}).rankings
-    assert {need for need in STATED if states(ranking, need)} == set(STATED) - {Need.VERDICTS}, "these a judge states"
+    (ranking,) = read_run(files(tmp_path)[1], needs=frozenset(RunField) - {RunField.TRAFFIC}).rankings
+    assert {need for need in STATED if states(ranking, need)} == set(STATED) - {RunField.VERDICTS}, (
+        "these a judge states"
+    )
 
 
 OF_ANOTHER_LIST = ("recall(stage=raw)@50", "rerank_gain(ndcg@5)", "recall(rewrite=1)@5", "rewrite_gain(recall@5)")
 OF_A_NAME = ("recall(source=kb-us)@5", "recall(item_source=kb-us)@5", "source_share(kb-us)", "score(faithfulness)")
-NOT_OF_ONE_RUN = frozenset({Need.PASSAGES, Need.BASELINE, Need.VERDICTS})
+NOT_OF_ONE_RUN = frozenset({RunField.PASSAGES, RunField.BASELINE, RunField.VERDICTS})
 
 
 def test_every_metric_that_reads_a_key_has_a_value(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ from rankgate.model.answers import (
     Support,
     Unjudged,
     UnjudgedKind,
-    Want,
+    VerdictKind,
 )
 from rankgate.model.report import Provenance, Report
 from rankgate.model.values import Details, MatchedQuery, Reason, ReasonKind, Sample, Unit, Verdict
@@ -112,7 +112,7 @@ class Case(NamedTuple):
     questions: int = 12
     code: int = 1
     unjudged: int = 0
-    also: frozenset[Want] = frozenset()  # of which the judge's word happens to be known
+    also: frozenset[VerdictKind] = frozenset()  # of which the judge's word happens to be known
     tag: Callable[[int], str] = lambda _: "lang:en"
     before: Callable[[int], str] = right
     before_shown: Callable[[int], Passages] = passages
@@ -137,7 +137,9 @@ CASES: Mapping[str, Case] = {
     ),
     "lost_passage_without_gold_claims": Case(shown=without, claims=False),
     "generator": Case(
-        lambda n: said(n, f"Article {n} can be returned."), gates=(RECALL,), also=frozenset({Want.GOLD_IN_CONTEXT})
+        lambda n: said(n, f"Article {n} can be returned."),
+        gates=(RECALL,),
+        also=frozenset({VerdictKind.GOLD_IN_CONTEXT}),
     ),
     "generator_unknown": Case(lambda n: said(n, f"Article {n} can be returned."), gates=(RECALL,)),
     "abstention": Case(lambda n: said(n, REFUSAL, 11), gates=(FAITHFUL,), code=0),
@@ -544,7 +546,7 @@ def claims() -> st.SearchStrategy[LostClaim]:
     return st.builds(
         LostClaim,
         text=st.just("x"),
-        asked=st.sampled_from([Want.SUPPORT, Want.GOLD_IN_ANSWER, Want.GOLD_IN_CONTEXT]),
+        asked=st.sampled_from([VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT]),
         before=st.sampled_from([None, *Entailment]),
         now=st.sampled_from([each for each in Entailment if each is not Entailment.SUPPORTED]),
         passage=st.text(),

@@ -12,7 +12,7 @@ from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff
 from rankgate.metrics.matching import By
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric, parse_metrics
 from rankgate.metrics.registry import PRESETS, families, find, words
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 
 FAMILIES = tuple(families())
 
@@ -99,7 +99,7 @@ def test_a_section_has_every_fact(family: type[BaseMetric]) -> None:
     for key in family.gold_keys:
         assert f"`{key}`" in needs
     assert "undefined" in section.lower()
-    without_example = Need.VERDICTS in family.reads or family.key == "false_evidence_rate"
+    without_example = RunField.VERDICTS in family.reads or family.key == "false_evidence_rate"
     assert ("; example " in section) is not without_example
     for field in family.__struct_fields__:
         if field not in ("cutoff", "rel", "quantile"):

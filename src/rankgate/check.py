@@ -21,7 +21,7 @@ from rankgate.gates.conclude import with_other_code
 from rankgate.gates.judging import judge_runs, refuse_lacking, refuse_misfits, whole
 from rankgate.metrics.scored_run import Watch, listed, scored, unwatched
 from rankgate.model.report import Report, published
-from rankgate.model.values import Gold, Need
+from rankgate.model.values import Gold, RunField
 
 
 def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
@@ -42,7 +42,7 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
     refuse_misfits(criteria, gold)
     plan = with_leading(criteria.plan(), inputs)
     open_run, open_baseline, trend = runs_of(inputs, criteria, plan, gold)
-    if Need.VERDICTS in plan.needs:
+    if RunField.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
         open_run, open_baseline = judged_runs(inputs, criteria, gold, plan, open_run, open_baseline)

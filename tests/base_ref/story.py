@@ -14,7 +14,7 @@ from tests.baselines.accepting import accept_into
 from tests.repositories import commit, git
 
 from rankgate.cli import main
-from rankgate.model.asked import TEXT_KEY, text_digest
+from rankgate.model.question_text import TEXT_KEY, text_digest
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict

@@ -59,7 +59,7 @@ from rankgate.check import check
 from rankgate.cli import main
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
-from rankgate.model.asked import TEXT_KEY, text_digest
+from rankgate.model.question_text import TEXT_KEY, text_digest
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import ACCEPT_CHANGE, ACCEPT_RANKINGS, SetLabel
 

@@ -37,7 +37,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.report import Report
-from rankgate.model.values import Details, Need, Ranking, Verdict
+from rankgate.model.values import Details, Ranking, RunField, Verdict
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 
@@ -71,7 +71,7 @@ print(accepted)
 """
 RESTORE = "restore it or accept a run again"
 RECORDS = [f"accepted/0000000{number}.json" for number in (1, 2, 3)]
-LATENCY = frozenset({Need.LATENCY})
+LATENCY = frozenset({RunField.LATENCY})
 Lists = Mapping[str, str]
 OLD: Lists = {"q1": "old a b", "q2": "old c", "q3": ""}
 NEW: Lists = {"q1": "new a", "q2": "new b c d"}

@@ -16,15 +16,15 @@ from tests.baselines.accepting import newest_of
 from rankgate.baselines.packing import Packed, pack, recorded, unpack, with_context_texts
 from rankgate.baselines.stores import store_for
 from rankgate.cli import main
-from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Need, Ranking
+from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Ranking, RunField
 from rankgate.readers.formats import read_run
 
-ANSWER = frozenset({Need.ANSWER})
-WITH_TEXTS = frozenset({Need.ANSWER, Need.TEXTS})
-LATER = frozenset({Need.LATENCY, Need.ANSWER})
+ANSWER = frozenset({RunField.ANSWER})
+WITH_TEXTS = frozenset({RunField.ANSWER, RunField.TEXTS})
+LATER = frozenset({RunField.LATENCY, RunField.ANSWER})
 
 
-def rankings(packed: Packed, needs: frozenset[Need] = ANSWER) -> list[Ranking]:
+def rankings(packed: Packed, needs: frozenset[RunField] = ANSWER) -> list[Ranking]:
     record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-31")
     return list(unpack(record, lambda: packed.data, needs, name="baseline").rankings)
 
@@ -115,7 +115,7 @@ LINE = {
     "scores": {"faithfulness": {"value": 0.5, "judge": "j"}, "cost": None},
     "system": "x",
 }
-EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
+EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
 # Bytes that the version before answers stored of it, to a depth of 2.
 BEFORE = {
     LATER: b'{"query_id":"q","retrieved":["a#1","b#1"],"latency_ms":{"retrieve":35.0,"rerank":22.5}}\n',
@@ -128,7 +128,7 @@ BEFORE = {
 
 
 @pytest.mark.parametrize("needs", BEFORE, ids=["latencies", "texts", "everything"])
-def test_a_run_without_answers_is_stored_as_before(tmp_path: Path, needs: frozenset[Need]) -> None:
+def test_a_run_without_answers_is_stored_as_before(tmp_path: Path, needs: frozenset[RunField]) -> None:
     path = tmp_path / "run"
     path.write_text(json.dumps(LINE) + "\n", encoding="utf-8")
     packed = pack(read_run(path.as_posix(), needs=needs).rankings, source="run", depth=2)

@@ -11,7 +11,7 @@ from rankgate.baselines.stores import RunFileStore, store_for
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import baseline_of
 from rankgate.errors import Problem, RankgateError
-from rankgate.model.values import Details, Need
+from rankgate.model.values import Details, RunField
 from rankgate.readers.formats import RUN_FORMATS
 from rankgate.readers.mapping import FieldMap
 
@@ -75,7 +75,7 @@ def test_a_run_files_lists_are_whole_however_deep_a_gate_looks() -> None:
 
 
 def test_latencies_are_read_where_a_gate_needs_them() -> None:
-    found = store_for("run.jsonl").open(frozenset({Need.LATENCY}))
+    found = store_for("run.jsonl").open(frozenset({RunField.LATENCY}))
     assert found is not None
     assert [ranking.details for ranking in found.rankings] == [Details(latency_ms={"retrieve": 5.0})]
 

@@ -11,7 +11,7 @@ from rankgate.cli import main
 from rankgate.cli import metrics as command
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.registry import families
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 
 FAMILIES = tuple(families())
 
@@ -204,12 +204,12 @@ def test_what_is_written_parses(capsys: pytest.CaptureFixture[str]) -> None:
             assert parse_metric(alias).name == name
 
 
-@pytest.mark.parametrize("need", Need)
-def test_every_need_has_its_place(need: Need) -> None:
+@pytest.mark.parametrize("need", RunField)
+def test_every_need_has_its_place(need: RunField) -> None:
     described = {"needs": command.needs_of_files([need], [])}
     files = {file for file, keys in described["needs"].items() if keys}
     assert files <= {"run", "gold", "baseline", "judge"}
-    assert bool(command.needs_text(described)) == (need not in (Need.IDS, Need.JUDGED))
+    assert bool(command.needs_text(described)) == (need not in (RunField.IDS, RunField.JUDGED))
 
 
 def test_the_examples_of_the_help_work(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 import rankgate
 from rankgate.collecting.lines import run_line
 from rankgate.collecting.recorder import RecordingError, record
-from rankgate.model.values import Generated, Gold, Need, Sample
+from rankgate.model.values import Generated, Gold, RunField, Sample
 from rankgate.readers.formats import read_run
 from rankgate.readers.results import ResultError, drained
 
@@ -111,7 +111,7 @@ def test_what_may_not(keys: dict[str, Any], message: str) -> None:
 
 
 def found(path: Path) -> dict[str, Generated | None]:
-    rankings = read_run(path.as_posix(), needs=frozenset({Need.ANSWER})).rankings
+    rankings = read_run(path.as_posix(), needs=frozenset({RunField.ANSWER})).rankings
     return {each.query_id: each.details.generated if each.details else None for each in rankings}
 
 

@@ -14,7 +14,7 @@ from tests.repositories import commit, git
 from rankgate.collecting.partial import PartialRun
 from rankgate.collecting.recorder import Recorded, record
 from rankgate.errors import RankgateError
-from rankgate.model.asked import TEXT_KEY, text_digest
+from rankgate.model.question_text import TEXT_KEY, text_digest
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 

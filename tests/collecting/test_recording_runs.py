@@ -14,7 +14,7 @@ import pytest
 import rankgate
 from rankgate.collecting.recorder import RecordingError
 from rankgate.errors import RankgateError
-from rankgate.model.asked import TEXT_KEY
+from rankgate.model.question_text import TEXT_KEY
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 

@@ -31,7 +31,7 @@ from rankgate.cli import main
 from rankgate.collecting.retriever import CallError
 from rankgate.collecting.services import Command, HttpService
 from rankgate.collecting.workers import Question
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.mapped import answer_line
 from rankgate.readers.mapping import FieldMap, Finder
 
@@ -181,7 +181,7 @@ def test_usual_answers_need_no_paths(server: Server, given: Any, expected: list[
 
 def mapped(value: Any, **fields: Any) -> tuple[Any, list[str]]:
     """What an answer holds by a map, and what no part of it had."""
-    finder = Finder(FieldMap(query_id="", **fields), frozenset(Need))
+    finder = Finder(FieldMap(query_id="", **fields), frozenset(RunField))
     return answer_line(value, finder), [str(problem) for problem in finder.problems()]
 
 

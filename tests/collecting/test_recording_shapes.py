@@ -31,7 +31,7 @@ from tests.collecting.libraries import (
 from rankgate.collecting.lines import run_line
 from rankgate.collecting.recorder import RecordingError, record
 from rankgate.errors import Problem
-from rankgate.model.values import Details, Gold, Need, Sample
+from rankgate.model.values import Details, Gold, RunField, Sample
 from rankgate.readers.formats import read_run
 from rankgate.readers.results import ResultError, drained
 
@@ -277,7 +277,7 @@ def test_every_accepted_result_is_read_back_as_it_was_ranked(result: tuple[list[
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "run.jsonl")
         path.write_bytes(line.data)
-        [ranking] = read_run(str(path), needs=frozenset({Need.LATENCY})).rankings
+        [ranking] = read_run(str(path), needs=frozenset({RunField.LATENCY})).rankings
     assert ranking.ids == list(dict.fromkeys(map(str, ids)))
     assert ranking.details == Details(latency_ms={"retrieve": 12.5})
     assert line.ms == 12.5

@@ -9,9 +9,9 @@ import pytest
 from rankgate.collecting.traffic import compared_lists, limited, sees_order
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.metrics.names import parse_metric
-from rankgate.model.asked import text_digest
+from rankgate.model.question_text import text_digest
 from rankgate.model.traffic import TrafficLists, TrafficQuestion
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.formats import read_run
 
 QUESTIONS = [TrafficQuestion(query_id=name, question=f"what of {name}?", count=count) for name, count in
@@ -20,7 +20,7 @@ QUESTIONS = [TrafficQuestion(query_id=name, question=f"what of {name}?", count=c
 
 def line(query_id: str, documents: str, text: str | None = None) -> Ranking:
     digest = text_digest(f"what of {query_id}?" if text is None else text)
-    return Ranking(query_id, list(documents), asked=digest, traffic=True)
+    return Ranking(query_id, list(documents), question_digest=digest, traffic=True)
 
 
 def lists(now: list[Ranking], before: list[Ranking], *, by_order: bool = False) -> TrafficLists:
@@ -96,8 +96,10 @@ def test_a_limit_does_not_depend_on_the_order_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("name", ["run.jsonl", "run.json"])
-@pytest.mark.parametrize("needs", [(), (Need.LATENCY,), (Need.DOCS,), (Need.ANSWER,)], ids=str)
-def test_one_file_holds_both_and_the_gold_sees_no_traffic(tmp_path: Path, name: str, needs: tuple[Need, ...]) -> None:
+@pytest.mark.parametrize("needs", [(), (RunField.LATENCY,), (RunField.DOCS,), (RunField.ANSWER,)], ids=str)
+def test_one_file_holds_both_and_the_gold_sees_no_traffic(
+    tmp_path: Path, name: str, needs: tuple[RunField, ...]
+) -> None:
     rows = [
         '{"query_id": "q1", "topk": [{"rank": 1, "chunk_id": "x"}], "traffic": "head"}',
         '{"query_id": "q2", "topk": []}',
@@ -106,7 +108,7 @@ def test_one_file_holds_both_and_the_gold_sees_no_traffic(tmp_path: Path, name: 
     ]
     (tmp_path / name).write_text("\n".join(rows) if name == "run.jsonl" else f"[{','.join(rows)}]")
 
-    def read(*more: Need) -> list[tuple[str, list[str], bool]]:
+    def read(*more: RunField) -> list[tuple[str, list[str], bool]]:
         run = read_run(str(tmp_path / name), needs=frozenset({*needs, *more}))
         if run.quick is None:
             return [(each.query_id, each.ids, each.traffic) for each in run.rankings]
@@ -118,4 +120,4 @@ def test_one_file_holds_both_and_the_gold_sees_no_traffic(tmp_path: Path, name: 
 
     gold = [("q1", ["x"], False), ("q2", [], False)]
     assert read() == gold
-    assert read(Need.TRAFFIC) == [*gold, ("q1", ["y"], True), ("t2", ["z"], True)]
+    assert read(RunField.TRAFFIC) == [*gold, ("q1", ["y"], True), ("t2", ["z"], True)]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rankgate.diagnosis.listings import Listing, Listings, with_displacers
 from rankgate.model.details import Expected
 from rankgate.model.report import Movement
-from rankgate.model.values import Outline, Ranking
+from rankgate.model.values import Ranking, RankSummary
 
 
 def lost(query_id: str = "q", *, count: int = 1, k: int = 3) -> Movement:
@@ -42,8 +42,8 @@ def test_a_right_document_takes_no_place_and_three_are_enough() -> None:
 
 def test_a_chunk_of_a_right_document_takes_no_place_whatever_its_own_id() -> None:
     now, before = [Ranking("q", ["right#2", "new#1", "right#3"])], [Ranking("q", ["right#1", "b", "c"])]
-    outline = Outline((1,), retrieved=3, k=3, repeats=(3,))
-    [found] = with_displacers([lost()], lists(now), lists(before), {"q": outline})
+    summary = RankSummary((1,), retrieved=3, k=3, repeats=(3,))
+    [found] = with_displacers([lost()], lists(now), lists(before), {"q": summary})
     assert found.instead == ["new#1"]
 
 

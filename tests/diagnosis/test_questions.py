@@ -10,7 +10,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.metrics.sets import Recall
 from rankgate.model.details import Cause, Expected
-from rankgate.model.values import Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.model.values import Gold, MatchedQuery, Ranking, RunField, Sample, Scores
 
 K = 3
 
@@ -20,7 +20,7 @@ def ids(text: str | None) -> list[str] | None:
 
 
 def matched(sample: Sample, listed: list[str] | None) -> MatchedQuery | None:
-    return None if listed is None else match(sample, Ranking(sample.query_id, listed), needs=frozenset({Need.IDS}))
+    return None if listed is None else match(sample, Ranking(sample.query_id, listed), needs=frozenset({RunField.IDS}))
 
 
 def expected(relevant: list[str], before: list[str] | None, now: list[str] | None) -> list[Expected]:
@@ -100,7 +100,7 @@ def test_a_cause_says_what_the_ranks_say(
 
 
 def scores(gold: Gold, lists: dict[str, list[str]]) -> Scores:
-    plan = Plan(metrics=[], keep_matched=True, also=frozenset({Need.IDS}))
+    plan = Plan(metrics=[], keep_matched=True, also=frozenset({RunField.IDS}))
     return score(gold, [Ranking(query, listed) for query, listed in lists.items()], plan)
 
 

@@ -17,7 +17,7 @@ from rankgate.criteria import Gate
 from rankgate.metrics.names import parse_metric
 from rankgate.model.reasons import sentences
 from rankgate.model.report import GateResult
-from rankgate.model.values import SEVERITY_ORDER, Direction, Evidence, EvidenceState, Need, Scores, Unit, Verdict
+from rankgate.model.values import SEVERITY_ORDER, Direction, Evidence, EvidenceState, RunField, Scores, Unit, Verdict
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 Column = Sequence[float | None]
@@ -699,7 +699,7 @@ def test_drift_without_a_baseline_warns_and_never_passes(severity: Severity) -> 
 
 
 def test_a_baseline_that_was_stored_without_texts_is_not_one_without_answers() -> None:
-    before = msgspec.structs.replace(scores([0.0, 0.0], "containment@5"), unstated={Need.TEXTS: "q0"})
+    before = msgspec.structs.replace(scores([0.0, 0.0], "containment@5"), unstated={RunField.TEXTS: "q0"})
     result = decide(gate("containment@5", floor=0.5, drop=0.1), scores([1.0, 0.5], "containment@5"), before)
     assert judged(result) == (WARN, ["the baseline states no `text`, which containment@5 reads; accept its run again"])
     assert (result.evidence_state, result.baseline) == (EvidenceState.NO_BASELINE, None)

@@ -19,10 +19,10 @@ from rankgate.model.values import (
     Evidence,
     EvidenceState,
     Exact,
-    Need,
     Reason,
     ReasonKind,
     Ruling,
+    RunField,
     Unit,
     Verdict,
 )
@@ -250,7 +250,9 @@ def test_the_page_names_every_kind_and_every_number() -> None:
 
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.value)
 def test_any_other_kind(kind: ReasonKind) -> None:
-    reason = Reason(kind, count=3, among=1200, limit=2, source="run", need=Need.LATENCY, text="as an old report has it")
+    reason = Reason(
+        kind, count=3, among=1200, limit=2, source="run", need=RunField.LATENCY, text="as an old report has it"
+    )
     gate = replace(SHARE, reasons=[reason], unjudged=ENDS, judge=without_labels(Advisory.FILE).judge())
     assert sentences(gate) == [OTHERS[kind]]
     begins = plain_sentence(gate).startswith(f"recall@5 ({gate.meaning}) is ")

@@ -16,12 +16,12 @@ from rankgate.judge.model import Answer, Judge, Passage
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store
-from rankgate.model.answers import AnswerVerdicts, GoldClaim, Want
+from rankgate.model.answers import AnswerVerdicts, GoldClaim, VerdictKind
 from rankgate.model.values import Gold, Ranking
 
 RETURNS = Passage("doc_1#p1", "You can return an article within 30 days. The refund takes two weeks.")
 SHIPPING = Passage("doc_2#p4", "Shipping within Europe costs five euros. Returns are free of charge.")
-ALL = frozenset(Want)
+ALL = frozenset(VerdictKind)
 
 
 def answer(text: str | None = "You can return an article within 30 days.", **values: Any) -> Answer:
@@ -72,7 +72,7 @@ def run(
 
 
 def verdicts(
-    server: HashJudge, answer: Answer, folder: Path, wants: frozenset[Want] = ALL, **values: Any
+    server: HashJudge, answer: Answer, folder: Path, wants: frozenset[VerdictKind] = ALL, **values: Any
 ) -> AnswerVerdicts:
     """Judge one answer and read what is known of it then."""
     with Store(folder / "verdicts.jsonl") as store:

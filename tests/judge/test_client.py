@@ -31,7 +31,7 @@ from rankgate.judge.asking import ask
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.model import Addressed, Inputs, Mode, Record, Slot, Task
 from rankgate.judge.store import Store
-from rankgate.model.answers import Unjudged, UnjudgedKind, Want
+from rankgate.model.answers import Unjudged, UnjudgedKind, VerdictKind
 
 QUESTION = Inputs(Task.ADDRESS, "How long?", "Thirty days.")
 FINE = Addressed("fully", noncommittal=False)
@@ -486,7 +486,7 @@ def test_what_a_request_takes_is_charged_and_a_refusal_is_not() -> None:
     spending = Spending()
     with judging() as server:
         server.faults = [status(429), status(503), "reset"]
-        run(server, [answer()], Store(), wants=frozenset({Want.ADDRESS}), spending=spending)
+        run(server, [answer()], Store(), wants=frozenset({VerdictKind.ADDRESS}), spending=spending)
         assert len(server.requests) == 4
     assert spending.calls == 2, "the broken one may have been answered, and is charged"
     assert spending.tokens > 110

@@ -26,9 +26,18 @@ from rankgate.judge.plan import judged, plan_for
 from rankgate.judge.store import Store
 from rankgate.judge.tasks import REPLIES
 from rankgate.judge.tasks.base import messages_of, schema_of
-from rankgate.model.answers import Addressing, AnswerState, Entailment, GoldClaim, Support, Unjudged, UnjudgedKind, Want
+from rankgate.model.answers import (
+    Addressing,
+    AnswerState,
+    Entailment,
+    GoldClaim,
+    Support,
+    Unjudged,
+    UnjudgedKind,
+    VerdictKind,
+)
 
-CLAIMS = frozenset({Want.STATE, Want.SUPPORT})
+CLAIMS = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})
 
 
 def kinds(supports: object) -> list[str]:
@@ -67,7 +76,7 @@ def test_an_answer_gets_all_its_verdicts(tmp_path: Path) -> None:
 
 
 def test_six_calls_serve_all(tmp_path: Path) -> None:
-    wants = ALL - {Want.CORRECTNESS}
+    wants = ALL - {VerdictKind.CORRECTNESS}
     with judging() as server:
         verdicts(server, answer(), tmp_path, wants)
         tasks = Counter(task for task in ("split", "entail", "relevance", "address") for _ in server.questions(task))
@@ -96,7 +105,7 @@ def test_an_abstention_counts_where_nothing_is_asserted(
 
 
 def test_an_answer_that_is_not_there_supports_nothing_without_a_call(tmp_path: Path) -> None:
-    wants = frozenset({Want.GOLD_IN_ANSWER, Want.ADDRESS, Want.CORRECTNESS})
+    wants = frozenset({VerdictKind.GOLD_IN_ANSWER, VerdictKind.ADDRESS, VerdictKind.CORRECTNESS})
     with judging() as server:
         found = verdicts(server, answer(None), tmp_path, wants)
         assert server.requests == []
@@ -115,7 +124,7 @@ def test_what_has_no_meaning_for_a_query_is_none(tmp_path: Path) -> None:
 
 
 def test_a_reference_becomes_the_gold_claims_once_for_all_repeats() -> None:
-    store, wants = Store(), frozenset({Want.GOLD_IN_CONTEXT})
+    store, wants = Store(), frozenset({VerdictKind.GOLD_IN_CONTEXT})
     with judging() as server:
         run(server, [answer(claims=())], store, wants=wants, repeats=3)
         assert (len(server.questions("split")), len(server.questions("entail"))) == (1, 3)
@@ -125,7 +134,7 @@ def test_a_reference_becomes_the_gold_claims_once_for_all_repeats() -> None:
 
 def test_without_a_reference_claims_are_compared_with_the_gold_claims(tmp_path: Path) -> None:
     with judging() as server:
-        found = verdicts(server, answer(reference=None), tmp_path, frozenset({Want.CORRECTNESS}))
+        found = verdicts(server, answer(reference=None), tmp_path, frozenset({VerdictKind.CORRECTNESS}))
     assert isinstance(found.correctness, tuple)
     assert found.correctness[0].verdict is Entailment.SUPPORTED
 
@@ -204,9 +213,9 @@ def test_a_plan_leaves_out_what_the_other_run_pays_for() -> None:
 
 def test_estimates_are_not_below_what_a_tokenizer_counts_in_prose() -> None:
     """English prose has four characters a token or more in the vocabularies of today."""
-    plan = plan_for([answer()], some_judge(), frozenset({Want.RELEVANCE}), {})
+    plan = plan_for([answer()], some_judge(), frozenset({VerdictKind.RELEVANCE}), {})
     with judging() as server:
-        run(server, [answer()], Store(), wants=frozenset({Want.RELEVANCE}))
+        run(server, [answer()], Store(), wants=frozenset({VerdictKind.RELEVANCE}))
         sent = sum(len(message["content"]) for message in server.requests[0]["messages"])
     assert sent / 4 <= plan.tokens <= sent
 
@@ -231,7 +240,7 @@ def test_estimates_are_not_below_what_a_tokenizer_counts_in_prose() -> None:
 def test_an_unusable_answer_is_asked_again_twice_and_then_has_its_reason(
     fault: str, kind: UnjudgedKind, tmp_path: Path
 ) -> None:
-    wants = frozenset({Want.GOLD_IN_CONTEXT})
+    wants = frozenset({VerdictKind.GOLD_IN_CONTEXT})
     with judging() as server:
         server.always = fault
         found = verdicts(server, answer(), tmp_path, wants)
@@ -244,7 +253,7 @@ def test_an_unusable_answer_is_asked_again_twice_and_then_has_its_reason(
 
 
 def test_what_stayed_unjudged_is_asked_again_only_when_that_is_wanted() -> None:
-    store, wants = Store(), frozenset({Want.RELEVANCE})
+    store, wants = Store(), frozenset({VerdictKind.RELEVANCE})
     with judging() as server:
         server.always = "numbering"
         assert run(server, [answer()], store, wants=wants).unjudged == {UnjudgedKind.NUMBERING: 1}
@@ -255,7 +264,7 @@ def test_what_stayed_unjudged_is_asked_again_only_when_that_is_wanted() -> None:
 
 
 def test_a_made_up_quote_is_asked_again_once_and_then_unverified(tmp_path: Path) -> None:
-    wants = frozenset({Want.GOLD_IN_CONTEXT})
+    wants = frozenset({VerdictKind.GOLD_IN_CONTEXT})
     with judging() as server:
         server.always = "lying"
         found = verdicts(server, answer(), tmp_path, wants)
@@ -269,7 +278,7 @@ def test_a_made_up_quote_is_asked_again_once_and_then_unverified(tmp_path: Path)
 def test_a_second_answer_that_is_unusable_leaves_the_first(tmp_path: Path) -> None:
     with judging() as server:
         server.faults, server.always = ["lying"], "empty"
-        found = verdicts(server, answer(), tmp_path, frozenset({Want.GOLD_IN_CONTEXT}))
+        found = verdicts(server, answer(), tmp_path, frozenset({VerdictKind.GOLD_IN_CONTEXT}))
     assert kinds(found.gold_in_context) == ["unverified", "unverified"]
 
 
@@ -288,7 +297,7 @@ def test_a_second_answer_that_is_unusable_leaves_the_first(tmp_path: Path) -> No
 def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
     fault: Any, stopped: Unjudged, requests: int
 ) -> None:
-    store, wants = Store(), frozenset({Want.ADDRESS})
+    store, wants = Store(), frozenset({VerdictKind.ADDRESS})
     answers = [answer(f"Answer {n}.", query_id=f"q-{n}") for n in range(9)]
     with judging() as server:
         run(server, answers[:2], store, wants=wants)
@@ -312,7 +321,7 @@ def test_a_failing_endpoint_ends_judging_and_what_came_before_is_kept(
     ],
 )
 def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: UnjudgedKind) -> None:
-    wants = frozenset({Want.ADDRESS})
+    wants = frozenset({VerdictKind.ADDRESS})
     with judging() as server:
         retried = 3 if kind is UnjudgedKind.CONTENT_FILTER else 1
         server.faults = [status(400, words)] * retried
@@ -322,9 +331,9 @@ def test_a_refusal_of_one_content_concerns_that_alone(words: str, kind: Unjudged
 
 
 def test_a_judge_that_moved_is_seen_in_every_record() -> None:
-    store, wants = Store(), frozenset({Want.ADDRESS, Want.RELEVANCE})
+    store, wants = Store(), frozenset({VerdictKind.ADDRESS, VerdictKind.RELEVANCE})
     with judging() as server:
-        run(server, [answer()], store, wants=frozenset({Want.ADDRESS}))
+        run(server, [answer()], store, wants=frozenset({VerdictKind.ADDRESS}))
         server.served = "hash-judge-2"
         run(server, [answer()], store, wants=wants)
     served = {(record.model, record.fingerprint) for record in store.records.values()}
@@ -372,12 +381,12 @@ PLACES: dict[str, dict[str, Any]] = {
     "a citation": {"citations": (INJECTED,)},
 }
 RESTS_ON = {
-    Want.SUPPORT: "faithfulness",
-    Want.CORRECTNESS: "factual_correctness",
-    Want.GOLD_IN_ANSWER: "claim_recall",
-    Want.GOLD_IN_CONTEXT: "context_recall",
-    Want.RELEVANCE: "context_precision",
-    Want.ADDRESS: "answer_relevancy",
+    VerdictKind.SUPPORT: "faithfulness",
+    VerdictKind.CORRECTNESS: "factual_correctness",
+    VerdictKind.GOLD_IN_ANSWER: "claim_recall",
+    VerdictKind.GOLD_IN_CONTEXT: "context_recall",
+    VerdictKind.RELEVANCE: "context_precision",
+    VerdictKind.ADDRESS: "answer_relevancy",
 }
 
 
@@ -389,13 +398,15 @@ def test_what_an_obedient_model_raises_is_what_docs_say(place: str, values: dict
     own = wrong.pop("answer", "")
     with judging() as server:
         server.obedient = True
-        about = frozenset(RESTS_ON) - {Want.ADDRESS}
+        about = frozenset(RESTS_ON) - {VerdictKind.ADDRESS}
         found = verdicts(server, answer(f"It costs nothing. {own}", **wrong), tmp_path, about)
-        evasion = verdicts(server, answer(f"{REFUSAL} {own}".strip(), **wrong), tmp_path, frozenset({Want.ADDRESS}))
+        evasion = verdicts(
+            server, answer(f"{REFUSAL} {own}".strip(), **wrong), tmp_path, frozenset({VerdictKind.ADDRESS})
+        )
     graded = found.relevance if isinstance(found.relevance, tuple) else ()
     raised = {want for want in about if "supported" in kinds_or_none(getattr(found, want.value))}
-    raised |= {Want.RELEVANCE} if 3 in graded else set()
-    raised |= {Want.ADDRESS} if evasion.address is Addressing.FULLY else set()
+    raised |= {VerdictKind.RELEVANCE} if 3 in graded else set()
+    raised |= {VerdictKind.ADDRESS} if evasion.address is Addressing.FULLY else set()
     names = ", ".join(f"`{RESTS_ON[want]}`" for want in RESTS_ON if want in raised) or "nothing"
     if place == "nowhere":
         assert names == "nothing"
@@ -499,7 +510,7 @@ def test_the_budget_that_is_enough_for_the_plan_is_enough() -> None:
 
 
 def test_without_usage_the_estimate_is_charged() -> None:
-    store, wants = Store(), frozenset({Want.ADDRESS})
+    store, wants = Store(), frozenset({VerdictKind.ADDRESS})
     plan = plan_for([answer()], some_judge(), wants, store)
     with judging() as server:
         server.usage = None
@@ -511,7 +522,7 @@ def test_workers_work_at_the_same_time() -> None:
     with judging() as server:
         server.began = meeting.wait
         answers = [answer(f"Answer {n}.") for n in range(8)]
-        outcome = run(server, answers, Store(), wants=frozenset({Want.ADDRESS}), workers=4)
+        outcome = run(server, answers, Store(), wants=frozenset({VerdictKind.ADDRESS}), workers=4)
     assert outcome.verdicts == {"hash-judge-1": 8}
 
 
@@ -525,7 +536,7 @@ def test_progress_is_watched() -> None:
 
 def test_an_interrupt_ends_in_good_order() -> None:
     """No further call is begun, waits end, and what was answered is kept."""
-    store, wants = Store(), frozenset({Want.ADDRESS})
+    store, wants = Store(), frozenset({VerdictKind.ADDRESS})
 
     def interrupt(progress: Progress) -> None:
         raise KeyboardInterrupt

@@ -33,7 +33,7 @@ from rankgate.judge.plan import BATCH, walk
 from rankgate.judge.runs import NEEDS, with_records
 from rankgate.judge.store import Store, by_slot, line_of, listed, read_verdicts, record_of, stored_verdicts, written
 from rankgate.model.answers import Entailment, GoldClaim, Support, Unjudged, UnjudgedKind
-from rankgate.model.values import Details, Generated, Gold, Need, Ranking, Sample
+from rankgate.model.values import Details, Generated, Gold, Ranking, RunField, Sample
 from rankgate.readers.formats import read_run
 
 TEXTS = {"a": "You have 30 days.", "b": "Shipping is free. It is fast.", "c": "Nothing here."}
@@ -360,14 +360,14 @@ def test_what_is_stored_comes_back_and_is_stored_again_as_the_same_bytes(found: 
     packed = pack([Ranking("q", ["a"], 0, details)], source="run")
     assert packed.verdicts == len(records)
     assert stored_verdicts(opened(packed)) == by_slot(map(record_of, map(line_of, records)))
-    needs = frozenset({Need.ANSWER, Need.VERDICTS})
+    needs = frozenset({RunField.ANSWER, RunField.VERDICTS})
     assert pack(opened(packed, needs).rankings, source="run") == packed
-    assert [each.details for each in opened(packed, frozenset({Need.LATENCY})).rankings] == [None], (
+    assert [each.details for each in opened(packed, frozenset({RunField.LATENCY})).rankings] == [None], (
         "left alone without need"
     )
 
 
-def opened(packed: Packed, needs: frozenset[Need] = frozenset({Need.VERDICTS})) -> Any:
+def opened(packed: Packed, needs: frozenset[RunField] = frozenset({RunField.VERDICTS})) -> Any:
     record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-31")
     return unpack(record, lambda: packed.data, needs, name="baseline")
 
@@ -391,7 +391,7 @@ def test_from_then_on_a_check_needs_no_other_place(place: str, project: Path, se
     after = check("--baseline", spec)
     assert gate(after) == gate(before) == (0.75, 0.75)
     assert after["gates"] == before["gates"]
-    found = store_for(spec).open(frozenset({Need.VERDICTS}))
+    found = store_for(spec).open(frozenset({RunField.VERDICTS}))
     assert found is not None
     assert stored_verdicts(found) == by_slot(records)
 
@@ -529,7 +529,7 @@ def damage(change: Callable[[bytes], bytes]) -> None:
 
 
 def unpacked() -> Iterator[Ranking]:
-    found = store_for("baseline").open(frozenset({Need.ANSWER, Need.VERDICTS}))
+    found = store_for("baseline").open(frozenset({RunField.ANSWER, RunField.VERDICTS}))
     assert found is not None
     yield from found.rankings
 
@@ -600,6 +600,6 @@ def test_the_error_names_the_store_of_the_verdicts() -> None:
 def test_verdicts_that_are_kept_are_those_of_the_file(server: HashJudge) -> None:
     judged(server)
     accept()
-    found = store_for("baseline").open(frozenset({Need.VERDICTS}))
+    found = store_for("baseline").open(frozenset({RunField.VERDICTS}))
     assert found is not None
     assert stored_verdicts(found) == read_verdicts("run.verdicts.jsonl")

@@ -17,7 +17,7 @@ from rankgate.metrics import registry
 from rankgate.metrics.base import BaseMetric, Kind, Metric, RelevanceMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.registry import families
-from rankgate.model.values import MatchedQuery, Need
+from rankgate.model.values import MatchedQuery, RunField
 
 
 class First(RelevanceMetric, frozen=True, kw_only=True):
@@ -28,7 +28,9 @@ class First(RelevanceMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if the document at rank 1 is relevant, else 0"
     plain: ClassVar[str] = "share of questions whose first result is relevant"
     spread: ClassVar[float | None] = 0.4
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})  # beside the list, which it measures all the same
+    reads: ClassVar[frozenset[RunField]] = frozenset(
+        {RunField.SOURCE}
+    )  # beside the list, which it measures all the same
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0."""
@@ -63,10 +65,19 @@ def test_one_row_is_all_that_a_metric_takes() -> None:
 
 
 # What each measured is by what the modules before this table read: the same, but that a class may now say otherwise.
-OTHERS = {Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERSIONS, Need.BASELINE}
-OTHERS |= {Need.VERDICTS, Need.ANSWER}
-BY_GAINS = {"bpref": {Need.JUDGED}}  # gains of 0 too
-OF_PASSAGES = {Need.OFFSETS, Need.DOCS, Need.PASSAGES}  # which are judged, too
+OTHERS = {
+    RunField.RAW,
+    RunField.REWRITES,
+    RunField.LATENCY,
+    RunField.SOURCE,
+    RunField.ENTITIES,
+    RunField.SCORES,
+    RunField.VERSIONS,
+    RunField.BASELINE,
+}
+OTHERS |= {RunField.VERDICTS, RunField.ANSWER}
+BY_GAINS = {"bpref": {RunField.JUDGED}}  # gains of 0 too
+OF_PASSAGES = {RunField.OFFSETS, RunField.DOCS, RunField.PASSAGES}  # which are judged, too
 BY_GAINS |= dict.fromkeys(("passage_recall", "passage_precision", "passage_iou"), OF_PASSAGES)
 NAMES = {"rubric": "rubric(cites)", "score": "score(cost)", "source_share": "source_share(a)"}
 
@@ -76,8 +87,8 @@ def test_what_ours_measure_agrees_with_what_they_read(family: type[BaseMetric]) 
     metric = parse_metric(NAMES.get(family.key, family.key))
     assert of_list(metric) is not bool(metric.needs & OTHERS)
     assert (metric.kind is Kind.RELEVANCE) is not bool(metric.needs - BY_GAINS.get(family.key, set()))
-    assert (metric.kind is Kind.LATENCY) is (Need.LATENCY in metric.needs)
-    assert (metric.kind is Kind.DRIFT) is (Need.BASELINE in metric.needs)
+    assert (metric.kind is Kind.LATENCY) is (RunField.LATENCY in metric.needs)
+    assert (metric.kind is Kind.DRIFT) is (RunField.BASELINE in metric.needs)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from rankgate.model.answers import (
     Support,
     Unjudged,
     UnjudgedKind,
-    Want,
+    VerdictKind,
 )
 from rankgate.model.values import Details, Gold, Ranking, Sample, Scores
 
@@ -275,7 +275,7 @@ def test_a_missing_verdict_is_neither_a_value_nor_left_out(name: str) -> None:
     metric = judged(name)
     assert scored(name, known, sample=sample).values[metric.name] != [None]
     assert scored(name, known, sample=sample).givers == {}
-    for want in Want:
+    for want in VerdictKind:
         cut = msgspec.structs.replace(known, **{want.value: CUT})
         for repeats in ([cut], [known, cut]):
             found = scored(name, *repeats, sample=sample)

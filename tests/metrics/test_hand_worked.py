@@ -12,7 +12,7 @@ from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Details, Gold, Need, Ranking, Sample, Unit
+from rankgate.model.values import Details, Gold, Ranking, RunField, Sample, Unit
 from rankgate.readers.base import once
 
 Gains = Mapping[str, float]
@@ -425,7 +425,7 @@ def test_exponential_gain_of_a_tiny_grade_is_not_lost_in_rounding() -> None:
 )
 def test_latency_of_a_query(metric: str, latency_ms: Mapping[str, float] | None, expected: float | None) -> None:
     sample = Sample(query_id="q", gains={})  # latency does not ask for relevance
-    query = match(sample, Ranking("q", [], 0, Details(latency_ms=latency_ms)), needs=frozenset({Need.LATENCY}))
+    query = match(sample, Ranking("q", [], 0, Details(latency_ms=latency_ms)), needs=frozenset({RunField.LATENCY}))
     assert parse_metric(metric).per_query(query) == expected
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rankgate.metrics.matching import BY_CHUNK, By, Matching, document_of, match
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.model.values import Details, Item, MatchedQuery, Need, Ranking, Sample
+from rankgate.model.values import Details, Item, MatchedQuery, Ranking, RunField, Sample
 
 DOC = Matching(by=By.DOC)
 TEXT = Matching(by=By.TEXT)
@@ -20,7 +20,7 @@ def matched(
 ) -> MatchedQuery:
     """A list of items by their id."""
     ranking = Ranking("q", list(items), 0, Details(items=list(items.values())))
-    return match(Sample(query_id="q", gains=gains, **sample), ranking, how=how, needs=frozenset(Need))
+    return match(Sample(query_id="q", gains=gains, **sample), ranking, how=how, needs=frozenset(RunField))
 
 
 def values(query: MatchedQuery, *names: str) -> dict[str, float | None]:
@@ -44,11 +44,11 @@ def test_ids_are_what_must_agree_unless_something_else_is_asked() -> None:
     ("how", "needs"),
     [
         pytest.param(BY_CHUNK, set(), id="chunk reads ids alone"),
-        pytest.param(DOC, {Need.DOCS}, id="doc reads doc_id"),
-        pytest.param(TEXT, {Need.TEXTS}, id="text reads text"),
+        pytest.param(DOC, {RunField.DOCS}, id="doc reads doc_id"),
+        pytest.param(TEXT, {RunField.TEXTS}, id="text reads text"),
     ],
 )
-def test_what_is_read(how: Matching, needs: set[Need]) -> None:
+def test_what_is_read(how: Matching, needs: set[RunField]) -> None:
     assert how.needs == needs
 
 
@@ -194,7 +194,9 @@ def test_the_raw_list_and_rewritten_ones_are_matched_alike() -> None:
     raw = Ranking("q", ["1", "2", "3"], 0, Details(items=[Item(doc_id="x"), Item(doc_id="a"), Item(doc_id="a")]))
     rewritten = Ranking("q", ["a#1"], 0, Details(items=[Item()]))
     ranking = Ranking("q", ["x"], 0, Details(items=[Item()], raw=raw, rewrites=[rewritten]))
-    query = match(Sample(query_id="q", gains={"a": 1.0}), ranking, how=DOC, needs=frozenset({Need.RAW, Need.REWRITES}))
+    query = match(
+        Sample(query_id="q", gains={"a": 1.0}), ranking, how=DOC, needs=frozenset({RunField.RAW, RunField.REWRITES})
+    )
     assert query.hits == ()
     assert query.raw is not None
     assert (query.raw.hits, query.raw.repeats) == (((2, 1.0),), ((3, 1.0),))
@@ -206,7 +208,7 @@ def test_every_list_ends_at_the_depth() -> None:
     items = [Item(text=text) for text in "xya"]
     ranking = Ranking("q", ["x", "y", "a"], 0, Details(items=items, raw=raw, rewrites=[rewritten]))
     sample = Sample(query_id="q", gains={"a": 1.0})
-    query = match(sample, ranking, depth=2, needs=frozenset(Need), baseline_ids=["a", "x", "y"])
+    query = match(sample, ranking, depth=2, needs=frozenset(RunField), baseline_ids=["a", "x", "y"])
     assert (query.hits, query.retrieved, query.ids, query.baseline_ids) == ((), 2, ["x", "y"], ["a", "x"])
     assert query.details is not None
     assert query.details.items == items[:2]
@@ -233,11 +235,13 @@ def test_by_text_a_line_that_says_nothing_of_its_items_has_no_hit(details: Detai
 @pytest.mark.parametrize(
     "needs",
     [
-        pytest.param(frozenset[Need](), id="nothing"),
-        pytest.param(frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES}), id="what the line says"),
+        pytest.param(frozenset[RunField](), id="nothing"),
+        pytest.param(
+            frozenset({RunField.LATENCY, RunField.SOURCE, RunField.ENTITIES, RunField.SCORES}), id="what the line says"
+        ),
     ],
 )
-def test_nothing_is_filled_in_that_nobody_needs(needs: frozenset[Need]) -> None:
+def test_nothing_is_filled_in_that_nobody_needs(needs: frozenset[RunField]) -> None:
     details = Details(items=[Item(text="x")], raw=Ranking("q", ["a"]), source=("kb",))
     query = match(Sample(query_id="q", gains={"a": 1.0}), Ranking("q", ["a"], 0, details), needs=needs)
     assert (query.raw, query.ids, query.documents, query.judged) == (None, (), (), ())
@@ -245,7 +249,7 @@ def test_nothing_is_filled_in_that_nobody_needs(needs: frozenset[Need]) -> None:
 
 def test_where_one_thing_is_needed_the_others_stay_empty() -> None:
     sample = Sample(query_id="q", gains={"a": 1.0}, negatives=("n",))
-    query = match(sample, Ranking("q", ["n", "a"]), needs=frozenset({Need.IDS}))
+    query = match(sample, Ranking("q", ["n", "a"]), needs=frozenset({RunField.IDS}))
     assert query.ids == ["n", "a"]
     assert (query.documents, query.judged, query.negatives) == ((), (), ())
 

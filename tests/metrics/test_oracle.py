@@ -18,12 +18,12 @@ from rankgate.metrics.matching import BY_CHUNK, By, Matching, match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.registry import families
 from rankgate.metrics.views import ListGain, View
-from rankgate.model.values import Details, Item, MatchedQuery, Need, Ranking, Sample
+from rankgate.model.values import Details, Item, MatchedQuery, Ranking, RunField, Sample
 from rankgate.readers.base import once
 
 # Those of passages have theirs in test_placing.py, those of answers in test_answers.py.
 FAMILIES = tuple(
-    family for family in families() if family.kind is not Kind.ANSWER and Need.PASSAGES not in family.reads
+    family for family in families() if family.kind is not Kind.ANSWER and RunField.PASSAGES not in family.reads
 )
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ close = partial(pytest.approx, rel=1e-12, abs=1e-12)
 
 
 def seen(gold: Mapping[str, float], ranked: list[str]) -> MatchedQuery:
-    needs = frozenset({Need.JUDGED})
+    needs = frozenset({RunField.JUDGED})
     return match(Sample(query_id="q", gains=gold, k=SAMPLE_K), Ranking("q", *once(ranked)), needs=needs)
 
 
@@ -441,7 +441,10 @@ def ranking(items: Sequence["oracle.Item"], **said: object) -> Ranking:
 
 
 def matched(
-    question: "oracle.Question", line: "oracle.Line", how: Matching = BY_CHUNK, needs: frozenset[Need] = frozenset(Need)
+    question: "oracle.Question",
+    line: "oracle.Line",
+    how: Matching = BY_CHUNK,
+    needs: frozenset[RunField] = frozenset(RunField),
 ) -> MatchedQuery:
     sample = Sample(
         query_id="q",
@@ -562,7 +565,7 @@ def test_documents_of_one_source_agree_with_the_slow_implementation(
     query = matched(question, line)
     names = oracle.only_from(line, "kb")
     for variant, (each, slow) in ALL_OF_LISTS.items():
-        if Need.JUDGED in each.needs:
+        if RunField.JUDGED in each.needs:
             continue  # what comes from elsewhere stays judged, which the blank names hide
         value = slow(question.gains, names)
         found = View(metric=each, item_source="kb").per_query(query)

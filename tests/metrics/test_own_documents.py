@@ -10,7 +10,7 @@ import rankgate
 from rankgate.errors import RankgateError
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.own_documents import without_own
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.formats import read_run
 
 OWN = Matching(exclude_query_id=True)
@@ -21,7 +21,7 @@ def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
 
 
-def read(line: dict[str, Any], how: Matching, needs: frozenset[Need] = frozenset()) -> tuple[Ranking, Ranking]:
+def read(line: dict[str, Any], how: Matching, needs: frozenset[RunField] = frozenset()) -> tuple[Ranking, Ranking]:
     """The ranking, carefully and quickly read."""
     Path("run.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     run = without_own(read_run("run.jsonl", needs=needs), how)
@@ -59,7 +59,7 @@ def test_a_list(topk: list[Any], how: Matching, expected: list[str]) -> None:
 
 def test_lists_beside_it() -> None:
     line = {"query_id": "q", "topk": ["q", "a"], "raw_topk": ["a", "q"], "rewrites": [{"topk": ["q"]}]}
-    for ranking in read(line, OWN, frozenset({Need.RAW, Need.REWRITES})):
+    for ranking in read(line, OWN, frozenset({RunField.RAW, RunField.REWRITES})):
         assert ranking.details
         assert ranking.details.raw
         assert ranking.details.raw.ids == ["a"]

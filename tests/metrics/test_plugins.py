@@ -184,7 +184,7 @@ def test_without_the_package_the_name_is_unknown(tmp_path: Path, command: Comman
 METRIC = """
 from typing import ClassVar
 from rankgate.metrics.base import BaseMetric, RelevanceMetric
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 NUMBER = 5
 def function(): ...
 class Plain: ...
@@ -207,7 +207,7 @@ class Slow(BaseMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "slow"
     formula: ClassVar[str] = "1"
     plain: ClassVar[str] = "one"
-    reads = frozenset({Need.LATENCY})
+    reads = frozenset({RunField.LATENCY})
 """
 
 

@@ -19,7 +19,7 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import require_gold_queries, score
-from rankgate.model.values import Direction, Gold, MatchedQuery, Need, Outline, Ranking, Sample, Scores
+from rankgate.model.values import Direction, Gold, MatchedQuery, Ranking, RankSummary, RunField, Sample, Scores
 from rankgate.readers.base import once
 from rankgate.statistics.quantiles import quantile
 
@@ -176,10 +176,12 @@ def test_a_metric_without_a_number_takes_the_samples_k(
 def test_what_is_kept_of_queries_is_what_is_asked_for() -> None:
     lists, plan = {"q2": "x c b", "other": "a"}, Plan(metrics=parse_metrics("mrr"), keep_matched=True)
     neither = score(GOLD, run(lists), Plan(metrics=plan.metrics))
-    outlines = score(GOLD, run(lists), plan)
-    whole = score(GOLD, run(lists), replace(plan, also=frozenset({Need.LATENCY})))
-    assert (neither.outlines, neither.matched, outlines.matched) == ({}, {}, {})
-    assert outlines.outlines == whole.outlines == {"q2": Outline((3, 2), retrieved=3, k=5)}, "in the order of the gold"
+    rank_summaries = score(GOLD, run(lists), plan)
+    whole = score(GOLD, run(lists), replace(plan, also=frozenset({RunField.LATENCY})))
+    assert (neither.rank_summaries, neither.matched, rank_summaries.matched) == ({}, {}, {})
+    assert rank_summaries.rank_summaries == whole.rank_summaries == {"q2": RankSummary((3, 2), retrieved=3, k=5)}, (
+        "in the order of the gold"
+    )
     assert whole.matched == {
         "q2": MatchedQuery(
             query_id="q2",

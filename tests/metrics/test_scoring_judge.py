@@ -16,7 +16,7 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import require_fields, score, with_judge
-from rankgate.model.values import Details, Gold, Item, Need, Ranking, Sample, Scores
+from rankgate.model.values import Details, Gold, Item, Ranking, RunField, Sample, Scores
 
 FAMILIES = tuple(families())
 
@@ -265,42 +265,42 @@ def said_of(reader: str, need: str, where: str = "not for query 'q1', nor for an
 
 
 NEEDS = {
-    "containment@5": Need.TEXTS,
-    "novelty@5": Need.TEXTS,
-    "freshness@5": Need.VERSIONS,
-    "false_evidence_rate(min_score=1)": Need.ITEM_SCORES,
-    "recall(stage=raw)@5": Need.RAW,
-    "rerank_gain(recall@5)": Need.RAW,
-    "recall(rewrite=1)@5": Need.REWRITES,
-    "rewrite_gain(recall@5)": Need.REWRITES,
-    "latency": Need.LATENCY,
-    "source_coverage": Need.SOURCE,
-    "misroute_rate": Need.SOURCE,
-    "source_share(kb)": Need.SOURCE,
-    "entity_f1": Need.ENTITIES,
-    "score(cost)": Need.SCORES,
+    "containment@5": RunField.TEXTS,
+    "novelty@5": RunField.TEXTS,
+    "freshness@5": RunField.VERSIONS,
+    "false_evidence_rate(min_score=1)": RunField.ITEM_SCORES,
+    "recall(stage=raw)@5": RunField.RAW,
+    "rerank_gain(recall@5)": RunField.RAW,
+    "recall(rewrite=1)@5": RunField.REWRITES,
+    "rewrite_gain(recall@5)": RunField.REWRITES,
+    "latency": RunField.LATENCY,
+    "source_coverage": RunField.SOURCE,
+    "misroute_rate": RunField.SOURCE,
+    "source_share(kb)": RunField.SOURCE,
+    "entity_f1": RunField.ENTITIES,
+    "score(cost)": RunField.SCORES,
 }
-SAID: dict[Need, dict[str, Any]] = {
-    Need.TEXTS: {"items": [Item(), Item(text="")]},
-    Need.VERSIONS: {"items": [Item(), Item(version="2025-06-01")]},
-    Need.ITEM_SCORES: {"items": [Item(), Item(score=0.0)]},
-    Need.RAW: {"raw": Ranking("q2", [])},
-    Need.REWRITES: {"rewrites": [Ranking("q2", ["a"])]},
-    Need.LATENCY: {"latency_ms": {"retrieve": 0.0}},
-    Need.SOURCE: {"source": "kb"},
-    Need.ENTITIES: {"entities": []},
-    Need.SCORES: {"scores": {"cost": 0.0}},
+SAID: dict[RunField, dict[str, Any]] = {
+    RunField.TEXTS: {"items": [Item(), Item(text="")]},
+    RunField.VERSIONS: {"items": [Item(), Item(version="2025-06-01")]},
+    RunField.ITEM_SCORES: {"items": [Item(), Item(score=0.0)]},
+    RunField.RAW: {"raw": Ranking("q2", [])},
+    RunField.REWRITES: {"rewrites": [Ranking("q2", ["a"])]},
+    RunField.LATENCY: {"latency_ms": {"retrieve": 0.0}},
+    RunField.SOURCE: {"source": "kb"},
+    RunField.ENTITIES: {"entities": []},
+    RunField.SCORES: {"scores": {"cost": 0.0}},
 }
 
 
 @pytest.mark.parametrize(("metric", "need"), [pytest.param(*row, id=row[0]) for row in NEEDS.items()])
-def test_a_metric_that_reads_what_the_run_never_states_is_refused(metric: str, need: Need) -> None:
+def test_a_metric_that_reads_what_the_run_never_states_is_refused(metric: str, need: RunField) -> None:
     silent = [listed("q1", "a b"), listed("q2", "c d")]
     assert refusal(plan(f"recall@5,{metric}"), *silent) == said_of(f"the metric {metric}", need.value)
 
 
 @pytest.mark.parametrize(("metric", "need"), [pytest.param(*row, id=row[0]) for row in NEEDS.items()])
-def test_one_query_that_states_it_is_enough(metric: str, need: Need) -> None:
+def test_one_query_that_states_it_is_enough(metric: str, need: RunField) -> None:
     assert refusal(plan(metric), listed("q1", "a b"), listed("q2", "c d", **SAID[need])) is None
 
 
@@ -407,5 +407,5 @@ def test_an_absent_query_is_undefined_where_the_gold_says_nothing(metric: str) -
 
 def test_every_family_says_what_an_absent_query_scores() -> None:
     families = {type(parse_metric(name)) for name in [*WORST, "false_evidence_rate"]}
-    of_passages = {family for family in FAMILIES if Need.PASSAGES in family.reads}  # see test_placing.py
+    of_passages = {family for family in FAMILIES if RunField.PASSAGES in family.reads}  # see test_placing.py
     assert set(FAMILIES) - of_passages <= families

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.texts import _flat, folded, places
-from rankgate.model.values import Details, Item, MatchedQuery, Need, Ranking, Sample, Span
+from rankgate.model.values import Details, Item, MatchedQuery, Ranking, RunField, Sample, Span
 
 Placed = tuple[str, int, int]
 SPAN = Matching(by=By.SPAN)
@@ -26,7 +26,7 @@ def matched(
         query_id="q", gains={span.id: gain for span, gain in spans}, spans={span.id: span for span, _ in spans}
     )
     ids = ids or [f"c{rank}" for rank in range(1, len(items) + 1)]
-    return match(sample, Ranking("q", [*ids], 0, Details(items=items)), how=how, needs=frozenset(Need))
+    return match(sample, Ranking("q", [*ids], 0, Details(items=items)), how=how, needs=frozenset(RunField))
 
 
 def at(*places: Placed) -> list[Item]:

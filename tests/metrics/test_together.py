@@ -7,7 +7,7 @@ import pytest
 from rankgate.metrics.base import Metric, RelevanceMetric, Together, sees_hits_alone
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.model.values import MatchedQuery, Need, Ranking, Sample
+from rankgate.model.values import MatchedQuery, Ranking, RunField, Sample
 
 
 class OfAPackage(RelevanceMetric, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ def test_queries_that_look_alike_have_their_own_values() -> None:
     lists = [["a", "x"], ["b", "x"], ["a", "x"]]
     together = Together(metrics)
     found = [
-        together.values(match(sample, Ranking(sample.query_id, ids), needs=frozenset(Need)))
+        together.values(match(sample, Ranking(sample.query_id, ids), needs=frozenset(RunField)))
         for sample, ids in zip(samples, lists, strict=True)
     ]
     assert found == [[1, 1, None, 1 / 2, 0], [1, None, None, 1 / 2, 1], [1, None, 1, 1 / 2, 0]]

@@ -25,7 +25,7 @@ import pytest
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, MatchedQuery, Need, Ranking
+from rankgate.model.values import Gold, MatchedQuery, Ranking, RunField
 from rankgate.readers.formats import read_gold, read_run
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "tool_tests"
@@ -236,7 +236,7 @@ def test_beta_of_ir_measures_is_the_square_of_ours(measure: str, square: float, 
 def test_counts_of_ir_measures(name: str, measure: str, tmp_path: Path) -> None:
     row = ir_measures_row(name, measure)
     gold, rankings = ir_measures_inputs(name, measure, tmp_path)
-    matched = score(gold, rankings, Plan(metrics=[], keep_matched=True, also=frozenset({Need.IDS}))).matched
+    matched = score(gold, rankings, Plan(metrics=[], keep_matched=True, also=frozenset({RunField.IDS}))).matched
     count = IR_MEASURES_COUNTS[name, measure]
     found = {query_id: count(query) for query_id, query in matched.items()}
     assert (found, sum(found.values())) == (row["per_query"], row["aggregate"])

@@ -29,7 +29,7 @@ from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, MatchedQuery, Need, Ranking, Scores
+from rankgate.model.values import Gold, MatchedQuery, Ranking, RunField, Scores
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 
@@ -224,7 +224,7 @@ def scored(output: Output, metrics: Sequence[Metric]) -> Scores:
 def matched(output: Output) -> dict[str, MatchedQuery]:
     """Each query over which the mean is taken, with an empty list where the run lacks it."""
     by_query = {ranking.query_id: ranking for ranking in run_of(output)[1]}
-    samples, needs = gold_of(output).samples, frozenset({Need.JUDGED})
+    samples, needs = gold_of(output).samples, frozenset({RunField.JUDGED})
     return {
         query_id: match(
             samples[query_id], by_query.get(query_id, Ranking(query_id, [])), depth=output.depth, needs=needs

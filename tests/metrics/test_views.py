@@ -10,7 +10,7 @@ from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.views import ListGain
-from rankgate.model.values import Details, MatchedQuery, Need, Ranking, Sample
+from rankgate.model.values import Details, MatchedQuery, Ranking, RunField, Sample
 
 GAINS = {"a": 1.0, "b": 1.0}
 FINAL = "a b x"
@@ -133,13 +133,13 @@ def test_meanings(metric: str, meaning: str) -> None:
     ("metric", "needs"),
     [
         pytest.param("recall(source=kb)@5", set(), id="the questions of a source: no other list"),
-        pytest.param("recall(stage=raw)@5", {Need.RAW}, id="the raw list"),
-        pytest.param("recall(rewrite=2)@5", {Need.REWRITES}, id="a rewritten question's list"),
-        pytest.param("rerank_gain(recall@5)", {Need.RAW}, id="what reranking adds"),
-        pytest.param("rewrite_gain(recall@5)", {Need.REWRITES}, id="what rewriting adds"),
+        pytest.param("recall(stage=raw)@5", {RunField.RAW}, id="the raw list"),
+        pytest.param("recall(rewrite=2)@5", {RunField.REWRITES}, id="a rewritten question's list"),
+        pytest.param("rerank_gain(recall@5)", {RunField.RAW}, id="what reranking adds"),
+        pytest.param("rewrite_gain(recall@5)", {RunField.REWRITES}, id="what rewriting adds"),
     ],
 )
-def test_what_is_read(metric: str, needs: set[Need]) -> None:
+def test_what_is_read(metric: str, needs: set[RunField]) -> None:
     assert parse_metric(metric).needs == needs
 
 

@@ -25,7 +25,7 @@ from rankgate.model import report as report_module
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import SCHEMA_VERSION, Diagnosis, GateResult, MetricValue, Provenance, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
-from rankgate.model.values import Direction, EvidenceState, Need, Reason, ReasonKind, Ruling, Unit, Verdict
+from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, RunField, Unit, Verdict
 from rankgate.readers.formats import read_run
 
 CRITERIA = """\
@@ -71,7 +71,7 @@ def lay_out(folder: Path) -> Path:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    accepted = read_run(str(folder / "accepted.jsonl"), needs=frozenset({Need.LATENCY}))
+    accepted = read_run(str(folder / "accepted.jsonl"), needs=frozenset({RunField.LATENCY}))
     about = accepted.provenance
     accept_into(
         folder / "config" / "baseline", accepted.rankings, source="accepted.jsonl", provenance=about, date="2026-01-01"

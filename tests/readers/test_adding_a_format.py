@@ -12,7 +12,7 @@ import pytest
 
 from rankgate.cli.options import add_gold, add_run, make_parser
 from rankgate.errors import RankgateError
-from rankgate.model.values import Need, Ranking, Sample
+from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers import formats
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import GOLD_FORMATS, RUN_FORMATS, Format, gold_format, read_gold, read_run, run_format
@@ -27,7 +27,7 @@ def arrows(start: Beginning) -> Likeness:
     return Likeness.YES if b" -> " in start.line else Likeness.NO
 
 
-def read_arrows(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def read_arrows(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     del needs, log
     for _, line in source.lines():
         query, _, docs = line.decode().partition(" -> ")

@@ -14,12 +14,12 @@ import pytest
 from rankgate.baselines.packing import unpack
 from rankgate.baselines.records import Record
 from rankgate.errors import Problem, RankgateError
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.gzipped import _ANY_EXPANSION, MAX_EXPANSION
 from rankgate.readers.source import open_source
 
-TIMES = frozenset({Need.LATENCY})
+TIMES = frozenset({RunField.LATENCY})
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def gold_problems(name: str, form: str | None = None) -> tuple[Problem, ...]:
     return problems(lambda: read_gold(name, form))
 
 
-def run_problems(name: str, form: str | None = None, needs: frozenset[Need] = frozenset()) -> tuple[Problem, ...]:
+def run_problems(name: str, form: str | None = None, needs: frozenset[RunField] = frozenset()) -> tuple[Problem, ...]:
     return problems(lambda: list(read_run(name, form, needs=needs).rankings))
 
 

@@ -13,12 +13,12 @@ from rankgate.criteria import InputFile, load_criteria
 from rankgate.criteria.inputs import Inputs, run_of
 from rankgate.errors import RankgateError
 from rankgate.gates.validation import validate
-from rankgate.model.values import Details, Item, Need, Ranking
+from rankgate.model.values import Details, Item, Ranking, RunField
 from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import MISSING, FieldMap, look_up, names_of
 from rankgate.readers.run_shapes import ANSWER_KEYS
 
-EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
+EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
 LISTS = FieldMap(query_id="qid", items="results", chunk_id="docId", score="relevance")
 ROWS = FieldMap(query_id="qid", chunk_id="docId", score="relevance")
 
@@ -29,13 +29,15 @@ def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def rankings(
-    content: str, fields: FieldMap, needs: frozenset[Need] = frozenset(), form: str | None = None
+    content: str, fields: FieldMap, needs: frozenset[RunField] = frozenset(), form: str | None = None
 ) -> list[Ranking]:
     Path("run").write_text(content, encoding="utf-8")
     return list(read_run("run", form, needs=needs, map=fields).rankings)
 
 
-def refusal(content: str, fields: FieldMap, needs: frozenset[Need] = EVERYTHING, form: str | None = None) -> list[str]:
+def refusal(
+    content: str, fields: FieldMap, needs: frozenset[RunField] = EVERYTHING, form: str | None = None
+) -> list[str]:
     with pytest.raises(RankgateError) as caught:
         rankings(content, fields, needs, form)
     return str(caught.value).splitlines()

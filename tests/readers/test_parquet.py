@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.errors import RankgateError
-from rankgate.model.values import Details, Item, Need, Ranking
+from rankgate.model.values import Details, Item, Ranking, RunField
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.parquet import opened
@@ -21,7 +21,7 @@ from rankgate.readers.source import open_source
 
 pytestmark = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb")
 PACKAGE = Path(rankgate.__file__).resolve().parents[1]
-EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
+EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def table(*rows: str, columns: str = "q_id, doc_id, score") -> str:
     return write(f"SELECT * FROM (VALUES {', '.join(rows)}) rows({columns})")  # noqa: S608 -- our own
 
 
-def rankings(name: str, needs: frozenset[Need] = frozenset(), fields: FieldMap | None = None) -> list[Ranking]:
+def rankings(name: str, needs: frozenset[RunField] = frozenset(), fields: FieldMap | None = None) -> list[Ranking]:
     read = read_run(name, needs=needs, map=fields)
     assert read.format == "parquet"
     return list(read.rankings)

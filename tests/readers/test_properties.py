@@ -17,7 +17,7 @@ from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, Need, Ranking
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers import run_lines
 from rankgate.readers.corpus import read_corpus
 from rankgate.readers.formats import GOLD_FORMATS, MAPPED_FORMATS, RUN_FORMATS, read_gold, read_run
@@ -30,18 +30,18 @@ from rankgate.readers.yaml_text import load_yaml
 many = settings(max_examples=60)
 some = settings(max_examples=60)
 
-TIMES = frozenset({Need.LATENCY})
-ANSWERS = frozenset({Need.ANSWER})
+TIMES = frozenset({RunField.LATENCY})
+ANSWERS = frozenset({RunField.ANSWER})
 METRICS = parse_metrics("hit@3,recall@3,precision@all,mrr,map,ndcg,ndcg(gain=exponential)@3,recall(rel=2)@k,latency")
 
 
-EVERYTHING = frozenset(Need)
+EVERYTHING = frozenset(RunField)
 OF_LISTS = FieldMap(query_id="id", items="topk", chunk_id="id", score="score", text="text", latency_ms="k")
 OF_ROWS = FieldMap(query_id="id", chunk_id="question", rank="k", doc_id="ids.rank", doc_version="name")
 
 
 def rankings(
-    name: str, form: str | None = None, needs: frozenset[Need] = frozenset(), fields: FieldMap | None = None
+    name: str, form: str | None = None, needs: frozenset[RunField] = frozenset(), fields: FieldMap | None = None
 ) -> list[Ranking]:
     return list(read_run(name, form, needs=needs, map=fields).rankings)
 
@@ -380,7 +380,13 @@ IN_ORDER = st.lists(FEW_IDS, unique=True, max_size=5).flatmap(
         ]
     )
 )
-STRICT_NEEDS = ((), (Need.LATENCY,), (Need.DOCS,), (Need.LATENCY, Need.DOCS, Need.IDS), (Need.LATENCY, Need.ANSWER))
+STRICT_NEEDS = (
+    (),
+    (RunField.LATENCY,),
+    (RunField.DOCS,),
+    (RunField.LATENCY, RunField.DOCS, RunField.IDS),
+    (RunField.LATENCY, RunField.ANSWER),
+)
 OF_STRICT = [frozenset(each) for each in STRICT_NEEDS]
 OF_LINES = {
     "query_id": st.sampled_from(["q", "é", ""]),
@@ -398,7 +404,7 @@ NEARLY_STRICT = st.fixed_dictionaries(
 
 @many
 @given(line=NEARLY_STRICT, needs=st.sampled_from(OF_STRICT))
-def test_the_strict_decoder_reads_what_the_loose_one_reads(line: dict[str, Any], needs: frozenset[Need]) -> None:
+def test_the_strict_decoder_reads_what_the_loose_one_reads(line: dict[str, Any], needs: frozenset[RunField]) -> None:
     lines, written = run_lines.Lines(needs), json.dumps(line).encode()
     strict = lines.strict(written)
     if strict is not None:
@@ -415,9 +421,9 @@ def test_a_line_of_the_contract_is_read_strictly() -> None:
         assert lines.strict(json.dumps(line).encode())
         assert lines.strict(json.dumps(stored).encode())
         written = json.dumps(line).replace('"doc_id": "A"', '"doc_id": "A", "doc_id": "B"').encode()
-        assert (lines.strict(written) is None) is (Need.DOCS in needs), "what is read is not stated twice"
+        assert (lines.strict(written) is None) is (RunField.DOCS in needs), "what is read is not stated twice"
         answered = json.dumps({**line, "abstained": True}).replace("abstained", r"abst\u0061ined").encode()
-        assert (lines.strict(answered) is None) is (Need.ANSWER in needs), "also under an escaped key"
+        assert (lines.strict(answered) is None) is (RunField.ANSWER in needs), "also under an escaped key"
 
 
 # What was read can be scored.

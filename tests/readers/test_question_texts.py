@@ -13,7 +13,7 @@ from rankgate.cli import main
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import named_run, run_of
 from rankgate.errors import RankgateError
-from rankgate.model.asked import TEXT_KEY, text_digest, texts_changed
+from rankgate.model.question_text import TEXT_KEY, text_digest, texts_changed
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
-from rankgate.model.values import Need, Ranking, Sample
+from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.formats import read_gold, read_run
 
 # What `EvaluationDataset.to_jsonl` of ragas 0.4.3 writes: keys that are None are left out.
@@ -39,7 +39,7 @@ INSTEAD = (
     "lists as Python shows them, as Ragas' to_csv writes them, cannot be read back; write JSONL instead, with "
     'to_jsonl(path) or to_pandas().to_json(path, orient="records", lines=True)'
 )
-TEXTS = frozenset({Need.TEXTS})
+TEXTS = frozenset({RunField.TEXTS})
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def gold(content: str, form: str | None = None) -> list[Sample]:
     return list(read.samples.values())
 
 
-def run(content: str, needs: frozenset[Need] = frozenset(), form: str | None = None) -> list[Ranking]:
+def run(content: str, needs: frozenset[RunField] = frozenset(), form: str | None = None) -> list[Ranking]:
     Path("file").write_text(content, encoding="utf-8")
     read = read_run("file", form, needs=needs)
     assert form or read.format == "ragas"
@@ -340,7 +340,7 @@ def test_bad_llama_index(change: dict[str, Any], expected: str) -> None:
 
 
 WRITTEN = Path(__file__).parent / "written" / "ragas-0.4.3.results.jsonl"  # a dataset with two metrics, as above
-SCORED = frozenset({Need.SCORES})
+SCORED = frozenset({RunField.SCORES})
 
 
 def test_a_table_of_results_has_its_metrics_as_scores() -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from rankgate.criteria import load_criteria
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 
@@ -145,7 +145,7 @@ def test_a_recipe(
         return
     assert inputs.run is not None
     stated = yaml.safe_load(fields)
-    needs = frozenset({Need.TEXTS, Need.LATENCY} if "latency_ms" in stated or "text" in stated else ())
+    needs = frozenset({RunField.TEXTS, RunField.LATENCY} if "latency_ms" in stated or "text" in stated else ())
     rankings = list(read_run("file", needs=needs, map=inputs.run.map).rankings)
     assert {each.query_id: each.ids for each in rankings} == expected
     details = rankings[0].details

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.model.values import Details, Need, Ranking
+from rankgate.model.values import Details, Ranking, RunField
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.json_text import JsonError, line_json, strict_json
 from rankgate.readers.run_lines import LARGE, read_jsonl_quickly
 from rankgate.readers.untrusted import read_untrusted_run
 
-TIMES = frozenset({Need.LATENCY})
+TIMES = frozenset({RunField.LATENCY})
 
 
-def opened(where: Path, content: str | bytes, form: str | None = None, needs: frozenset[Need] = frozenset()) -> Run:
+def opened(where: Path, content: str | bytes, form: str | None = None, needs: frozenset[RunField] = frozenset()) -> Run:
     path = where / "run"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return read_run(path.as_posix(), form, needs=needs)
@@ -370,7 +370,17 @@ def test_a_run_without_queries_is_empty(tmp_path: Path) -> None:
     assert [list(opened(tmp_path, content).rankings) for content in ("{}", "[]")] == [[], []]
 
 
-EVERYTHING = frozenset({Need.LATENCY, Need.TEXTS, Need.DOCS, Need.RAW, Need.REWRITES, Need.SCORES, Need.ITEM_SCORES})
+EVERYTHING = frozenset(
+    {
+        RunField.LATENCY,
+        RunField.TEXTS,
+        RunField.DOCS,
+        RunField.RAW,
+        RunField.REWRITES,
+        RunField.SCORES,
+        RunField.ITEM_SCORES,
+    }
+)
 TWICE = [
     pytest.param('Q, "query_id": "q2", "topk": ["a"]', "query_id", id="the query's id"),
     pytest.param('"id": "q", "topk": ["a"], "id": "q2"', "id", id="the query's id, written id"),
@@ -410,7 +420,7 @@ STORED = '{"query_id": "q1", "retrieved": ["a"], "latency_ms": {"retrieve": 3}}\
     ],
 )
 def test_a_key_that_stands_twice_is_an_error(
-    tmp_path: Path, first: str, line: str, key: str, needs: frozenset[Need]
+    tmp_path: Path, first: str, line: str, key: str, needs: frozenset[RunField]
 ) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text(first + "{" + line.replace("Q,", '"query_id": "q",') + "}\n", encoding="utf-8")
@@ -442,7 +452,7 @@ def test_a_key_that_stands_twice_is_an_error(
     ],
 )
 @pytest.mark.parametrize("needs", [frozenset(), TIMES, EVERYTHING], ids=["ids", "latency", "all"])
-def test_what_only_looks_like_a_key_twice_is_read(tmp_path: Path, line: str, needs: frozenset[Need]) -> None:
+def test_what_only_looks_like_a_key_twice_is_read(tmp_path: Path, line: str, needs: frozenset[RunField]) -> None:
     content = FIRST + '{"query_id": "q2", ' + line + "}\n"
     run = opened(tmp_path, content, needs=needs)
     assert list(run.rankings)[1].query_id == "q2"

@@ -14,7 +14,7 @@ from rankgate.metrics.matching import OF_THE_LINE, match
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_fields, score
-from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, MatchedQuery, Need, Ranking, Sample
+from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, MatchedQuery, Ranking, RunField, Sample
 from rankgate.readers import untrusted
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
@@ -22,9 +22,9 @@ from rankgate.readers.mapping import FieldMap
 from rankgate.readers.run_lines import read_jsonl_quickly
 from rankgate.readers.untrusted import read_untrusted_run
 
-ANSWER = frozenset({Need.ANSWER})
-WITH_TEXTS = frozenset({Need.ANSWER, Need.TEXTS})
-EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
+ANSWER = frozenset({RunField.ANSWER})
+WITH_TEXTS = frozenset({RunField.ANSWER, RunField.TEXTS})
+EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
 LINE: dict[str, Any] = {
     "query_id": "q",
     "topk": [{"rank": 1, "chunk_id": "a#1", "text": "30 days"}, {"rank": 2, "chunk_id": 7}],
@@ -45,7 +45,7 @@ KEYS = ("answer", "citations", "context", "context_texts", "abstained")
 
 
 def opened(
-    where: Path, line: Any, needs: frozenset[Need] = ANSWER, form: str = "jsonl", fields: FieldMap | None = None
+    where: Path, line: Any, needs: frozenset[RunField] = ANSWER, form: str = "jsonl", fields: FieldMap | None = None
 ) -> Run:
     path = where / "run"
     text = json.dumps(line, ensure_ascii=False) + "\n" if form == "jsonl" else json.dumps([line], indent=2)
@@ -53,7 +53,7 @@ def opened(
     return read_run(path.as_posix(), form, needs=needs, map=fields)
 
 
-def read(where: Path, line: Any, needs: frozenset[Need] = ANSWER, form: str = "jsonl") -> Ranking:
+def read(where: Path, line: Any, needs: frozenset[RunField] = ANSWER, form: str = "jsonl") -> Ranking:
     (ranking,) = opened(where, line, needs, form).rankings
     return ranking
 
@@ -68,8 +68,8 @@ def test_a_line_with_all_of_it(tmp_path: Path, form: str) -> None:
     assert read(tmp_path, LINE, form=form) == Ranking("q", ["a#1", "7"], 0, Details(generated=FOUND))
 
 
-@pytest.mark.parametrize("needs", [ANSWER, ANSWER | {Need.LATENCY}, WITH_TEXTS, EVERYTHING])
-def test_the_quick_reader_says_the_same(tmp_path: Path, needs: frozenset[Need]) -> None:
+@pytest.mark.parametrize("needs", [ANSWER, ANSWER | {RunField.LATENCY}, WITH_TEXTS, EVERYTHING])
+def test_the_quick_reader_says_the_same(tmp_path: Path, needs: frozenset[RunField]) -> None:
     """Also of lines without an answer, which it settles at once, and of those that are stored."""
     short = {"query_id": "p", "topk": [{"rank": 1, "chunk_id": "a"}]}
     lines = [short, LINE, {"query_id": "s", "retrieved": ["b"], "abstained": True}, {"query_id": "t", "retrieved": []}]
@@ -286,7 +286,7 @@ def test_these_keys_are_of_the_query_and_not_of_the_system(tmp_path: Path) -> No
         ),
     ],
 )
-def test_context(tmp_path: Path, keys: dict[str, Any], needs: frozenset[Need], expected: list[Any]) -> None:
+def test_context(tmp_path: Path, keys: dict[str, Any], needs: frozenset[RunField], expected: list[Any]) -> None:
     topk = [{"id": "a", "text": "A"}, {"id": "b", "text": "B"}, "c"]
     assert read(tmp_path, {"query_id": "q", "topk": topk, **keys}, needs).context() == expected
 
@@ -427,7 +427,7 @@ class Answered(LineMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "answered"
     formula: ClassVar[str] = "1"
     plain: ClassVar[str] = "answered"
-    reads: ClassVar[frozenset[Need]] = ANSWER
+    reads: ClassVar[frozenset[RunField]] = ANSWER
 
     def per_query(self, query: MatchedQuery) -> float | None:
         return float(query.details is not None)

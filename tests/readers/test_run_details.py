@@ -10,12 +10,12 @@ from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.registry import families
-from rankgate.model.values import Details, Item, Need, Ranking, Sample
+from rankgate.model.values import Details, Item, Ranking, RunField, Sample
 from rankgate.readers.formats import read_run
 
-FAMILIES = tuple(family for family in families() if Need.VERDICTS not in family.reads)  # which no run states
+FAMILIES = tuple(family for family in families() if RunField.VERDICTS not in family.reads)  # which no run states
 
-EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
+EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
 
 LINE = {
     "query_id": "q",
@@ -40,14 +40,14 @@ LINE = {
 }
 
 
-def read(where: Path, line: dict[str, Any], *needs: Need, form: str = "jsonl") -> Ranking:
+def read(where: Path, line: dict[str, Any], *needs: RunField, form: str = "jsonl") -> Ranking:
     path = where / "run"
     path.write_text(json.dumps(line) + "\n" if form == "jsonl" else json.dumps([line]), encoding="utf-8")
     (ranking,) = read_run(path.as_posix(), None, needs=frozenset(needs)).rankings
     return ranking
 
 
-def refused(where: Path, line: dict[str, Any], *needs: Need) -> str:
+def refused(where: Path, line: dict[str, Any], *needs: RunField) -> str:
     with pytest.raises(RankgateError) as caught:
         read(where, line, *needs)
     (problem,) = caught.value.problems
@@ -66,33 +66,35 @@ NO_ITEMS = [Item(), Item(), Item()]
 @pytest.mark.parametrize(
     ("need", "expected"),
     [
-        pytest.param(Need.DOCS, Details(items=items(doc_id=["a", "7", None])), id="documents, numbers as text"),
-        pytest.param(Need.VERSIONS, Details(items=items(version=["2025-06-01", None, None])), id="versions, as days"),
-        pytest.param(Need.TEXTS, Details(items=items(text=["30 days", None, None])), id="texts"),
-        pytest.param(Need.ITEM_SCORES, Details(items=items(score=[2.0, None, None])), id="scores of items"),
-        pytest.param(Need.RAW, Details(raw=Ranking("q", ["z", "a#1"])), id="the raw list, by its ranks"),
+        pytest.param(RunField.DOCS, Details(items=items(doc_id=["a", "7", None])), id="documents, numbers as text"),
         pytest.param(
-            *(Need.REWRITES, Details(rewrites=[Ranking("q", ["a#1", "b#1"]), Ranking("q", ["z"])])),
+            RunField.VERSIONS, Details(items=items(version=["2025-06-01", None, None])), id="versions, as days"
+        ),
+        pytest.param(RunField.TEXTS, Details(items=items(text=["30 days", None, None])), id="texts"),
+        pytest.param(RunField.ITEM_SCORES, Details(items=items(score=[2.0, None, None])), id="scores of items"),
+        pytest.param(RunField.RAW, Details(raw=Ranking("q", ["z", "a#1"])), id="the raw list, by its ranks"),
+        pytest.param(
+            *(RunField.REWRITES, Details(rewrites=[Ranking("q", ["a#1", "b#1"]), Ranking("q", ["z"])])),
             id="the lists of rewritten questions",
         ),
-        pytest.param(Need.LATENCY, Details(latency_ms={"retrieve": 35.0, "rerank": 22.5}), id="times"),
-        pytest.param(Need.SOURCE, Details(source=("kb-BR",)), id="the source"),
-        pytest.param(Need.ENTITIES, Details(entities=["Porto", "Porto", "2025"]), id="entities, as written"),
+        pytest.param(RunField.LATENCY, Details(latency_ms={"retrieve": 35.0, "rerank": 22.5}), id="times"),
+        pytest.param(RunField.SOURCE, Details(source=("kb-BR",)), id="the source"),
+        pytest.param(RunField.ENTITIES, Details(entities=["Porto", "Porto", "2025"]), id="entities, as written"),
         pytest.param(
-            *(Need.SCORES, Details(scores={"faithfulness": 0.5, "cost": None, "tokens": 812.0})),
+            *(RunField.SCORES, Details(scores={"faithfulness": 0.5, "cost": None, "tokens": 812.0})),
             id="scores, null where the tool has none",
         ),
-        pytest.param(Need.JUDGED, None, id="what comes from the match: nothing"),
-        pytest.param(Need.BASELINE, None, id="what comes from the baseline: nothing"),
+        pytest.param(RunField.JUDGED, None, id="what comes from the match: nothing"),
+        pytest.param(RunField.BASELINE, None, id="what comes from the baseline: nothing"),
     ],
 )
 @pytest.mark.parametrize("form", ["jsonl", "json"])
-def test_only_what_is_needed_is_read(tmp_path: Path, form: str, need: Need, expected: Details | None) -> None:
+def test_only_what_is_needed_is_read(tmp_path: Path, form: str, need: RunField, expected: Details | None) -> None:
     assert read(tmp_path, LINE, need, form=form) == Ranking("q", ["a#1", "b#1", "c"], 0, expected)
 
 
 def test_other_lists_have_items_too(tmp_path: Path) -> None:
-    ranking = read(tmp_path, LINE, Need.RAW, Need.REWRITES, Need.DOCS, Need.TEXTS)
+    ranking = read(tmp_path, LINE, RunField.RAW, RunField.REWRITES, RunField.DOCS, RunField.TEXTS)
     assert ranking.details is not None
     assert ranking.details.raw == Ranking("q", ["z", "a#1"], 0, Details(items=[Item(), Item(doc_id="a")]))
     assert ranking.details.rewrites == [
@@ -106,28 +108,36 @@ def test_other_lists_have_items_too(tmp_path: Path) -> None:
     [
         pytest.param({"topk": ["a", "b"]}, EVERYTHING, Details(items=[Item(), Item()]), id="bare ids say nothing"),
         pytest.param({"topk": []}, EVERYTHING, Details(items=[]), id="an empty list"),
-        pytest.param({"topk": [], "raw_topk": []}, {Need.RAW}, Details(raw=Ranking("q", [])), id="an empty raw list"),
-        pytest.param({"topk": [], "raw_topk": None}, {Need.RAW}, None, id="no raw list"),
-        pytest.param({"topk": [], "rewrites": []}, {Need.REWRITES}, Details(rewrites=[]), id="no rewritten question"),
-        pytest.param({"topk": [], "source": 7}, {Need.SOURCE}, Details(source=("7",)), id="a source that is a number"),
-        pytest.param({"topk": [], "source": ["kb", 7, "kb"]}, {Need.SOURCE}, Details(source=("kb", "7")), id="several"),
-        pytest.param({"topk": [], "source": []}, {Need.SOURCE}, Details(source=()), id="routed nowhere"),
         pytest.param(
-            {"topk": [], "latency_ms": 57}, {Need.LATENCY}, Details(latency_ms={"total": 57}), id="a time in all"
+            {"topk": [], "raw_topk": []}, {RunField.RAW}, Details(raw=Ranking("q", [])), id="an empty raw list"
         ),
-        pytest.param({"topk": [], "source": None}, {Need.SOURCE}, None, id="no source"),
-        pytest.param({"topk": [], "entities": []}, {Need.ENTITIES}, Details(entities=[]), id="no entity"),
-        pytest.param({"topk": [], "latency_ms": {}}, {Need.LATENCY}, None, id="no times"),
-        pytest.param({"topk": [], "latency_ms": None}, {Need.LATENCY}, None, id="times without a value"),
+        pytest.param({"topk": [], "raw_topk": None}, {RunField.RAW}, None, id="no raw list"),
         pytest.param(
-            *({"topk": [], "latency_ms": {"retrieve": 0, "rerank": 1e12}}, {Need.LATENCY}),
+            {"topk": [], "rewrites": []}, {RunField.REWRITES}, Details(rewrites=[]), id="no rewritten question"
+        ),
+        pytest.param(
+            {"topk": [], "source": 7}, {RunField.SOURCE}, Details(source=("7",)), id="a source that is a number"
+        ),
+        pytest.param(
+            {"topk": [], "source": ["kb", 7, "kb"]}, {RunField.SOURCE}, Details(source=("kb", "7")), id="several"
+        ),
+        pytest.param({"topk": [], "source": []}, {RunField.SOURCE}, Details(source=()), id="routed nowhere"),
+        pytest.param(
+            {"topk": [], "latency_ms": 57}, {RunField.LATENCY}, Details(latency_ms={"total": 57}), id="a time in all"
+        ),
+        pytest.param({"topk": [], "source": None}, {RunField.SOURCE}, None, id="no source"),
+        pytest.param({"topk": [], "entities": []}, {RunField.ENTITIES}, Details(entities=[]), id="no entity"),
+        pytest.param({"topk": [], "latency_ms": {}}, {RunField.LATENCY}, None, id="no times"),
+        pytest.param({"topk": [], "latency_ms": None}, {RunField.LATENCY}, None, id="times without a value"),
+        pytest.param(
+            *({"topk": [], "latency_ms": {"retrieve": 0, "rerank": 1e12}}, {RunField.LATENCY}),
             Details(latency_ms={"retrieve": 0.0, "rerank": 1e12}),
             id="the shortest and the longest time",
         ),
     ],
 )
 def test_lines_that_say_little(
-    tmp_path: Path, line: dict[str, Any], needs: set[Need], expected: Details | None
+    tmp_path: Path, line: dict[str, Any], needs: set[RunField], expected: Details | None
 ) -> None:
     assert read(tmp_path, {"query_id": "q", **line}, *needs).details == expected
 
@@ -140,7 +150,7 @@ def test_items_stay_with_their_ids(tmp_path: Path) -> None:
         {"rank": 4, "chunk_id": "c", "text": "fourth"},
         {"rank": 2, "chunk_id": "b", "text": "second"},
     ]
-    found = read(tmp_path, {"query_id": "q", "topk": topk, "raw_topk": topk}, Need.TEXTS, Need.RAW)
+    found = read(tmp_path, {"query_id": "q", "topk": topk, "raw_topk": topk}, RunField.TEXTS, RunField.RAW)
     kept = Ranking("q", ["a", "b", "c"], 1, Details(items=items(text=["first", "second", "fourth"])))
     assert found.details is not None
     assert found.details.raw == kept
@@ -163,28 +173,28 @@ MALFORMED = {
 }
 # What needs it, and what is then said of it.
 PROBLEMS = {
-    Need.DOCS: "topk[0].doc_id: expected an id, found a list",
-    Need.VERSIONS: "query 'q': the doc_version of 'a' is 'v3'; write a date, as 2025-06-01",
-    Need.TEXTS: "topk[0].text: expected text, found a whole number",
-    Need.RAW: "query 'q': raw_topk: rank 1 is missing; ranks run from 1 without gaps",
-    Need.REWRITES: "rewrites: expected a list, found text",
-    Need.LATENCY: "latency_ms[...]: expected a number, found text",
-    Need.SOURCE: "source: expected an id or a list, found a mapping",
-    Need.ENTITIES: "entities: expected a list, found text",
-    Need.SCORES: "scores: expected a mapping, found a list",
+    RunField.DOCS: "topk[0].doc_id: expected an id, found a list",
+    RunField.VERSIONS: "query 'q': the doc_version of 'a' is 'v3'; write a date, as 2025-06-01",
+    RunField.TEXTS: "topk[0].text: expected text, found a whole number",
+    RunField.RAW: "query 'q': raw_topk: rank 1 is missing; ranks run from 1 without gaps",
+    RunField.REWRITES: "rewrites: expected a list, found text",
+    RunField.LATENCY: "latency_ms[...]: expected a number, found text",
+    RunField.SOURCE: "source: expected an id or a list, found a mapping",
+    RunField.ENTITIES: "entities: expected a list, found text",
+    RunField.SCORES: "scores: expected a mapping, found a list",
 }
 
 
 @pytest.mark.parametrize("form", ["jsonl", "json"])
 def test_what_nobody_needs_does_not_disturb(tmp_path: Path, form: str) -> None:
     assert read(tmp_path, MALFORMED, form=form) == Ranking("q", ["a"])
-    assert read(tmp_path, MALFORMED, Need.ITEM_SCORES, Need.NEGATIVES, form=form).ids == ["a"]
+    assert read(tmp_path, MALFORMED, RunField.ITEM_SCORES, RunField.NEGATIVES, form=form).ids == ["a"]
 
 
 @pytest.mark.parametrize(
     ("need", "message"), [pytest.param(need, message, id=need.value) for need, message in PROBLEMS.items()]
 )
-def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> None:
+def test_what_is_needed_is_checked(tmp_path: Path, need: RunField, message: str) -> None:
     sound = {key: value for key, value in LINE.items() if key != need.value}
     assert refused(tmp_path, {**MALFORMED, "topk": MALFORMED["topk"]}, need) == message
     assert read(tmp_path, sound, need).ids == ["a#1", "b#1", "c"]
@@ -197,7 +207,7 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> 
         *(
             pytest.param(
                 {"topk": [{"chunk_id": "a", "doc_version": version}]},
-                {Need.VERSIONS},
+                {RunField.VERSIONS},
                 f"query 'q': the doc_version of 'a' is {version!r}; write a date, as 2025-06-01",
                 id=f"doc_version {version!r}",
             )
@@ -205,57 +215,57 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> 
         ),
         pytest.param(
             {"topk": [{"id": 12, "doc_version": "new"}]},
-            {Need.VERSIONS},
+            {RunField.VERSIONS},
             "query 'q': the doc_version of 12 is 'new'; write a date, as 2025-06-01",
             id="doc_version of an item by id",
         ),
         pytest.param(
             {"topk": ["a"], "raw_topk": [{"id": "b", "doc_version": "new"}]},
-            {Need.VERSIONS, Need.RAW},
+            {RunField.VERSIONS, RunField.RAW},
             "query 'q': raw_topk: the doc_version of 'b' is 'new'; write a date, as 2025-06-01",
             id="doc_version in the raw list",
         ),
         # The raw list.
         pytest.param(
             {"topk": [], "raw_topk": [{"id": "a", "rank": 0}]},
-            {Need.RAW},
+            {RunField.RAW},
             "query 'q': raw_topk: 'a' has rank 0; ranks start at 1",
             id="raw rank 0",
         ),
         pytest.param(
             {"topk": [], "raw_topk": [{"id": "a", "rank": 1}, {"id": "b", "rank": 1}]},
-            {Need.RAW},
+            {RunField.RAW},
             "query 'q': raw_topk: rank 1 stands twice ('a', 'b')",
             id="a raw rank twice",
         ),
         pytest.param(
             {"topk": [], "raw_topk": [{"id": "a", "rank": 1}, {"id": "b"}]},
-            {Need.RAW},
+            {RunField.RAW},
             "query 'q': raw_topk: 'b' has no rank but others do; give all or none",
             id="one without a raw rank",
         ),
         pytest.param(
             {"topk": [], "raw_topk": ["a", {"text": "x"}]},
-            {Need.RAW},
+            {RunField.RAW},
             "query 'q': raw_topk: item 2 has neither chunk_id nor id",
             id="a raw item without an id",
         ),
         pytest.param(
             {"topk": [], "raw_topk": {"a": 1}},
-            {Need.RAW},
+            {RunField.RAW},
             "raw_topk: expected a list, found a mapping",
             id="a raw mapping",
         ),
         # Rewritten questions.
         pytest.param(
             {"topk": [], "rewrites": [{"topk": []}, {"topk": [{"id": "a", "rank": 2}]}]},
-            {Need.REWRITES},
+            {RunField.REWRITES},
             "query 'q': rewrites[1]: rank 1 is missing; ranks run from 1 without gaps",
             id="a rank missing in the second list",
         ),
         pytest.param(
             {"topk": [], "rewrites": [{"query": "?"}]},
-            {Need.REWRITES},
+            {RunField.REWRITES},
             "rewrites[0]: object missing required field topk",
             id="a rewritten question without a list",
         ),
@@ -263,7 +273,7 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> 
         *(
             pytest.param(
                 {"topk": ["a"], "latency_ms": {"retrieve": 5, "rerank": time}},
-                {Need.LATENCY},
+                {RunField.LATENCY},
                 "query 'q': latency_ms must lie between 0 and 1e+12",
                 id=f"{time:g} ms",
             )
@@ -271,26 +281,26 @@ def test_what_is_needed_is_checked(tmp_path: Path, need: Need, message: str) -> 
         ),
         pytest.param(
             {"topk": [{"rank": 1, "chunk_id": "a"}], "latency_ms": "57"},
-            {Need.LATENCY},
+            {RunField.LATENCY},
             "latency_ms: expected a number or a mapping, found text",
             id="a time as text",
         ),
         # Scores of other tools.
         pytest.param(
             {"topk": [], "scores": {"faithfulness": "high"}},
-            {Need.SCORES},
+            {RunField.SCORES},
             "scores[...]: expected a number or a mapping, found text",
             id="a score in words",
         ),
         pytest.param(
             {"topk": [], "entities": ["Porto", 7]},
-            {Need.ENTITIES},
+            {RunField.ENTITIES},
             "entities[1]: expected text, found a whole number",
             id="an entity that is a number",
         ),
     ],
 )
-def test_messages(tmp_path: Path, line: dict[str, Any], needs: set[Need], message: str) -> None:
+def test_messages(tmp_path: Path, line: dict[str, Any], needs: set[RunField], message: str) -> None:
     assert refused(tmp_path, {"query_id": "q", **line}, *needs) == message
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from rankgate.cli import main
 from rankgate.errors import RankgateError
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.formats import read_run
 from rankgate.readers.scores import read_scores, with_scores
 
@@ -94,7 +94,7 @@ def test_a_number_that_the_line_states_otherwise_is_an_error() -> None:
         *({"query_id": q, "topk": ["d"], "scores": {"f": n, "g": 1}} for q, n in (("q0", 0.5), ("q1", None))),
     )
     table(q0=0.5, q1="")
-    joined = list(with_scores(read_run("run.jsonl", needs=frozenset({Need.SCORES})), "scores.csv").rankings)
+    joined = list(with_scores(read_run("run.jsonl", needs=frozenset({RunField.SCORES})), "scores.csv").rankings)
     assert [each.details and each.details.scores for each in joined] == [{"f": 0.5, "g": 1}, {"f": None, "g": 1}]
     table(q0=0.6, q1=0.1)
     code, report = check()

@@ -12,14 +12,14 @@ import pytest
 from rankgate.baselines.packing import pack
 from rankgate.collecting.gold_documents import written
 from rankgate.errors import RankgateError
-from rankgate.model.values import Need, Sample, Span
+from rankgate.model.values import RunField, Sample, Span
 from rankgate.readers.formats import fingerprint_of, read_gold, read_run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.results import written_line
 from rankgate.readers.samples import judgments, spans_of
 
 SPAN: dict[str, Any] = {"doc": "handbook", "start": 1042, "end": 1311, "text": "Refunds are paid…"}
-OFFSETS = frozenset({Need.OFFSETS})
+OFFSETS = frozenset({RunField.OFFSETS})
 
 
 def gold(folder: Path, expected: Any, name: str = "gold.json") -> Path:

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.errors import RankgateError
-from rankgate.model.values import Details, Item, Need, Ranking
+from rankgate.model.values import Details, Item, Ranking, RunField
 from rankgate.readers.formats import read_run
 
-EVERYTHING = frozenset(Need) - {Need.TRAFFIC}
+EVERYTHING = frozenset(RunField) - {RunField.TRAFFIC}
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def rankings(
-    content: str | bytes, form: str | None = None, needs: frozenset[Need] = frozenset()
+    content: str | bytes, form: str | None = None, needs: frozenset[RunField] = frozenset()
 ) -> tuple[str, list[Ranking]]:
     Path("run").write_bytes(content.encode() if isinstance(content, str) else content)
     read = read_run("run", form, needs=needs)

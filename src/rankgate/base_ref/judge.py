@@ -38,12 +38,12 @@ from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import not_judged
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By
-from rankgate.model.asked import texts_changed
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.base_words import label_notes
+from rankgate.model.question_text import texts_changed
 from rankgate.model.report import Report, published
 from rankgate.model.traffic import TrafficQuestion
-from rankgate.model.values import Gold, Need, Ranking
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.readers.source import parts_of, shown_path
 
@@ -306,7 +306,7 @@ def _about_baseline(
     return found
 
 
-def _stored(brought: InputFile, needs: frozenset[Need], criteria: Criteria | None) -> object:
+def _stored(brought: InputFile, needs: frozenset[RunField], criteria: Criteria | None) -> object:
     return baseline_of(brought, criteria, needs)
 
 
@@ -338,7 +338,7 @@ def _brings_run(run: InputFile | None, trees: Trees) -> bool:
 def _brings_values(commits: Commits, trees: Trees) -> bool:
     """Whether the pull request changes files of values that a gate reads."""
     gates = [gate.criteria for gate in (commits.base, commits.head) if gate]
-    reads = any(Need.SCORES in criteria.plan().needs for criteria in gates)
+    reads = any(RunField.SCORES in criteria.plan().needs for criteria in gates)
     paths = [criteria.inputs.scores for criteria in gates if criteria.inputs.scores and reads]
     run = commits.shared.inputs.run if commits.shared else None
     paths += parts_of(run.path) if run and run.is_table else []

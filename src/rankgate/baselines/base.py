@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import RankgateError
 from rankgate.model.lineage import How, Lineage
-from rankgate.model.values import Need, Verdict
+from rankgate.model.values import RunField, Verdict
 from rankgate.readers.base import Run
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class BaselineStore(Protocol):
     def memory(self) -> Memory | None:
         """All that the place remembers; None where it is but a run."""
 
-    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
+    def open(self, needs: frozenset[RunField], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The accepted run, or None where nothing has been accepted yet; of several that for `where`, or the newest.
 
         `needs` is what the metrics read beyond ids; an error where it is damaged, of a newer rankgate, or does not
@@ -75,7 +75,7 @@ class MemoryStore(msgspec.Struct, frozen=True):
     memory: Memory
     copy: bool = False
 
-    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run | None:
+    def open(self, needs: frozenset[RunField], *, deepest: int = 0, where: Where | None = None) -> Run | None:
         """The run that was accepted for the commit to compare with, or for the nearest one before it."""
         chosen = chosen_of(self.memory, where, copy=self.copy)
         while chosen is not None:
@@ -106,7 +106,7 @@ def chosen_of(memory: Memory, where: Where | None, *, copy: bool = False) -> Cho
     return Chosen(record=record, how="here", commits_behind=behind)
 
 
-def open_record(memory: Memory, record: Record, needs: frozenset[Need], *, deepest: int = 0) -> Run:
+def open_record(memory: Memory, record: Record, needs: frozenset[RunField], *, deepest: int = 0) -> Run:
     """A record's run; an error where it is not there, damaged, or not stored deep enough."""
     from rankgate.baselines.packing import unpack  # noqa: PLC0415 -- paid only where a run is stored
 

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from rankgate.baselines.records import RESTORE, Record
 from rankgate.errors import bad_input
-from rankgate.model.asked import TEXT_KEY
 from rankgate.model.gold_changes import GoldMark
-from rankgate.model.values import CONTEXT_DEPTH, Generated, Item, Need, Ranking
+from rankgate.model.question_text import TEXT_KEY
+from rankgate.model.values import CONTEXT_DEPTH, Generated, Item, Ranking, RunField
 from rankgate.readers.base import ProblemLog, Quick, Run
 from rankgate.readers.gzipped import Unzipped
 from rankgate.readers.run_lines import read_jsonl, read_jsonl_quickly
@@ -34,7 +34,7 @@ DEFAULT_DEPTH = 100
 _LEVEL = 6  # 9 takes more than twice the time for a file that is 1 % smaller
 _GZIP, _SYSTEM = 31, 9  # zlib's number of the format, whose header has no name and no time; a byte of the header
 _BLOCK = 1 << 20  # bytes of lines that are compressed at a time, so that a large run is never there as a whole
-_OF_ALL = frozenset({"query_id", "retrieved", TEXT_KEY, Need.TRAFFIC.value})  # keys that no metric asks for
+_OF_ALL = frozenset({"query_id", "retrieved", TEXT_KEY, RunField.TRAFFIC.value})  # keys that no metric asks for
 RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
 
 
@@ -102,8 +102,8 @@ def with_context_texts(
     The items stay without texts: a metric that reads these would take the few for all.
 
     Args:
-        rankings: of a run, read with `Need.ANSWER`.
-        with_texts: the same, read with `Need.TEXTS` too.
+        rankings: of a run, read with `RunField.ANSWER`.
+        with_texts: the same, read with `RunField.TEXTS` too.
         depth: how many items a prompt held where the run does not say.
     """
     for ranking, other in zip(rankings, with_texts, strict=True):
@@ -144,7 +144,9 @@ def checked(data: bytes, record: Record, file: str) -> bytes:
     return data
 
 
-def unpack(record: Record, fetch: Callable[[], bytes], needs: frozenset[Need], *, name: str, deepest: int = 0) -> Run:
+def unpack(
+    record: Record, fetch: Callable[[], bytes], needs: frozenset[RunField], *, name: str, deepest: int = 0
+) -> Run:
     """Open a stored run, whose file `fetch` gives, its digest checked; lists are read when they are iterated over.
 
     An error where a metric reads ranks down to `deepest` and the run is not stored that deep.
@@ -185,12 +187,12 @@ def _of_traffic(ranking: Ranking, depth: int) -> dict[str, Any]:
     """The line of a question of the traffic."""
     docs = ranking.details.items if ranking.details else None
     items = [{"id": name, "doc_id": item.doc_id} for name, item in zip(ranking.ids, docs or (), strict=False)]
-    stated = {TEXT_KEY: ranking.asked} if ranking.asked else {}
+    stated = {TEXT_KEY: ranking.question_digest} if ranking.question_digest else {}
     return {
         "query_id": ranking.query_id,
         "retrieved": (items or ranking.ids)[:depth],
         **stated,
-        Need.TRAFFIC.value: True,
+        RunField.TRAFFIC.value: True,
     }
 
 
@@ -203,21 +205,21 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
     deepest = _depth_of_context(ranking, details.generated, depth) if details.generated else depth
     entry: dict[str, Any] = {"query_id": ranking.query_id, "retrieved": _listed(ranking, deepest)}
     if details.raw is not None:
-        entry[Need.RAW.value] = _listed(details.raw, depth)
+        entry[RunField.RAW.value] = _listed(details.raw, depth)
     if details.rewrites is not None:
-        entry[Need.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
+        entry[RunField.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
     scores, judges = details.scores, (details.judges or {}) if details.scores else {}
-    stated: dict[Need, Any] = {
-        Need.LATENCY: details.latency_ms or None,
-        Need.SOURCE: details.source[0] if details.source and len(details.source) == 1 else details.source,
-        Need.ENTITIES: details.entities,
-        Need.SCORES: scores
+    stated: dict[RunField, Any] = {
+        RunField.LATENCY: details.latency_ms or None,
+        RunField.SOURCE: details.source[0] if details.source and len(details.source) == 1 else details.source,
+        RunField.ENTITIES: details.entities,
+        RunField.SCORES: scores
         and {**scores, **{name: {"value": scores[name], "judge": judge} for name, judge in judges.items()}},
     }
     entry |= {need.value: value for need, value in stated.items() if value is not None}
     answered = (generated.answer, generated.citations, generated.context, generated.texts, generated.abstained)
     entry |= {key: value for key, value in zip(ANSWER_KEYS, answered, strict=True) if value is not None}
-    return entry | ({Need.VERDICTS.value: msgspec.Raw(details.records)} if details.records else {})
+    return entry | ({RunField.VERDICTS.value: msgspec.Raw(details.records)} if details.records else {})
 
 
 def _depth_of_context(ranking: Ranking, generated: Generated, depth: int) -> int:
@@ -244,7 +246,12 @@ def _listed(ranking: Ranking, depth: int) -> list[Any]:
 
 def _stated(item: Item) -> dict[str, object]:
     """What a run states of an item beside its id, by the key that says it."""
-    keys = {Need.DOCS: item.doc_id, Need.VERSIONS: item.version, Need.TEXTS: item.text, Need.ITEM_SCORES: item.score}
-    keys |= {Need.SOURCE: item.source}
+    keys = {
+        RunField.DOCS: item.doc_id,
+        RunField.VERSIONS: item.version,
+        RunField.TEXTS: item.text,
+        RunField.ITEM_SCORES: item.score,
+    }
+    keys |= {RunField.SOURCE: item.source}
     stated = {need.value: value for need, value in keys.items()} | {"start": item.start, "end": item.end}
     return {key: value for key, value in stated.items() if value is not None}

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rankgate.baselines import KINDS
 from rankgate.baselines.base import BaselineStore, MemoryStore, Where, chosen_of
 from rankgate.errors import bad_input
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.mapping import FieldMap
@@ -29,7 +29,7 @@ class RunFileStore(msgspec.Struct, frozen=True):
     map: FieldMap | None = None
     memory: None = None  # a run remembers nothing
 
-    def open(self, needs: frozenset[Need], *, deepest: int = 0, where: Where | None = None) -> Run:
+    def open(self, needs: frozenset[RunField], *, deepest: int = 0, where: Where | None = None) -> Run:
         """The run; its lists are whole, so that any cut-off can be read."""
         del deepest, where
         return read_run(self.path, self.format, needs=needs, map=self.map)

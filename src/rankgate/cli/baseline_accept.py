@@ -37,7 +37,7 @@ from rankgate.model.gold_changes import mark_of
 from rankgate.model.headline import given_up_text
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.report import Report
-from rankgate.model.values import CONTEXT_DEPTH, Gold, Need, Ranking, Verdict
+from rankgate.model.values import CONTEXT_DEPTH, Gold, Ranking, RunField, Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
 from rankgate.readers.formats import fingerprint_of
 from rankgate.renderers.blocks import Block, Table, plain_text
@@ -175,7 +175,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         named = gold_file or (criteria and criteria.inputs.gold)
         gold = gold_of(gold_file, criteria) if named else None
         # Latencies and answers always, for later gates; of the rest what today's gates read.
-        needs = frozenset({Need.LATENCY, Need.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
+        needs = frozenset({RunField.LATENCY, RunField.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
         opened = run_of(again, criteria, needs, gold=gold)
         name = "standard input" if run_file and path != run_file.path else opened.name
         known = answered = 0
@@ -228,8 +228,8 @@ def _traffic_of(run: InputFile | None, criteria: Criteria | None) -> list[Rankin
     """The lines that the run has of questions of the traffic, where the criteria name any."""
     if criteria is None or criteria.inputs.traffic is None:
         return []
-    docs = {Need.DOCS} if criteria.match.by is By.DOC else set()
-    rankings = run_of(run, criteria, frozenset({Need.TRAFFIC, *docs})).rankings
+    docs = {RunField.DOCS} if criteria.match.by is By.DOC else set()
+    rankings = run_of(run, criteria, frozenset({RunField.TRAFFIC, *docs})).rankings
     return [ranking for ranking in rankings if ranking.traffic]
 
 
@@ -239,7 +239,7 @@ _NOTHING_JUDGED = "--verdicts needs a run with answers, and their questions: nam
 def _with_answers(
     run: InputFile | None,
     criteria: Criteria | None,
-    needs: frozenset[Need],
+    needs: frozenset[RunField],
     gold: Gold | None,
     verdicts: str | None,
     memory: Memory,
@@ -255,8 +255,8 @@ def _with_answers(
         raise bad_input(_NOTHING_JUDGED, file=verdicts)
     depth = criteria.judge.depth if criteria and criteria.judge else CONTEXT_DEPTH
     rankings: Iterator[Ranking] = run_of(run, criteria, needs, gold=gold).rankings
-    if Need.TEXTS not in needs:  # which a run without answers may have in any shape
-        texts = run_of(run, criteria, needs | {Need.TEXTS}, gold=gold).rankings
+    if RunField.TEXTS not in needs:  # which a run without answers may have in any shape
+        texts = run_of(run, criteria, needs | {RunField.TEXTS}, gold=gold).rankings
         rankings = with_context_texts(rankings, texts, depth)
     path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
     named = read_verdicts(path) if path else {}
@@ -269,7 +269,7 @@ def _accepted_verdicts(memory: Memory) -> dict[Slot, Verdicts]:
     """What is kept with the run that is accepted now; nothing where that is damaged, which this acceptance mends."""
     try:
         newest = next(reversed(memory.read("accepted")), None)
-        return stored_verdicts(open_record(memory, newest, frozenset({Need.VERDICTS}))) if newest else {}
+        return stored_verdicts(open_record(memory, newest, frozenset({RunField.VERDICTS}))) if newest else {}
     except RankgateError:
         return {}
 

@@ -15,7 +15,7 @@ from rankgate.cli.baseline_options import add_store, named_memory
 from rankgate.cli.output import as_json, say
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.judge.store import stored_verdicts
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block
 
@@ -103,7 +103,7 @@ def _verified_once(memory: Memory) -> Verified:
     for record in {(record.run, record.sha256): record for record in examined.records}.values():
         try:
             if record.verdicts:
-                stored_verdicts(open_record(memory, record, frozenset({Need.VERDICTS})))
+                stored_verdicts(open_record(memory, record, frozenset({RunField.VERDICTS})))
             else:
                 memory.fetch(record)
             runs += 1

@@ -39,7 +39,7 @@ from rankgate.metrics.scoring import Tally
 from rankgate.model.base_ref import SHA
 from rankgate.model.differences import COMPONENTS, run_differences
 from rankgate.model.report import BaselineSource, Provenance, Report, Source
-from rankgate.model.values import Gold, Need, Ranking, Scores, Unit, Verdict
+from rankgate.model.values import Gold, Ranking, RunField, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text, interval_text, size_text, value_text
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN, shown_path
@@ -139,7 +139,7 @@ def _notes(gold: Gold, plan: Plan, scored_runs: Sequence[ScoredRun]) -> list[str
     return absent
 
 
-def _opened(arguments: argparse.Namespace, file: InputFile, *, needs: frozenset[Need], deepest: int) -> Run:
+def _opened(arguments: argparse.Namespace, file: InputFile, *, needs: frozenset[RunField], deepest: int) -> Run:
     """A run file or a baseline where there is one of this name, else what a word of the store's means."""
     if file.format or Path(file.path).exists() or not (file.path == "accepted" or re.match(SHA, file.path)):
         return named_run(file, needs, deepest=deepest)

@@ -28,7 +28,7 @@ from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, reda
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
-from rankgate.model.values import Gold, Item, Need
+from rankgate.model.values import Gold, Item, RunField
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run
 from rankgate.readers.corpus import read_corpus, source_texts
@@ -202,7 +202,7 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
         advice = f"where the gold holds passages (match: {how.by.value}), there are none to label"
         raise bad_input(f"a pool is made of ids; {advice}")
     gold = gold_of(named, criteria)
-    opened = [named_run(file, how.needs | {Need.TEXTS}) for file in files]
+    opened = [named_run(file, how.needs | {RunField.TEXTS}) for file in files]
     runs = dict(zip(names, opened, strict=True))
     rankings = {name: run.rankings for name, run in runs.items()}
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
@@ -312,7 +312,7 @@ def _anchor(arguments: argparse.Namespace) -> Done:
     texts = read_corpus(arguments.chunks) if arguments.chunks else ()
     chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
     file = file_of(arguments, "run")
-    run = file and named_run(file, frozenset({Need.OFFSETS}))
+    run = file and named_run(file, frozenset({RunField.OFFSETS}))
     for ranking in run.rankings if run else ():
         chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
     written = read_documents(arguments.gold, gold)

@@ -20,13 +20,13 @@ from rankgate.judge.judging import WORKERS
 from rankgate.judge.model import Answer, Passage
 from rankgate.judge.plan import BATCH, judged
 from rankgate.judge.store import Store
-from rankgate.model.answers import Want
+from rankgate.model.answers import VerdictKind
 from rankgate.model.values import Gold
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 
 STORE = ".rankgate/verdicts.jsonl"
 RELEVANT = 2  # the lowest grade that says that a passage answers the question, at least partly
-_WANTS = frozenset({Want.RELEVANCE})
+_WANTS = frozenset({VerdictKind.RELEVANCE})
 
 
 def judge_pool(

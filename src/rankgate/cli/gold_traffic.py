@@ -23,7 +23,7 @@ from rankgate.metrics.matching import By
 from rankgate.metrics.scored_run import rankings_again
 from rankgate.metrics.sets import Hit
 from rankgate.model.traffic import TrafficFiles, TrafficLists, TrafficPair
-from rankgate.model.values import Need, Unit
+from rankgate.model.values import RunField, Unit
 from rankgate.model.wording import count_text, value_text
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.corpus import read_corpus
@@ -92,8 +92,8 @@ def _lists(inputs: Inputs, criteria: Criteria, files: TrafficFiles) -> TrafficLi
     return TrafficRuns(files=files, now=tuple(now), before=tuple(before), how=criteria.match).lists(k)
 
 
-def _needs(criteria: Criteria, *more: Need) -> frozenset[Need]:
-    return frozenset({Need.TRAFFIC, *more} | ({Need.DOCS} if criteria.match.by is By.DOC else set()))
+def _needs(criteria: Criteria, *more: RunField) -> frozenset[RunField]:
+    return frozenset({RunField.TRAFFIC, *more} | ({RunField.DOCS} if criteria.match.by is By.DOC else set()))
 
 
 def _pairs_of_today(arguments: argparse.Namespace) -> Sequence[TrafficPair]:
@@ -110,7 +110,7 @@ def _texts(inputs: Inputs, criteria: Criteria, documents: set[str], corpus: str 
     """What these documents say, by the corpus, or else by the run and the accepted run, if they state it."""
     if corpus:
         return {each.id: each.text for each in read_corpus(corpus, documents)}
-    needs = _needs(criteria, Need.TEXTS)
+    needs = _needs(criteria, RunField.TEXTS)
     texts: dict[str, str] = {}
     for run in (run_of(inputs.run, criteria, needs), accepted_run(inputs, criteria, needs, 0)):
         for ranking in run.rankings if run else ():

@@ -46,7 +46,7 @@ from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import require_gold_queries
-from rankgate.model.answers import Want
+from rankgate.model.answers import VerdictKind
 from rankgate.model.report import Detectable
 from rankgate.model.values import Evidence, Gold
 from rankgate.model.waiver_use import ACCEPT_CHANGE
@@ -241,7 +241,7 @@ def _write_criteria(
         from rankgate.judge.runs import NEEDS
 
         require_answers(
-            read_answers(run_of(run_file, None, NEEDS, gold=gold), gold, frozenset({Want.SUPPORT}), judge.depth)
+            read_answers(run_of(run_file, None, NEEDS, gold=gold), gold, frozenset({VerdictKind.SUPPORT}), judge.depth)
         )
     for way in ways if run_file else []:
         opened = run_of(run_file, None, way.needs, gold=gold)

@@ -20,7 +20,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.model.conclusion import NO_CONCLUSION
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.source import STDIN, open_source
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compare
         how = Matching(by=By(arguments.match), exclude_query_id=how.exclude_query_id)
     metrics = metrics_of(arguments.metrics)
     for metric in metrics if not compares else ():
-        if Need.BASELINE in metric.needs:
+        if RunField.BASELINE in metric.needs:
             raise bad_input(f"{metric.name} compares with a baseline; use `rankgate compare A B`", key="--metrics")
     return Plan(metrics=metrics, default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
 

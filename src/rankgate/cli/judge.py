@@ -56,7 +56,7 @@ from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts,
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.model.answers import JudgeMark, UnjudgedKind
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
@@ -260,7 +260,7 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job]
     [run] = answers(candidate(needs=NEEDS, gold=gold) for gold in asked.golds)
     require_answers(run)
     baseline = next(iter(answers(accepted(needs=NEEDS) for _ in asked.golds)), None)
-    opened = accepted(needs=frozenset({Need.VERDICTS})) if baseline else None
+    opened = accepted(needs=frozenset({RunField.VERDICTS})) if baseline else None
     kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
     names = [metric.name for metric in metrics]
     return names, Job(block=block, wants=wants, run=run, baseline=baseline, kept=kept, again=arguments.again)

@@ -26,7 +26,7 @@ from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts
 from rankgate.judge.sample import LEAST, WANTS, Design, Item, draw
 from rankgate.judge.store import read_verdicts
 from rankgate.metrics.answers import JudgedMetric, Rubric
-from rankgate.model.answers import Want
+from rankgate.model.answers import VerdictKind
 from rankgate.model.tags import segments_of
 from rankgate.model.values import Gold
 from rankgate.model.wording import count_text
@@ -111,9 +111,9 @@ class Judged(NamedTuple):
         return self.judge.rubrics if any(isinstance(each, Rubric) for each in self.criteria.metrics()) else {}
 
     @property
-    def wants(self) -> frozenset[Want]:
+    def wants(self) -> frozenset[VerdictKind]:
         """What labels are of."""
-        return WANTS | {Want.RUBRICS} if self.rubrics else WANTS
+        return WANTS | {VerdictKind.RUBRICS} if self.rubrics else WANTS
 
     @property
     def command(self) -> str:

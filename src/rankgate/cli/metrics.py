@@ -24,7 +24,7 @@ from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Cutoff,
 from rankgate.metrics.names import UnknownMetricError, family_of, parse_metric
 from rankgate.metrics.registry import PRESETS, families, plugins
 from rankgate.metrics.views import ListGain, View
-from rankgate.model.values import Direction, Need
+from rankgate.model.values import Direction, RunField
 
 Facts = dict[str, Any]
 
@@ -41,15 +41,18 @@ WITHOUT_NUMBER = {
 }
 # The file that states what is needed, and the key if it is not named alike; ids and judgments all files state.
 _PLACES = {
-    **{need: ("run", f"topk[].{need.value}") for need in (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES)},
-    Need.OFFSETS: ("run", "topk[].start"),
-    Need.PASSAGES: ("gold", "expected_output[].start"),
-    Need.REWRITES: ("run", "rewrites[].topk"),
-    Need.JUDGED: ("gold", ""),
-    Need.NEGATIVES: ("gold", "negatives"),
-    Need.IDS: ("run", ""),
-    Need.BASELINE: ("baseline", "topk"),
-    Need.VERDICTS: ("judge", "verdicts"),
+    **{
+        need: ("run", f"topk[].{need.value}")
+        for need in (RunField.DOCS, RunField.VERSIONS, RunField.TEXTS, RunField.ITEM_SCORES)
+    },
+    RunField.OFFSETS: ("run", "topk[].start"),
+    RunField.PASSAGES: ("gold", "expected_output[].start"),
+    RunField.REWRITES: ("run", "rewrites[].topk"),
+    RunField.JUDGED: ("gold", ""),
+    RunField.NEGATIVES: ("gold", "negatives"),
+    RunField.IDS: ("run", ""),
+    RunField.BASELINE: ("baseline", "topk"),
+    RunField.VERDICTS: ("judge", "verdicts"),
 }
 
 _WIDTH = 80
@@ -217,7 +220,7 @@ def parameters_of(kind: type) -> dict[str, Facts]:
     return parameters
 
 
-def needs_of_files(needs: Iterable[Need], gold_keys: Sequence[str]) -> dict[str, list[str]]:
+def needs_of_files(needs: Iterable[RunField], gold_keys: Sequence[str]) -> dict[str, list[str]]:
     """The keys beyond ranked ids and judgments, by the file that has them."""
     keys: dict[str, list[str]] = {"run": [], "gold": list(gold_keys), "baseline": [], "judge": []}
     for file, key in sorted(_PLACES.get(need, ("run", need.value)) for need in needs):

@@ -25,7 +25,7 @@ from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.evaluation import in_numbers
 from rankgate.metrics.scored_run import Compared, scored
 from rankgate.metrics.scoring import require_fields, require_gold_queries, valid_on
-from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.model.values import Gold, Ranking, RunField, Scores
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.renderers.blocks import Block, Table
 from rankgate.renderers.phrases import NOTHING, never_line
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     gold = gold_of(gold_file, criteria)
     if arguments.as_of and all(sample.as_of is None for sample in gold.samples.values()):
         raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
-    plan = replace(plan, also=frozenset({Need.VERSIONS})) if arguments.as_of else plan
+    plan = replace(plan, also=frozenset({RunField.VERSIONS})) if arguments.as_of else plan
     again, seen = partial(run_of, run_file, criteria), Dated()
     opened = again(needs=plan.needs)
     through = partial(_dated, gold, seen) if arguments.as_of else iter
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     if arguments.per_query:
         write_atomic(arguments.per_query, per_query_lines(scores))
-    if arguments.as_of and Need.VERSIONS in scores.unstated:
+    if arguments.as_of and RunField.VERSIONS in scores.unstated:
         raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=opened.name)
     changed = {query_id: kept for query_id, (kept, *_) in seen.items()}
     later = [*compared_with(gold, plan, scores, changed)] if arguments.as_of else []

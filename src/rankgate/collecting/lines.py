@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from rankgate.model.asked import TEXT_KEY
-from rankgate.model.values import Need
+from rankgate.model.question_text import TEXT_KEY
+from rankgate.model.values import RunField
 from rankgate.readers.json_text import spoken
 from rankgate.readers.results import ResultError, described, written_line
 from rankgate.readers.run_shapes import Item, generated_of, loose_shape
@@ -52,7 +52,7 @@ def run_line(
     not over what was `asked`, and whether that is of the `traffic`.
     """
     stated: dict[str, Any] = {TEXT_KEY: asked} if asked else {}
-    stated |= {Need.TRAFFIC.value: True} if traffic else {}
+    stated |= {RunField.TRAFFIC.value: True} if traffic else {}
     line = {"query_id": query_id, **stated, **provenance} | written_line(query_id, result) | stated
     line.setdefault("latency_ms", {"retrieve": round(measured_ms, 3)})
     try:
@@ -103,7 +103,7 @@ def read_back(data: bytes) -> Line:
     return Line(line.query_id, data, ms, line.question_sha256, line.traffic)
 
 
-_ANSWERED = loose_shape(frozenset({Need.ANSWER}))
+_ANSWERED = loose_shape(frozenset({RunField.ANSWER}))
 
 
 def _plain(value: Any) -> Any:

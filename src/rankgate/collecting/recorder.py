@@ -24,10 +24,10 @@ from rankgate.collecting.retriever import Retrieve, Service, StopError, failure,
 from rankgate.collecting.workers import Calls, Outcome, Question, ask
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, from_python, option, redacted, shown
 from rankgate.files.writing import refuse_overwriting, write_atomic
-from rankgate.model.asked import text_digest
 from rankgate.model.differences import RECORDING
+from rankgate.model.question_text import text_digest
 from rankgate.model.traffic import TrafficQuestion
-from rankgate.model.values import Gold, Need
+from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
 from rankgate.readers.mapped import answer_line
@@ -258,7 +258,7 @@ def _finder_of(fields: FieldMap | None, retrieve: Retrieve, before: Iterable[Lin
     """What finds the parts of an answer, and knows which were in those before; None where there is nothing to find."""
     if fields is None and not isinstance(retrieve, Service):
         return None
-    finder = Finder(fields or FieldMap(query_id=""), frozenset(Need))
+    finder = Finder(fields or FieldMap(query_id=""), frozenset(RunField))
     for line in before:
         known = json.loads(line.data)
         finder.know([*known, *(key for item in known["topk"] for key in item)])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rankgate.collecting.pool import results_of
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import Matching
-from rankgate.model.asked import states
+from rankgate.model.question_text import digest_matches
 from rankgate.model.traffic import TrafficLists, TrafficPair, TrafficQuestion, draw_order
 from rankgate.model.values import Ranking
 
@@ -67,5 +67,5 @@ def _documents(
         for ranking in rankings
         if ranking.traffic
         and ranking.query_id in texts
-        and (ranking.asked is None or states(ranking.asked, texts[ranking.query_id]))
+        and (ranking.question_digest is None or digest_matches(ranking.question_digest, texts[ranking.query_id]))
     }

@@ -18,7 +18,7 @@ from rankgate.metrics.lines import Score
 from rankgate.metrics.plan import Plan
 from rankgate.model.report import TrendPoint
 from rankgate.model.traffic import TrafficFiles
-from rankgate.model.values import Gold, Need
+from rankgate.model.values import Gold, RunField
 from rankgate.model.waiver_use import SetLabel
 from rankgate.readers.base import Run, answering
 from rankgate.readers.formats import read_gold, read_run
@@ -107,7 +107,7 @@ def gold_of(named: InputFile | None, criteria: Criteria | None, *, untrusted: bo
 def run_of(
     named: InputFile | None,
     criteria: Criteria | None,
-    needs: frozenset[Need] = frozenset(),
+    needs: frozenset[RunField] = frozenset(),
     *,
     untrusted: bool = False,
     most_problems: int | None = None,
@@ -132,12 +132,12 @@ def run_of(
 def _opened(
     file: InputFile,
     criteria: Criteria | None,
-    needs: frozenset[Need],
+    needs: frozenset[RunField],
     *,
     untrusted: bool,
     most_problems: int | None,
 ) -> Run:
-    scores = criteria.inputs.scores if criteria and Need.SCORES in needs else None
+    scores = criteria.inputs.scores if criteria and RunField.SCORES in needs else None
     if not untrusted:
         read = partial(read_run, file.path, file.format, map=file.map, most_problems=most_problems)
         run: Run = file.held(needs, criteria) if file.held else read(needs=needs)
@@ -161,7 +161,7 @@ def _opened(
 def baseline_of(
     named: InputFile | None,
     criteria: Criteria | None,
-    needs: frozenset[Need] = frozenset(),
+    needs: frozenset[RunField] = frozenset(),
     *,
     deepest: int = 0,
     where: Where | None = None,
@@ -197,7 +197,7 @@ def runs_of(
     Raises:
         RankgateError: there are values in place of rankings, and a metric that compares lists or judges answers.
     """
-    unread = [metric.name for metric in plan.metrics if metric.needs & {Need.BASELINE, Need.VERDICTS}]
+    unread = [metric.name for metric in plan.metrics if metric.needs & {RunField.BASELINE, RunField.VERDICTS}]
     if unread and (table := next((file for file in (inputs.run, inputs.baseline) if file and file.is_table), None)):
         what = "compare lists or judge answers, and a table of values has neither; give the runs, or leave them out"
         raise bad_input(f"{', '.join(unread)}: these gates {what}", file=shown_path(table.path))
@@ -241,7 +241,7 @@ def refuse_failed(path: str, *, untrusted: bool) -> None:
         raise bad_input(what, file=shown_path(path), kind=ProblemKind.NOT_RECORDED)
 
 
-def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[Need], deepest: int) -> Run | None:
+def accepted_run(inputs: Inputs, criteria: Criteria, needs: frozenset[RunField], deepest: int) -> Run | None:
     """The accepted run that a check compares with: chosen by its date and by the commits before it.
 
     These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
@@ -286,7 +286,7 @@ def _trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
     return trend_of(history, accepted)
 
 
-def named_run(file: InputFile, needs: frozenset[Need] = frozenset(), *, deepest: int = 0) -> Run:
+def named_run(file: InputFile, needs: frozenset[RunField] = frozenset(), *, deepest: int = 0) -> Run:
     """A run file or a baseline directory that must be there, opened; `needs` and `deepest` as for `baseline_of`.
 
     Raises:

@@ -34,7 +34,7 @@ from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.sets import Hit, Precision
 from rankgate.model.report import Published
-from rankgate.model.values import CONFIDENCE, Direction, Evidence, Need
+from rankgate.model.values import CONFIDENCE, Direction, Evidence, RunField
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import open_source
 from rankgate.readers.yaml_text import KeyPath, YamlDocument, load_yaml
@@ -88,7 +88,7 @@ def _floor(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _drop(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
-    if Need.BASELINE in metric.needs:
+    if RunField.BASELINE in metric.needs:
         yield (), f"{metric.name} compares with the baseline already; give it a threshold instead"
     widest = widest_change(metric)
     if widest is not None and value > widest:
@@ -512,7 +512,7 @@ def _refuse_misfits(criteria: Criteria, document: YamlDocument, name: str) -> No
         elif criteria.gates[index].metric.cutoff != criteria.gates[over_traffic[0]].metric.cutoff:
             problems.append(Problem("gates over traffic have one cut-off, since one sheet is for all", name, *key))
     for index, gate in enumerate(criteria.gates):
-        if Need.VERDICTS not in gate.metric.needs:
+        if RunField.VERDICTS not in gate.metric.needs:
             continue
         lack: str | None = None
         if criteria.judge is None:
@@ -538,7 +538,7 @@ def _completed(gate: Gate, criteria: Criteria, line: int | None) -> Gate:
     """A gate with what the file says for all of them, the direction that it gives its metric, and its line."""
     known: dict[str, Any] = {"line": line}
     known |= {key: getattr(criteria, key) for key in _OF_THE_FILE if key not in gate.model_fields_set}
-    if criteria.judge and Need.VERDICTS in gate.metric.needs:
+    if criteria.judge and RunField.VERDICTS in gate.metric.needs:
         allowed = criteria.judge.allow_unjudged is not None
         if "evidence" not in {*gate.model_fields_set, *criteria.model_fields_set}:
             known["evidence"] = Evidence.PROVEN_HARM  # a judge errs, and few questions see little

@@ -29,18 +29,18 @@ from rankgate.model.answers import (
     GoldClaim,
     Support,
     UnjudgedKind,
-    Want,
+    VerdictKind,
 )
 from rankgate.model.reasons import stage_finding
 from rankgate.model.report import Diagnosis, GateResult
-from rankgate.model.values import TOLERANCE, Details, MatchedQuery, Need, Scores, Verdict
+from rankgate.model.values import TOLERANCE, Details, MatchedQuery, RunField, Scores, Verdict
 
 MAX_CLAIMS, LONGEST_CLAIM = 5, 300  # of a question; characters
 _OF_CLAIMS = ("faithfulness", "unfaithful_rate")  # undefined for an answer that asserts nothing
 _RECALLS = ("claim_recall", "vital_claim_recall", "factual_correctness")
 # The verdicts on claims that a metric counts; others rest on more than claims and passages.
-_COUNTS = {"context_recall": Want.GOLD_IN_CONTEXT}
-_COUNTS |= {**dict.fromkeys(_OF_CLAIMS, Want.SUPPORT), **dict.fromkeys(_RECALLS, Want.GOLD_IN_ANSWER)}
+_COUNTS = {"context_recall": VerdictKind.GOLD_IN_CONTEXT}
+_COUNTS |= {**dict.fromkeys(_OF_CLAIMS, VerdictKind.SUPPORT), **dict.fromkeys(_RECALLS, VerdictKind.GOLD_IN_ANSWER)}
 _LEAST_GONE = (Place.IN_CONTEXT, Place.REWRITTEN, Place.BEYOND, Place.GONE)
 _RECALL = ContextRecall()
 
@@ -124,7 +124,7 @@ def _stage(metric: Metric, new: MatchedQuery | None, old: MatchedQuery | None) -
         return Stage.RETRIEVAL
     if _asserts(old) and _asserts(new) is False:
         return Stage.REFUSAL
-    of_answer = _COUNTS.get(metric.key) in (Want.SUPPORT, Want.GOLD_IN_ANSWER)
+    of_answer = _COUNTS.get(metric.key) in (VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER)
     return Stage.GENERATOR if of_answer and None not in (recall, before) else None
 
 
@@ -156,16 +156,20 @@ def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[
     falls = [0.0 if now is None or was is None else sign * (now - was) for now, was in values]
     now, was = pairs[falls.index(min(falls))]
     vital = metric.key == "vital_claim_recall"
-    known, held, holds = _by_text(was, want), _by_text(was, Want.GOLD_IN_CONTEXT), _by_text(now, Want.GOLD_IN_CONTEXT)
+    known, held, holds = (
+        _by_text(was, want),
+        _by_text(was, VerdictKind.GOLD_IN_CONTEXT),
+        _by_text(now, VerdictKind.GOLD_IN_CONTEXT),
+    )
     lost: list[LostClaim] = []
     for text, (claim, support) in _by_text(now, want, vital=vital).items():
         _, before = known.get(text, ("", None))
         had = before is not None and before.verdict is Entailment.SUPPORTED
-        if support.verdict is Entailment.SUPPORTED or not (had or want is Want.SUPPORT):
+        if support.verdict is Entailment.SUPPORTED or not (had or want is VerdictKind.SUPPORT):
             continue
         cut = claim if len(claim) <= LONGEST_CLAIM else f"{claim[: LONGEST_CLAIM - 1].rstrip()}…"
         found = LostClaim(text=cut, asked=want, before=before.verdict if before else None, now=support.verdict)
-        if want is not Want.GOLD_IN_ANSWER:
+        if want is not VerdictKind.GOLD_IN_ANSWER:
             found = _linked(found, before, (new, now), (old, was))
         elif text in holds:
             still = holds[text][1].verdict is Entailment.SUPPORTED
@@ -176,9 +180,9 @@ def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[
     return sorted(lost, key=lambda each: each.place is None)
 
 
-def _by_text(found: AnswerVerdicts, want: Want, *, vital: bool = False) -> dict[str, tuple[str, Support]]:
+def _by_text(found: AnswerVerdicts, want: VerdictKind, *, vital: bool = False) -> dict[str, tuple[str, Support]]:
     """The verdicts on claims, each with its claim, by this without what writing changes."""
-    claims = found.claims if want is Want.SUPPORT else found.gold_claims
+    claims = found.claims if want is VerdictKind.SUPPORT else found.gold_claims
     named = [GoldClaim(each) if isinstance(each, str) else each for each in claims] if isinstance(claims, tuple) else []
     pairs = zip(named, supports(getattr(found, want.value)), strict=False)
     kept = ((each.text, support) for each, support in pairs if each.vital or not vital)
@@ -218,9 +222,9 @@ def _texts(query: MatchedQuery) -> Mapping[str, str | None]:
 
 def _silent(metrics: tuple[str, ...], now: Scores, before: Scores | None) -> Silent | None:
     """Over the questions that are judged in both runs, else in the run."""
-    if not metrics or Need.ANSWER in now.unstated:
+    if not metrics or RunField.ANSWER in now.unstated:
         return None
-    stated = [side for side in (now, before) if side and Need.ANSWER not in side.unstated]
+    stated = [side for side in (now, before) if side and RunField.ANSWER not in side.unstated]
     sides = [[_asserts(side.matched.get(each)) for each in now.query_ids] for side in stated]
     rows = [row for row in zip(*sides, strict=True) if None not in row]
     rows = rows or [(each,) for each in sides[0] if each is not None]

@@ -78,12 +78,12 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
     samples, sign = list[Sample](), metric.direction.sign
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
-        old = baseline.outlines.get(sample.query_id)
+        old = baseline.rank_summaries.get(sample.query_id)
         if after is None or before is None or old is None:
             continue
         samples.append(sample)
         if sign * (after - before) < -TOLERANCE:
-            new = candidate.outlines.get(sample.query_id)
+            new = candidate.rank_summaries.get(sample.query_id)
             moved = document_moves(sample, old, new)
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
     proven = metric.direction.certain(gate.delta_ci) < 0

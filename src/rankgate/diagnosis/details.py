@@ -34,7 +34,7 @@ from rankgate.model.details import (
 )
 from rankgate.model.report import GateResult, Segment
 from rankgate.model.tags import rows_by_tag
-from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, MatchedQuery, Need, Ranking, Sample, Scores
+from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, MatchedQuery, Ranking, RunField, Sample, Scores
 
 MAX_TAGS = 40  # with a row and curves of their own
 MIN_QUERIES = 5  # queries with which a tag has curves
@@ -134,7 +134,7 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     now = _columns(shown, gold, candidate, absent=True)
     if baseline is None:
         return Columns(shown, now, None)
-    unknown = baseline.unstated.keys() | {Need.BASELINE}
+    unknown = baseline.unstated.keys() | {RunField.BASELINE}
     before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
     known = [metric for metric in shown if metric.name not in before]
     before |= _columns(known, gold, baseline, absent=False)
@@ -292,8 +292,8 @@ class QuestionsOf(Sequence[Question]):
         query_id = sample.query_id
         new = self._candidate.matched.get(query_id)
         old = baseline.matched.get(query_id) if baseline else None
-        before = baseline.outlines.get(query_id) if baseline else None
-        expected = tuple(document_moves(sample, before, self._candidate.outlines.get(query_id)))
+        before = baseline.rank_summaries.get(query_id) if baseline else None
+        expected = tuple(document_moves(sample, before, self._candidate.rank_summaries.get(query_id)))
         return Question(
             query_id=query_id,
             question=sample.question,

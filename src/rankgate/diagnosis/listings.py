@@ -16,7 +16,7 @@ from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import NAMED, Movement, Oddities, Spelling
-from rankgate.model.values import Gold, Outline, Ranking, Scores
+from rankgate.model.values import Gold, Ranking, RankSummary, Scores
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
 DEEPEST = 100  # ranks of each list that are kept
@@ -165,7 +165,7 @@ def _finding(scores: Scores, metric: Metric) -> int:
 
 
 def with_displacers(
-    moves: Sequence[Movement], now: Listings | None, before: Listings | None, outlines: Mapping[str, Outline]
+    moves: Sequence[Movement], now: Listings | None, before: Listings | None, rank_summaries: Mapping[str, RankSummary]
 ) -> list[Movement]:
     """The movements, each that lost documents with those that stand in the first k now and did not before.
 
@@ -173,20 +173,20 @@ def with_displacers(
         moves: the movements that a report lists.
         now: the run's lists; None where they cannot be read again, so that nothing is named.
         before: the baseline's.
-        outlines: the run's: an item that stands for a relevant document took no place from one.
+        rank_summaries: the run's: an item that stands for a relevant document took no place from one.
     """
     if now is None or before is None:
         return list(moves)
     return [
-        replace(move, instead=_came(move, now, before, outlines.get(move.query_id)))
+        replace(move, instead=_came(move, now, before, rank_summaries.get(move.query_id)))
         if move.lost and move.query_id in now.by_query and move.query_id in before.by_query
         else move
         for move in moves
     ]
 
 
-def _came(move: Movement, now: Listings, before: Listings, outline: Outline | None) -> list[str]:
+def _came(move: Movement, now: Listings, before: Listings, summary: RankSummary | None) -> list[str]:
     new, old = (run.by_query[move.query_id].ids[: move.k] for run in (now, before))
     known = {*old, *(document.id for document in move.documents)}
-    right = {*outline.ranks, *outline.repeats} if outline else set()
+    right = {*summary.ranks, *summary.repeats} if summary else set()
     return [item for rank, item in enumerate(new, start=1) if item not in known and rank not in right][:NAMED]

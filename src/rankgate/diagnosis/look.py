@@ -143,8 +143,8 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores) -> Diagnosis
     places: Counter[str] = Counter()
     elsewhere = 0
     for sample in samples:
-        outline = candidate.outlines.get(sample.query_id)
-        ranks = outline.ranks if outline and outline.retrieved else None
+        summary = candidate.rank_summaries.get(sample.query_id)
+        ranks = summary.ranks if summary and summary.retrieved else None
         missed = ranks is None or any(rank is None or rank > k for rank in ranks)
         places["no_result" if ranks is None else "gone" if None in ranks else "lower"] += missed
         query = candidate.matched.get(sample.query_id)

@@ -12,7 +12,7 @@ from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, came, left, sampled, severity
 from rankgate.model.report import GateResult, Movement, Segment, SegmentValue, place_key
 from rankgate.model.tags import failing, in_segment, part_names, rows_by_tag
-from rankgate.model.values import TOLERANCE, Gold, Outline, Sample, Scores, Verdict
+from rankgate.model.values import TOLERANCE, Gold, RankSummary, Sample, Scores, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -51,10 +51,10 @@ def movements(
     fails, listed = failing(gates), candidate.listed and baseline.listed
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
-        if after is None or before is None or sample.query_id not in baseline.outlines:
+        if after is None or before is None or sample.query_id not in baseline.rank_summaries:
             continue
-        old = baseline.outlines[sample.query_id]
-        new = candidate.outlines.get(sample.query_id)
+        old = baseline.rank_summaries[sample.query_id]
+        new = candidate.rank_summaries.get(sample.query_id)
         if new is not None and old.ranks == new.ranks and after == before:
             continue
         k = first_k(metric, old.k)
@@ -128,10 +128,10 @@ def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Move
     return kept + gains[: most - len(kept)]
 
 
-def document_moves(sample: Sample, old: Outline | None, new: Outline | None) -> list[Expected]:
+def document_moves(sample: Sample, old: RankSummary | None, new: RankSummary | None) -> list[Expected]:
     """The relevant documents of a question, where they were and are."""
     docs = sample.relevant()
-    before, after = (outline.ranks if outline else [None] * len(docs) for outline in (old, new))
+    before, after = (summary.ranks if summary else [None] * len(docs) for summary in (old, new))
     moves = zip(docs, before, after, strict=True)
     return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
 

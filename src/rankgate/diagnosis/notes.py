@@ -53,7 +53,7 @@ def notes_of(
         where = f"rank {baseline.run.depth}, the depth of the baseline, on both sides"
         notes.append(f"To be compared, lists were cut at {where}{cut_text(criteria.metrics(), scores)}.")
     longest, before = (
-        max((outline.retrieved or 0 for outline in side.outlines.values()), default=0)
+        max((summary.retrieved or 0 for summary in side.rank_summaries.values()), default=0)
         for side in (scores, baseline.scores)
     )
     if whole and max(longest, before) >= OTHER_LENGTH * min(longest, before) > 0:
@@ -69,8 +69,8 @@ def cut_text(metrics: Sequence[Metric], *sides: Scores) -> str:
     """
     texts: list[str] = []
     for metric in metrics:
-        for side in (side for side in sides if metric.name in side.whole):
-            columns = (side.own(metric.name), side.values[metric.name])
+        for side in (side for side in sides if metric.name in side.uncut):
+            columns = (side.uncut_values(metric.name), side.values[metric.name])
             whole, cut = ([value for value in column if value is not None] for column in columns)
             ends = (metric.aggregate(whole), metric.aggregate(cut)) if whole and cut else (0.0, 0.0)
             if abs(ends[0] - ends[1]) > TOLERANCE:

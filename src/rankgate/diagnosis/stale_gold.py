@@ -19,7 +19,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun, Watch, scored, unwatched
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
 from rankgate.model.report import NAMED
-from rankgate.model.values import Gold, Need, Ranking, Scores, Unfit
+from rankgate.model.values import Gold, Ranking, RunField, Scores, Unfit
 from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 
@@ -27,7 +27,7 @@ STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the li
 MIN_IDS = 3  # relevant ids: of fewer nobody can say that next to none occur
 FULL_SHARE = 0.5  # of the lists; a broken search gives short or empty ones
 
-_OF_LISTS = frozenset({Need.RAW, Need.REWRITES, Need.JUDGED, Need.NEGATIVES})
+_OF_LISTS = frozenset({RunField.RAW, RunField.REWRITES, RunField.JUDGED, RunField.NEGATIVES})
 
 # Gives the rankings of a run from the beginning, or nothing where it cannot be read again.
 Lists = Callable[[], Iterable[Ranking]]
@@ -80,13 +80,13 @@ def scored_baseline(
     again = open_baseline() if baseline.scores.foreign and older_gold else None
     if again is not None and older_gold is not None:
         baseline = scored(older_gold, again, plan, open_baseline)
-        baseline = replace(baseline, scores=replace(baseline.scores, outlines={}, matched={}))
+        baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}))
     return replace(plan, baseline_ids=ids_of(baseline.scores, plan)), baseline
 
 
 def by_ids(metric: Metric) -> bool:
     """Whether a metric reads nothing beside lists and judgments, or is of the passages that lists hold."""
-    return metric.needs <= _OF_LISTS or Need.PASSAGES in metric.needs
+    return metric.needs <= _OF_LISTS or RunField.PASSAGES in metric.needs
 
 
 def stale_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> str:
@@ -106,7 +106,7 @@ def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> st
     how = plan.how
     if how.by is By.TEXT or not any(map(by_ids, plan.metrics)) or finds_enough(gold, candidate, STALE_SHARE):
         return ""
-    lists = [outline.retrieved for outline in candidate.outlines.values() if outline.ranks]
+    lists = [summary.retrieved for summary in candidate.rank_summaries.values() if summary.ranks]
     lengths = Counter(each for each in lists if each is not None)
     if not lengths:
         return ""
@@ -142,7 +142,7 @@ def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> st
 def _changed_text(candidate: Scores) -> str:
     """How it shows that the documents are not those of which the gold quotes passages; empty where they are."""
     changed = sum(why is Unfit.STALE for why in candidate.unfit.values())
-    present = sum(any(outline.ranks) for outline in candidate.outlines.values())
+    present = sum(any(summary.ranks) for summary in candidate.rank_summaries.values())
     if changed < MIN_IDS or present >= STALE_SHARE * (changed + present):
         return ""
     return (
@@ -156,9 +156,9 @@ def finds_enough(gold: Gold, candidate: Scores, share: float) -> bool:
     """Whether queries find such a share of the relevant ids in their own lists; most runs show that at once."""
     enough = share * sum(len(sample.gains) for sample in gold.samples.values())
     found: set[str] = set()
-    for query_id, outline in candidate.outlines.items():
+    for query_id, summary in candidate.rank_summaries.items():
         docs = gold.samples[query_id].relevant()
-        found.update(doc for doc, rank in zip(docs, outline.ranks, strict=True) if rank is not None)
+        found.update(doc for doc, rank in zip(docs, summary.ranks, strict=True) if rank is not None)
         if found and len(found) >= enough:
             return True
     return False

@@ -62,7 +62,7 @@ from rankgate.model.report import (
     Source,
 )
 from rankgate.model.tags import failing
-from rankgate.model.values import CONFIDENCE, Gold, Need, Scores, Unfit, Verdict
+from rankgate.model.values import CONFIDENCE, Gold, RunField, Scores, Unfit, Verdict
 from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 from rankgate.readers.corpus import read_corpus
@@ -74,7 +74,9 @@ if TYPE_CHECKING:
 
 MAX_IDS = 20
 LEAST_KEPT = 10  # items of a list that the metrics of a page look at, and more
-SHOWN = frozenset({Need.IDS, Need.DOCS, Need.LATENCY})  # what details need of the runs beyond what metrics ask for
+SHOWN = frozenset(
+    {RunField.IDS, RunField.DOCS, RunField.LATENCY}
+)  # what details need of the runs beyond what metrics ask for
 ISSUES = "https://github.com/rankgate/rankgate/issues"
 _EMPTY_BASELINE = (
     "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
@@ -179,7 +181,7 @@ def compose(
         queries=_queries(gold, candidate.scores, baseline.scores if baseline else None),
         segments=segments,
         oddities=oddities_of(gold, criteria.match, lists),
-        misses=with_displacers(most_telling(moved), *lists, candidate.scores.outlines),
+        misses=with_displacers(most_telling(moved), *lists, candidate.scores.rank_summaries),
         moved=Moved(worse=worse, better=len(moved) - worse) if baseline else None,
         answers=_answers(results, metrics, candidate, baseline) if candidate.run.judge else None,
         gold_changes=changes,
@@ -336,7 +338,7 @@ def _value(
 
 def _candidate_value(metric: Metric, scores: Scores, results: Sequence[GateResult]) -> MetricValue:
     missing = len(gaps(metric, scores, None).missing) or (0 if metric.needs & OF_THE_LINE else None)
-    value = _value(metric, scores.own(metric.name), scores, results, own=True)
+    value = _value(metric, scores.uncut_values(metric.name), scores, results, own=True)
     return replace(value, missing=missing, with_judge=judged_value(metric, scores))
 
 
@@ -375,7 +377,9 @@ def _source(run: Run) -> dict[str, Any]:
 
 def _is_empty(scores: Scores) -> bool:
     """Whether a run with lists has not one result."""
-    return bool(scores.listed and scores.outlines) and not any(each.retrieved for each in scores.outlines.values())
+    return bool(scores.listed and scores.rank_summaries) and not any(
+        each.retrieved for each in scores.rank_summaries.values()
+    )
 
 
 def _call(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> Call:

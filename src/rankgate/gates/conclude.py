@@ -448,7 +448,7 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
     A tag is named where nearly all of its questions, at least five, are without a result and the baseline had some.
     """
     asked = [sample for sample in gold.samples.values() if sample.relevant()]
-    if not asked or not candidate.listed or not (candidate.outlines or candidate.missing):
+    if not asked or not candidate.listed or not (candidate.rank_summaries or candidate.missing):
         return None
     now, before = _retrieved(candidate), _retrieved(baseline) if baseline else {}
     none = [sample.query_id for sample in asked if not now.get(sample.query_id)]
@@ -473,4 +473,4 @@ def empties_of(gold: Gold, candidate: Scores, baseline: Scores | None) -> Emptie
 
 
 def _retrieved(scores: Scores) -> dict[str, int]:
-    return {query: outline.retrieved or 0 for query, outline in scores.outlines.items()}
+    return {query: summary.retrieved or 0 for query, summary in scores.rank_summaries.items()}

@@ -28,10 +28,10 @@ from rankgate.model.values import (
     TOLERANCE,
     Evidence,
     EvidenceState,
-    Need,
     Reason,
     ReasonKind,
     Ruling,
+    RunField,
     Scores,
     Verdict,
 )
@@ -56,7 +56,7 @@ def decide(evaluation: Evaluation) -> GateResult:
         [replace(reason, clusters=clustered) for found, reason in ruled if found.ruling is ruling]
         for ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE, Ruling.HOLDS)
     )
-    alone = pairs is None if gate.regression_max is not None else Need.BASELINE in metric.needs and baseline is None
+    alone = pairs is None if gate.regression_max is not None else RunField.BASELINE in metric.needs and baseline is None
     states, unsure = {found.state for found, _ in ruled}, (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
     least_certain = next((state for state in unsure if state in states), EvidenceState.CLEAR)
     state = EvidenceState.NO_BASELINE if alone else least_certain
@@ -130,12 +130,12 @@ def _ruled(evaluation: Evaluation, *, may_block: bool) -> tuple[list[Ruled], lis
     """The rulings on the gate's limits, why it cannot be judged, and what to look at twice."""
     gate, candidate, baseline, _, own, _, pairs, gap, _, finite, _, _ = evaluation
     metric, values = gate.metric, candidate.values[gate.metric.name]
-    of_judge = Need.VERDICTS in metric.needs
+    of_judge = RunField.VERDICTS in metric.needs
     scored = len({*gap.missing, *(row for row, value in enumerate(values) if value is not None)})
     lacking = _missing(gate, candidate, gap, scored, pairs)
     ruled: list[Ruled] = []
     warnings, unjudged = list[Reason](), list[Reason]()
-    if own is None and finite and baseline is None and Need.BASELINE in metric.needs:
+    if own is None and finite and baseline is None and RunField.BASELINE in metric.needs:
         warnings.append(Reason(ReasonKind.NO_BASELINE))
     elif own is None and not lacking:
         nowhere = Reason(ReasonKind.UNDEFINED, count=len(values))
@@ -167,7 +167,7 @@ def _ruled(evaluation: Evaluation, *, may_block: bool) -> tuple[list[Ruled], lis
 def _detectable(evaluation: Evaluation, pairs: Comparison | None) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
     gate, candidate, own, slope = evaluation.gate, evaluation.candidate, evaluation.own, evaluation.units.slope
-    counts = [len(outline.ranks) for outline in candidate.outlines.values() if outline.ranks]
+    counts = [len(summary.ranks) for summary in candidate.rank_summaries.values() if summary.ranks]
     relevant = sum(counts) / len(counts) if counts else 1.0
     if pairs:
         see = partial(detectable, gate, pairs.clusters, queries=pairs.n_pairs, relevant=relevant, slope=slope)
@@ -197,7 +197,7 @@ def _floor(evaluation: Evaluation, own: Estimate, threshold: float) -> Ruled:
     See `_completed` for what a judge left open.
     """
     gate, candidate = evaluation.gate, evaluation.candidate
-    metric, values = gate.metric, candidate.own(gate.metric.name)
+    metric, values = gate.metric, candidate.uncut_values(gate.metric.name)
 
     def rule(value: Estimate) -> Finding:
         return rule_on_floor(gate.evidence, value.value, value.ci, threshold, metric.direction)
@@ -206,7 +206,7 @@ def _floor(evaluation: Evaluation, own: Estimate, threshold: float) -> Ruled:
     reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
     if not gap.missing:
         return found, reason
-    if Need.VERDICTS not in metric.needs:
+    if RunField.VERDICTS not in metric.needs:
         column = at_worst(metric, (values, evaluation.old_values), set(gap.missing))
         worst = estimate(column, metric, candidate.clusters, confidence=gate.confidence) or own
         return _unless(found, rule(worst).ruling, replace(reason, count=len(gap.missing), at_worst=worst.value), gate)
@@ -233,7 +233,7 @@ def _completed(kind: ReasonKind, found: Finding, rows: Sequence[Sequence[tuple[F
         return ruled, Reason(kind, ruling=found.ruling, state=found.state)
     count = len(gap.missing) + (0 if violated else len(gap.missing_before))
     _, worst = rows[0][0 if violated else -1]
-    reason = Reason(kind, ruling=ruled.ruling, state=found.state, count=count, at_worst=worst, need=Need.VERDICTS)
+    reason = Reason(kind, ruling=ruled.ruling, state=found.state, count=count, at_worst=worst, need=RunField.VERDICTS)
     return ruled, reason
 
 
@@ -246,7 +246,7 @@ def _drop(evaluation: Evaluation, pairs: Comparison) -> Ruled:
     metric, values = gate.metric, candidate.values[gate.metric.name]
     found, reason = _on_pairs(evaluation, (values, old_values), pairs)
     one_sided = gap.one_sided if too_many(gap.one_sided, len(values)) else []
-    unstated = [] if Need.VERDICTS in metric.needs else gap.missing
+    unstated = [] if RunField.VERDICTS in metric.needs else gap.missing
     lost = [row for row in (*one_sided, *unstated) if values[row] is None and old_values[row] is not None]
     if not lost or found.ruling is not Ruling.HOLDS:
         return found, reason
@@ -263,7 +263,7 @@ def _on_pairs(evaluation: Evaluation, columns: Sequence[Sequence[float | None]],
     metric, (values, old_values) = gate.metric, columns
     unknown, before = set(gap.missing), set(gap.missing_before)
     found = _rule(gate, pairs)
-    if Need.VERDICTS not in metric.needs or not unknown | before:
+    if RunField.VERDICTS not in metric.needs or not unknown | before:
         return found, Reason(ReasonKind.REGRESSION, ruling=found.ruling, state=found.state)
     olds = [filled(metric, old_values, before, way) for way in (0.0, 1.0)] if before else [old_values]
     news = [filled(metric, values, unknown, way) for way in _WAYS] if unknown else [values]
@@ -288,9 +288,9 @@ def _missing(gate: Gate, candidate: Scores, gap: Gaps, among: int, pairs: Compar
     sources = {"run": gap.missing, "baseline": gap.missing_before if drops else []}
     unjudged = ((source, rows) for source, rows in sources.items() if too_many(rows, among, gate.max_unjudged))
     lacking = [(source, len(rows)) for source, rows in unjudged]
-    kind = ReasonKind.NO_VERDICT if Need.VERDICTS in gate.metric.needs else ReasonKind.MISSING
+    kind = ReasonKind.NO_VERDICT if RunField.VERDICTS in gate.metric.needs else ReasonKind.MISSING
     in_doubt = any(candidate.query_ids[row] in candidate.unfit for row in gap.missing)
-    need = Need.OFFSETS if in_doubt else None
+    need = RunField.OFFSETS if in_doubt else None
     return [Reason(kind, count=count, among=among, source=source, need=need) for source, count in lacking]
 
 

@@ -11,7 +11,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, Gaps, Pairs, baseline_column, gaps, paired_scores, too_many
 from rankgate.metrics.estimates import Estimate, attainable, estimate
 from rankgate.model.answers import served_text
-from rankgate.model.values import Need, Reason, ReasonKind, Scores
+from rankgate.model.values import Reason, ReasonKind, RunField, Scores
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -96,7 +96,7 @@ def evaluate(gate: Gate, candidate: Scores, baseline: Scores | None, units: Unit
     gap = gaps(metric, candidate, baseline)
     if not all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values))))):
         return Evaluation(*runs, None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
-    whole, clusters = candidate.own(metric.name), candidate.clusters
+    whole, clusters = candidate.uncut_values(metric.name), candidate.clusters
     ends = attainable(metric, candidate, whole)
     raw = own = counted = estimate(whole, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
     both = paired_scores(metric, candidate, baseline) if baseline else None
@@ -128,7 +128,7 @@ def _without_pairs(metric: Metric, baseline: Scores, gap: Gaps) -> Reason:
     if need:
         return Reason(ReasonKind.NOT_STATED, need=need)
     lacking = len(gap.missing_before)
-    if Need.VERDICTS in metric.needs and lacking:
+    if RunField.VERDICTS in metric.needs and lacking:
         return Reason(ReasonKind.NO_VERDICT, count=lacking, among=lacking, source="baseline")
     return Reason(ReasonKind.NOT_IN_BASELINE)
 

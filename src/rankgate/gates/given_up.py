@@ -17,7 +17,7 @@ from rankgate.metrics.comparison import paired_scores
 from rankgate.model.conclusion import GivenUp
 from rankgate.model.lineage import AnchorMark, AnchorProblem
 from rankgate.model.report import GateResult
-from rankgate.model.values import TOLERANCE, Need, Scores
+from rankgate.model.values import TOLERANCE, RunField, Scores
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate
@@ -43,7 +43,11 @@ def adds_up(gate: Gate) -> bool:
     Left out are metrics that compare with the baseline themselves, and such as a judge decides: another judge's word is
     no loss.
     """
-    return gate.blocks and gate.regression_max is not None and not gate.metric.needs & {Need.BASELINE, Need.VERDICTS}
+    return (
+        gate.blocks
+        and gate.regression_max is not None
+        and not gate.metric.needs & {RunField.BASELINE, RunField.VERDICTS}
+    )
 
 
 def given_up(

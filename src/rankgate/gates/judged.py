@@ -25,7 +25,7 @@ from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels, served_text
 from rankgate.model.calibration import Trust, without_labels
 from rankgate.model.report import GateResult
-from rankgate.model.values import Need, Reason, ReasonKind, Ruling, Scores, Verdict
+from rankgate.model.values import Reason, ReasonKind, Ruling, RunField, Scores, Verdict
 from rankgate.readers.dates import days_between
 
 _ENOUGH = 0.5  # of the questions that have a value: those of the labelled run
@@ -161,7 +161,7 @@ def _with_causes(gate: Gate, judge: Judge, row: GateResult, candidate: Scores, b
             return reason
         details = [query.details for query in scores.matched.values() if query.details]
         if len(scores.query_ids) - sum(each.generated is not None for each in details) >= reason.count:
-            return replace(reason, need=Need.ANSWER)  # there is nothing to judge
+            return replace(reason, need=RunField.ANSWER)  # there is nothing to judge
         lacking = _failed(gate, scores)
         known = any(verdicts.served for each in details for verdicts in each.verdicts or ())
         return replace(reason, kinds=lacking.kinds if lacking else {}, names=() if known else judge.judges)

@@ -21,7 +21,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.report import GateResult
-from rankgate.model.values import Evidence, EvidenceState, Gold, Need, Ranking, Reason, ReasonKind, Scores, Verdict
+from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, RunField, Scores, Verdict
 from rankgate.model.wording import count_text
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def judge_runs(
         RankgateError: the file of what they found of the judge is damaged.
     """
     judges: Mapping[str, Judge] = {}
-    if Need.VERDICTS in plan.needs:
+    if RunField.VERDICTS in plan.needs:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
         judges = people_of(criteria, sides[0].run.judge, today, sides[0].scores, sides[0].run.judges)
@@ -205,7 +205,7 @@ def judge_all(
     for gate in criteria.gates:
         judge = judges.get(gate.metric.name)
         rows = _rows(gate, gold, candidate, baseline, judge.units if judge else METRIC_UNITS)
-        waits = awaits and Need.VERDICTS in gate.metric.needs and gaps(gate.metric, candidate, None).missing
+        waits = awaits and RunField.VERDICTS in gate.metric.needs and gaps(gate.metric, candidate, None).missing
         if awaits and waits:
             rows = [_waiting(rows[0], awaits, len(waits), len(candidate.query_ids))]
         if judge:

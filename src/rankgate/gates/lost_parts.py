@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.tags import part_names, split_tag
-from rankgate.model.values import TOLERANCE, Gold, Need, Sample, Scores
+from rankgate.model.values import TOLERANCE, Gold, RunField, Sample, Scores
 from rankgate.statistics.chance import holm
 from rankgate.statistics.sign_flips import flip_p
 
@@ -98,7 +98,7 @@ def unnamed_losses(criteria: Criteria, gold: Gold, candidate: Scores, baseline: 
     tagged: dict[str, list[int]] | None = None
     lost: list[tuple[float, PartLoss]] = []
     for metric in metrics.values():
-        if Need.BASELINE in metric.needs:
+        if RunField.BASELINE in metric.needs:
             continue
         before, now = baseline_column(metric, baseline), candidate.values[metric.name]
         rows = [row for row, pair in enumerate(zip(before, now, strict=True)) if None not in pair]

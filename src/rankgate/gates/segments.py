@@ -28,10 +28,10 @@ from rankgate.model.values import (
     Evidence,
     EvidenceState,
     Gold,
-    Need,
     Ranking,
     Reason,
     ReasonKind,
+    RunField,
     Sample,
     Scores,
     Verdict,
@@ -140,7 +140,7 @@ def _drop_level(metric: Metric, part: _Part) -> float:
 def _levels(metric: Metric, part: _Part) -> Iterator[float]:
     """The levels at which the segment's value is proven below its threshold, and a drop to be one; 1.0 for neither."""
     if part.gate.threshold is not None:
-        column = part.candidate.own(metric.name)
+        column = part.candidate.uncut_values(metric.name)
         side: Side = "below" if metric.direction is Direction.HIGHER else "above"
         values = [value for value in column if value is not None]
         clusters = defined_only(part.candidate.clusters, column)
@@ -166,9 +166,9 @@ def with_hard_checks(
     def at_worst(value: float | None) -> bool:
         return value is not None and metric.worst is not None and abs(value - metric.worst) <= TOLERANCE
 
-    values, own = candidate.values[metric.name], candidate.own(metric.name)
+    values, own = candidate.values[metric.name], candidate.uncut_values(metric.name)
     before = baseline_column(metric, baseline) if baseline else [None] * len(values)
-    unjudged = set(gaps(metric, candidate, None).missing) if Need.VERDICTS in metric.needs else set[int]()
+    unjudged = set(gaps(metric, candidate, None).missing) if RunField.VERDICTS in metric.needs else set[int]()
     scored = len(unjudged) + sum(value is not None for value in values)
     if not too_many(unjudged, scored, gate.max_unjudged):
         # what a judge left open counts as the worst

@@ -24,7 +24,7 @@ from rankgate.metrics.scoring import ids_of, require_fields, require_gold_querie
 from rankgate.model.reasons import problems_of
 from rankgate.model.report import GateResult
 from rankgate.model.traffic_words import repeated_facts
-from rankgate.model.values import Gold, Need, Ranking
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold
@@ -71,7 +71,7 @@ def validate(inputs: Inputs) -> Findings:
     open_run = partial(run_of, inputs.run, criteria, gold=gold)
     open_baseline = partial(baseline_of, inputs.baseline, criteria, deepest=deepest_cutoff(plan, gold) if gold else 0)
     openers: tuple[Callable[..., Run | None], ...] = (open_run, open_baseline)
-    if gold and criteria and Need.VERDICTS in plan.needs:
+    if gold and criteria and RunField.VERDICTS in plan.needs:
         from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
 
         openers = _attempt(problems, judged_runs, inputs, criteria, gold, plan, *openers) or openers
@@ -122,7 +122,7 @@ def _judging(
 ) -> list[str]:
     """What judging the run's answers takes where none is judged yet, and what the gates on them can see."""
     block, plan = criteria.judge, criteria.plan()
-    if block is None or Need.VERDICTS not in plan.needs:
+    if block is None or RunField.VERDICTS not in plan.needs:
         return []
     from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
     from rankgate.judge.runs import plan_of  # noqa: PLC0415 -- as above
@@ -181,7 +181,7 @@ def _judged(
         return []
     refuse_stale(gold, plan, candidate, lambda: rankings)
     judges: Mapping[str, Judge] = {}
-    if Need.VERDICTS in plan.needs:
+    if RunField.VERDICTS in plan.needs:
         from rankgate.gates.judged import people_of  # noqa: PLC0415 -- paid only where answers are judged
 
         run, today = by

@@ -17,7 +17,7 @@ from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
-from rankgate.model.answers import Advisory, Want, has_labels
+from rankgate.model.answers import Advisory, VerdictKind, has_labels
 from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import advisory_text, labels_text
 from rankgate.model.report import Detectable, GateResult
@@ -156,7 +156,7 @@ def gate_facts(criteria: Criteria, gold: Gold, rankings: Sequence[Ranking]) -> l
         for gate in blocking
     )
     by_claims = [
-        gate for gate in blocking if isinstance(gate.metric, JudgedMetric) and Want.SUPPORT in gate.metric.asks
+        gate for gate in blocking if isinstance(gate.metric, JudgedMetric) and VerdictKind.SUPPORT in gate.metric.asks
     ]
     if by_claims and not limits_refusals:
         counts = f"gate {shown(by_claims[0].name)} counts answers that assert something, and so rises with refusals"

@@ -38,14 +38,14 @@ from rankgate.model.answers import (
     Support,
     Supports,
     Unjudged,
-    Want,
+    VerdictKind,
 )
 from rankgate.model.calibration import MetricCalibration
 from rankgate.statistics.calibration import Quality, kappa, quality
 from rankgate.statistics.prediction_powered import MIN_LABELS, Labelled, Powered, prediction_powered
 
 _OF_CLAIMS: tuple[JudgedMetric, ...] = (Faithfulness(), UnfaithfulRate(), AnsweredRate(), AbstainedRate())
-OF_SAMPLE = frozenset({Want.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
+OF_SAMPLE = frozenset({VerdictKind.GOLD_IN_CONTEXT})  # what is asked of `labelled_answer`
 _MEETS = {"yes": Entailment.SUPPORTED, "no": Entailment.ABSENT}
 Verdicts = tuple[AnswerVerdicts, ...]
 People = dict[str, AnswerVerdicts]  # what each says of an answer
@@ -249,7 +249,7 @@ def quality_of(
         y = metric.mean(people.values())
         if y is None or query not in values:
             continue
-        if Want.SUPPORT in metric.asks:
+        if VerdictKind.SUPPORT in metric.asks:
             own = [each.verdict is Entailment.SUPPORTED for each in support]
             each_says = [list(zip(_supported(each), own, strict=True)) for each in people.values() if each.support]
         else:

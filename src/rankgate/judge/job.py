@@ -19,11 +19,11 @@ from rankgate.judge.model import Answer, Judge, Known, Record, Slot
 from rankgate.judge.plan import Plan, plan_for, served_by, walk
 from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store, counts_after
-from rankgate.model.answers import Unjudged, UnjudgedKind, Want, fingerprints_count, same_served
+from rankgate.model.answers import Unjudged, UnjudgedKind, VerdictKind, fingerprints_count, same_served
 from rankgate.model.values import Gold
 from rankgate.readers.base import Run
 
-_OF_CONTEXT = frozenset({Want.SUPPORT, Want.GOLD_IN_CONTEXT, Want.RELEVANCE})
+_OF_CONTEXT = frozenset({VerdictKind.SUPPORT, VerdictKind.GOLD_IN_CONTEXT, VerdictKind.RELEVANCE})
 RUN = "run"
 _SPARE, _SPARE_CALLS = 1.2, 20  # of the baseline's budget, where it is planned: for answers that are asked again
 
@@ -51,7 +51,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     block: JudgeBlock
-    wants: frozenset[Want]
+    wants: frozenset[VerdictKind]
     run: Answers
     baseline: Answers | None = None
     beside: Mapping[Slot, Record] = {}
@@ -103,7 +103,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return Counter(record.model for record in self.records.values() if record.unjudged is None)
 
 
-def read_answers(run: Run, gold: Gold, wants: frozenset[Want], depth: int) -> Answers:
+def read_answers(run: Run, gold: Gold, wants: frozenset[VerdictKind], depth: int) -> Answers:
     """The answers of a run that was opened with `runs.NEEDS`, in its order.
 
     Raises:
@@ -280,7 +280,7 @@ def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[
         walks = [walk(answer, judge, job.wants, known, repeat) for repeat in range(job.block.repeats)]
         found_records = (record for each in walks for record in each.records)
         records.update((record.slot, record) for record in found_records if record != job.kept.get(record.slot))
-        values = [getattr(each.verdicts, want.value) for each in walks for want in Want if want in job.wants]
+        values = [getattr(each.verdicts, want.value) for each in walks for want in VerdictKind if want in job.wants]
         missing = sorted((each.kind for each in values if isinstance(each, Unjudged)), key=lambda kind: not kind.lasts)
         found.update(missing[:1])
     return found

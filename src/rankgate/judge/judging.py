@@ -17,7 +17,7 @@ from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.model import Answer, Judge, Keeper, Record, Slot
 from rankgate.judge.plan import Call, next_round
-from rankgate.model.answers import Unjudged, UnjudgedKind, Want
+from rankgate.model.answers import Unjudged, UnjudgedKind, VerdictKind
 
 WORKERS = 8
 _GRACE = 1.0  # second for calls that are under way when judging is interrupted; then their connections are ended
@@ -57,7 +57,7 @@ def settle(block: JudgeBlock, endpoint: Endpoint, spending: Spending) -> Judge |
 def judge_answers(
     answers: Sequence[Answer],
     judge: Judge,
-    wants: frozenset[Want],
+    wants: frozenset[VerdictKind],
     *,
     endpoint: Endpoint,
     store: Keeper,

@@ -21,7 +21,7 @@ from rankgate.model.answers import (
     Support,
     Unjudged,
     UnjudgedKind,
-    Want,
+    VerdictKind,
     served_names,
 )
 
@@ -30,7 +30,7 @@ BATCH, MAX_TOGETHER = 20, 40  # statements in a request: all up to 40, or else 2
 _TOKENS_A_CLAIM, _TOKENS_BESIDE = 15, 900  # of an answer; of a request beside its passages and claims
 
 
-_OF_CLAIMS = {Want.STATE, Want.SUPPORT, Want.CORRECTNESS}
+_OF_CLAIMS = {VerdictKind.STATE, VerdictKind.SUPPORT, VerdictKind.CORRECTNESS}
 
 
 class Call(NamedTuple):
@@ -75,13 +75,15 @@ class Plan(NamedTuple):
         return len(self.calls) + self.later_calls
 
 
-def judged(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, repeat: int = 0) -> AnswerVerdicts:
+def judged(
+    answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeat: int = 0
+) -> AnswerVerdicts:
     """What the judge said of an answer, with an `Unjudged` in the place of what is missing."""
     return walk(answer, judge, wants, known, repeat).verdicts
 
 
 def next_round(
-    answers: Iterable[Answer], judge: Judge, wants: frozenset[Want], known: Known, repeats: int = 1
+    answers: Iterable[Answer], judge: Judge, wants: frozenset[VerdictKind], known: Known, repeats: int = 1
 ) -> list[Call]:
     """What can be asked now, each slot once, in the order of the answers; empty where judging is done."""
     walks = (walk(answer, judge, wants, known, repeat) for answer in answers for repeat in range(repeats))
@@ -91,7 +93,7 @@ def next_round(
 def plan_for(
     answers: Sequence[Answer],
     judge: Judge,
-    wants: frozenset[Want],
+    wants: frozenset[VerdictKind],
     known: Known,
     *,
     repeats: int = 1,
@@ -120,7 +122,7 @@ def plan_for(
     )
 
 
-def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, repeat: int = 0) -> Walk:
+def walk(answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeat: int = 0) -> Walk:
     """The verdicts on an answer as far as they are known, and what is still to be asked.
 
     An answer that is not there needs no call to support nothing; nor do claims without a passage. A query that has no
@@ -135,22 +137,22 @@ def walk(answer: Answer, judge: Judge, wants: frozenset[Want], known: Known, rep
         split = look.at(Inputs(Task.SPLIT, question, text))
     claims = split if isinstance(split, Unjudged) else split.claims
     gold: Any = answer.claims or None
-    if reference and not gold and wants & {Want.GOLD_IN_ANSWER, Want.GOLD_IN_CONTEXT}:
+    if reference and not gold and wants & {VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT}:
         gold = look.at(Inputs(Task.SPLIT, question, reference), repeat=0)
         gold = gold if isinstance(gold, Unjudged) else tuple(map(GoldClaim, gold.claims))
     gold_texts = tuple(claim.text for claim in gold) if isinstance(gold, tuple) else gold
     truth, asks = (reference,) if reference else gold_texts or (), not answer.no_answer
-    ways: Mapping[Want, Callable[[], Any]] = {
-        Want.STATE: lambda: _state(split, abstains=bool(text) or answer.abstained),
-        Want.SUPPORT: lambda: look.entailed(claims, context, text),
-        Want.CORRECTNESS: lambda: look.entailed(claims, truth, text) if truth else None,
-        Want.GOLD_IN_ANSWER: lambda: look.entailed(gold_texts, (text,) if text else (), reference),
-        Want.GOLD_IN_CONTEXT: lambda: look.entailed(gold_texts, context, reference),
-        Want.RELEVANCE: lambda: look.at(Inputs(Task.RELEVANCE, question, passages=context)) if context else None,
-        Want.ADDRESS: lambda: look.addressed(question, text) if asks else None,
-        Want.RUBRICS: lambda: look.rubrics(question, text) if asks else None,
+    ways: Mapping[VerdictKind, Callable[[], Any]] = {
+        VerdictKind.STATE: lambda: _state(split, abstains=bool(text) or answer.abstained),
+        VerdictKind.SUPPORT: lambda: look.entailed(claims, context, text),
+        VerdictKind.CORRECTNESS: lambda: look.entailed(claims, truth, text) if truth else None,
+        VerdictKind.GOLD_IN_ANSWER: lambda: look.entailed(gold_texts, (text,) if text else (), reference),
+        VerdictKind.GOLD_IN_CONTEXT: lambda: look.entailed(gold_texts, context, reference),
+        VerdictKind.RELEVANCE: lambda: look.at(Inputs(Task.RELEVANCE, question, passages=context)) if context else None,
+        VerdictKind.ADDRESS: lambda: look.addressed(question, text) if asks else None,
+        VerdictKind.RUBRICS: lambda: look.rubrics(question, text) if asks else None,
     }
-    found = {want.value: ways[want]() for want in Want if want in wants}
+    found = {want.value: ways[want]() for want in VerdictKind if want in wants}
     verdicts = AnswerVerdicts(
         query_id=answer.query_id,
         context=tuple(passage.id for passage in answer.context),

@@ -19,19 +19,19 @@ from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.plan import Plan as Scoring
-from rankgate.model.answers import NO_VERDICT, JudgeMark, Want
-from rankgate.model.values import Details, Generated, Gold, Need, Ranking, Sample
+from rankgate.model.answers import NO_VERDICT, JudgeMark, VerdictKind
+from rankgate.model.values import Details, Generated, Gold, Ranking, RunField, Sample
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
 
 # What reports explain a drop by, where verdicts on it happen to be known.
-SHOWN = frozenset({Want.STATE, Want.SUPPORT, Want.GOLD_IN_ANSWER, Want.GOLD_IN_CONTEXT})
-NEEDS = frozenset({Need.ANSWER, Need.TEXTS})  # of a run whose answers are judged
+SHOWN = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT, VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT})
+NEEDS = frozenset({RunField.ANSWER, RunField.TEXTS})  # of a run whose answers are judged
 
 
-def wants_of(metrics: Iterable[Metric]) -> frozenset[Want]:
+def wants_of(metrics: Iterable[Metric]) -> frozenset[VerdictKind]:
     """What these metrics need of a judge."""
-    return frozenset[Want]().union(*(metric.asks for metric in metrics if isinstance(metric, JudgedMetric)))
+    return frozenset[VerdictKind]().union(*(metric.asks for metric in metrics if isinstance(metric, JudgedMetric)))
 
 
 def verdicts_beside(run: str) -> str:
@@ -78,7 +78,12 @@ def judge_with_verdicts(block: JudgeBlock, *known: Iterable[Slot]) -> Judge:
 
 
 def with_verdicts(
-    rankings: Iterable[Ranking], gold: Gold, judge: Judge, known: Known, wants: frozenset[Want], block: JudgeBlock
+    rankings: Iterable[Ranking],
+    gold: Gold,
+    judge: Judge,
+    known: Known,
+    wants: frozenset[VerdictKind],
+    block: JudgeBlock,
 ) -> Iterator[Ranking]:
     """The rankings, each with what the judge said of its answer, one set a repeat; nothing is asked."""
     for ranking in rankings:
@@ -127,12 +132,12 @@ def _records(
     answer: Answer, judge_id: str, repeat: int, known: Known, rubrics: Mapping[str, str]
 ) -> tuple[Record, ...]:
     judge = Judge(id=judge_id, model="", parameters={}, mode="prompt", prompts={}, rubrics=rubrics)
-    found = walk(answer, judge, frozenset(Want), known, repeat)
+    found = walk(answer, judge, frozenset(VerdictKind), known, repeat)
     claims = (found.verdicts.claims, found.verdicts.gold_claims)
     if not any(isinstance(each, tuple) and len(each) > BATCH for each in claims):
         return found.records
     # A model of a small context was asked about so many claims in batches.
-    return found.records + walk(answer, replace(judge, context_tokens=0), frozenset(Want), known, repeat).records
+    return found.records + walk(answer, replace(judge, context_tokens=0), frozenset(VerdictKind), known, repeat).records
 
 
 def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: Iterable[Ranking]) -> Plan:
@@ -153,7 +158,7 @@ def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: Opener) -> tupl
     named = read_verdicts(path) if path else {}
     baseline = inputs.baseline or criteria.inputs.baseline
     readable = not (baseline and baseline.path == STDIN)  # which can be read only once
-    opened = accepted(needs=frozenset({Need.VERDICTS})) if readable else None
+    opened = accepted(needs=frozenset({RunField.VERDICTS})) if readable else None
     kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
     return named, by_slot([*named.values(), *kept.values()])
 
@@ -163,7 +168,7 @@ def judged_runs(
 ) -> tuple[Callable[..., Any], Opener]:
     """What opens the candidate and the accepted run, of which each ranking now carries the verdicts on its answer.
 
-    They carry none where what is read of a run, all that the plan needs unless it is said, has no `Need.VERDICTS`.
+    They carry none where what is read of a run, all that the plan needs unless it is said, has no `RunField.VERDICTS`.
 
     The verdicts are those of the file that the caller names, or else of the one beside the candidate's run, unless that
     run is untrusted: who wrote its answers may have written these as well. Behind them count those of the accepted run.
@@ -181,9 +186,9 @@ def judged_runs(
     judges = tuple(sorted(each[:8] for each in ids))
 
     def opening(opened: Opener) -> Opener:
-        def again(needs: frozenset[Need] = plan.needs, **how: object) -> Run | None:
-            found = opened(needs=(needs | NEEDS) - {Need.VERDICTS}, **how)
-            if found is None or Need.VERDICTS not in needs:
+        def again(needs: frozenset[RunField] = plan.needs, **how: object) -> Run | None:
+            found = opened(needs=(needs | NEEDS) - {RunField.VERDICTS}, **how)
+            if found is None or RunField.VERDICTS not in needs:
                 return found
             rankings = with_verdicts(found.rankings, gold, judge, known, wants, block)
             provenance = {**found.provenance, "judge": f"{judge.short} ({judge.model})"}

@@ -15,10 +15,10 @@ import msgspec
 
 from rankgate.judge.model import Answer, Inputs, Judge, Known, Task, digest
 from rankgate.judge.plan import walk
-from rankgate.model.answers import AnswerState, Unjudged, Want
+from rankgate.model.answers import AnswerState, Unjudged, VerdictKind
 
 LEAST = 40  # answers in a sample
-WANTS = frozenset({Want.STATE, Want.SUPPORT})
+WANTS = frozenset({VerdictKind.STATE, VerdictKind.SUPPORT})
 
 
 class Labelled(Enum):
@@ -120,7 +120,7 @@ def draw(
     number: int,
     run: str,
     lacking: Iterable[str] = (),
-    wants: frozenset[Want] = WANTS,
+    wants: frozenset[VerdictKind] = WANTS,
 ) -> tuple[tuple[Item, ...], Design]:
     """A sample of answers: its items, in the order of the draw.
 
@@ -148,7 +148,7 @@ def draw(
     return chosen, Design(sample, judge.id, judge.model, run, len(sampled), units, unjudged)
 
 
-def _item_with_claims(answer: Answer, judge: Judge, known: Known, wants: frozenset[Want]) -> Item | None:
+def _item_with_claims(answer: Answer, judge: Judge, known: Known, wants: frozenset[VerdictKind]) -> Item | None:
     """What there is to label of an answer; None where the judge has no verdict on it."""
     verdicts = walk(answer, judge, wants, known).verdicts
     claims, rubrics = verdicts.claims, verdicts.rubrics or {}

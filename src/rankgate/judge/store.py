@@ -168,7 +168,7 @@ def listed(records: Iterable[Record]) -> bytes:
 
 
 def stored_verdicts(run: Run) -> dict[Slot, Record]:
-    """What was stored with the answers of a run, which is read for it, with `Need.VERDICTS`.
+    """What was stored with the answers of a run, which is read for it, with `RunField.VERDICTS`.
 
     Raises:
         RankgateError: the run is malformed, or a verdict is damaged.

@@ -19,9 +19,9 @@ from rankgate.model.answers import (
     Entailment,
     Support,
     Unjudged,
-    Want,
+    VerdictKind,
 )
-from rankgate.model.values import Details, Direction, MatchedQuery, Need, Sample, Unit
+from rankgate.model.values import Details, Direction, MatchedQuery, RunField, Sample, Unit
 
 _OF_ADDRESSING = {Addressing.FULLY: 1.0, Addressing.PARTLY: 0.5}
 # Standard deviations of the paired differences in faithfulness between seven real systems (RefChecker): least and most.
@@ -35,10 +35,10 @@ Noise = Literal["irrelevant", "relevant"]  # which passages a wrong claim rests 
 class JudgedMetric(LineMetric, frozen=True, kw_only=True):
     """A metric by a judge's verdicts on an answer; where it is asked several times the mean of the values."""
 
-    asks: ClassVar[frozenset[Want]] = frozenset()
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset()
     kind: ClassVar[Kind] = Kind.ANSWER
     spread: ClassVar[float | None] = sum(SPREADS) / 2
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER, Need.VERDICTS})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.ANSWER, RunField.VERDICTS})
 
     @abstractmethod
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -103,7 +103,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "faithfulness"
     aliases: ClassVar[tuple[str, ...]] = ("groundedness",)
     formula: ClassVar[str] = "supported claims / claims of the answer"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of the answers' claims that the passages support"
 
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -121,7 +121,7 @@ class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "1 if a claim of the answer is not supported, else 0"
     direction: ClassVar[Direction] = Direction.LOWER
     worst: ClassVar[float | None] = 1.0
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of answers with a claim that no passage supports"
 
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -138,7 +138,7 @@ class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "answered_rate"
     formula: ClassVar[str] = "over answerable questions: 1 if the answer asserts something, else 0"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.STATE})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
     plain: ClassVar[str] = "share of answerable questions whose answer asserts something"
 
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -159,7 +159,7 @@ class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "abstained_rate"
     formula: ClassVar[str] = "over no_answer questions: 1 if the answer abstains, else 0"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.STATE})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
     plain: ClassVar[str] = "share of unanswerable questions for which the system abstains"
 
@@ -183,7 +183,7 @@ class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "claim_recall"
     aliases: ClassVar[tuple[str, ...]] = ("nugget_recall",)
     formula: ClassVar[str] = "gold claims that the answer supports / gold claims"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.GOLD_IN_ANSWER})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.GOLD_IN_ANSWER})
     plain: ClassVar[str] = "share of what a right answer must say that the answers say"
 
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -230,7 +230,7 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("answer_correctness",)
     formula: ClassVar[str] = "(1 + β²) p r / (β² p + r), p of the answer's claims, r of the gold's"
     unit: ClassVar[Unit] = Unit.SCORE
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.CORRECTNESS, Want.GOLD_IN_ANSWER})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.CORRECTNESS, VerdictKind.GOLD_IN_ANSWER})
     plain: ClassVar[str] = "how far the answers state the reference's facts and no others, 1 = exactly"
 
     def __post_init__(self) -> None:
@@ -264,7 +264,9 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "claims that the reference does not support and such passages do / claims"
     direction: ClassVar[Direction] = Direction.LOWER
     worst: ClassVar[float | None] = 1.0
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT, Want.CORRECTNESS, Want.GOLD_IN_CONTEXT})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset(
+        {VerdictKind.SUPPORT, VerdictKind.CORRECTNESS, VerdictKind.GOLD_IN_CONTEXT}
+    )
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.claims",)
     plain: ClassVar[str] = "share of the answers' claims that are wrong and come from the passages"
 
@@ -291,7 +293,7 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("answer_relevance", "response_relevancy")
     formula: ClassVar[str] = "1, 0.5 or 0 as the answer addresses the question"
     unit: ClassVar[Unit] = Unit.SCORE
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.ADDRESS})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.ADDRESS})
     plain: ClassVar[str] = "how far the answers address the questions, 1 = fully"
 
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -320,7 +322,7 @@ class Rubric(JudgedMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "rubric"
     alone: ClassVar[str | None] = "criterion"
     formula: ClassVar[str] = "1 if the answer meets the criterion, else 0"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.RUBRICS})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RUBRICS})
     plain: ClassVar[str] = "share of answers that meet a criterion in words"
 
     def value(self, found: AnswerVerdicts) -> float | None:

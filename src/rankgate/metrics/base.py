@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import msgspec
 
-from rankgate.model.values import Direction, MatchedQuery, Need, Unit
+from rankgate.model.values import Direction, MatchedQuery, RunField, Unit
 
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"
@@ -71,7 +71,7 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     ranking: ClassVar[bool] = False
     asks_direction: ClassVar[bool] = False
     alone: ClassVar[str | None] = None
-    reads: ClassVar[frozenset[Need]] = frozenset()
+    reads: ClassVar[frozenset[RunField]] = frozenset()
     gold_keys: ClassVar[tuple[str, ...]] = ()
     plain: ClassVar[str]
 
@@ -99,7 +99,7 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
         return self.plain.format(first="the whole list" if whole else f"the first {_written(self.cutoff)} results")
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[RunField]:
         """What it reads beyond ids and gains."""
         return self.reads
 
@@ -152,9 +152,9 @@ def _written(value: object) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def needs_of(metrics: Iterable[Metric]) -> frozenset[Need]:
+def needs_of(metrics: Iterable[Metric]) -> frozenset[RunField]:
     """All that these metrics read beyond ids and gains."""
-    return frozenset[Need]().union(*(metric.needs for metric in metrics))
+    return frozenset[RunField]().union(*(metric.needs for metric in metrics))
 
 
 def widest_change(metric: Metric) -> float | None:
@@ -231,7 +231,7 @@ def sees_below(metric: Metric) -> bool:
     inner = getattr(metric, "metric", metric)
     deep = metric.cutoff is Cutoff.WHOLE or (metric.cutoff is Cutoff.NONE and inner.ranking)
     deep = deep or getattr(metric, "judged_only", False)  # what is below moves up
-    return Need.BASELINE not in metric.needs and (deep or not is_ours(inner))
+    return RunField.BASELINE not in metric.needs and (deep or not is_ours(inner))
 
 
 def is_ours(metric: Metric) -> bool:

@@ -22,9 +22,9 @@ from rankgate.model.values import (
     Exact,
     Gold,
     Interval,
-    Need,
-    Outline,
     Ranking,
+    RankSummary,
+    RunField,
     Scores,
     Unit,
 )
@@ -38,7 +38,7 @@ from rankgate.statistics.saddlepoint import Side, difference_interval, differenc
 from rankgate.statistics.sign_flips import cluster_flip_p
 
 Lists = Callable[[], Iterable[Ranking]]
-_OTHER_LISTS = frozenset({Need.RAW, Need.REWRITES})
+_OTHER_LISTS = frozenset({RunField.RAW, RunField.REWRITES})
 
 FEW = 0.01  # the share of queries that may lack a value without making what is left another sample
 
@@ -311,7 +311,7 @@ def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
     """
     rows = zip(candidate.query_ids, candidate.values.get(metric.name, candidate.query_ids), strict=True)
     compared = [query_id for query_id, value in rows if value is not None and query_id not in baseline.missing]
-    sides = ((candidate.outlines.get(query_id), baseline.outlines.get(query_id)) for query_id in compared)
+    sides = ((candidate.rank_summaries.get(query_id), baseline.rank_summaries.get(query_id)) for query_id in compared)
     if any(new and old and new.ranks != old.ranks and _hits(metric, new) != _hits(metric, old) for new, old in sides):
         return False
     differ = baseline.relisted() if baseline.relisted else {}
@@ -371,7 +371,7 @@ def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
         scores,
         query_ids=query_ids,
         values={name: [column[row] for row in rows] for name, column in scores.values.items()},
-        whole={name: [column[row] for row in rows] for name, column in scores.whole.items()},
+        uncut={name: [column[row] for row in rows] for name, column in scores.uncut.items()},
         with_judge={},
         clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
         missing=scores.missing & set(query_ids),
@@ -388,6 +388,6 @@ def _limit(metric: Metric, k: int) -> int | None:
     return metric.cutoff if isinstance(metric.cutoff, int) else k if metric.cutoff is Cutoff.SAMPLE else None
 
 
-def _hits(metric: Metric, outline: Outline) -> list[int | None]:
-    limit = _limit(metric, outline.k) or outline.retrieved or 0
-    return [rank if rank and rank <= limit else None for rank in outline.ranks]
+def _hits(metric: Metric, summary: RankSummary) -> list[int | None]:
+    limit = _limit(metric, summary.k) or summary.retrieved or 0
+    return [rank if rank and rank <= limit else None for rank in summary.ranks]

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Kind
 from rankgate.metrics.texts import primary, share_of_words, stands_in
-from rankgate.model.values import Details, Direction, Item, MatchedQuery, Need, Unit
+from rankgate.model.values import Details, Direction, Item, MatchedQuery, RunField, Unit
 
 
 class ItemMetric(BaseMetric, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class Containment(ItemMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "containment"
     aliases: ClassVar[tuple[str, ...]] = ("answer_containment",)
     formula: ClassVar[str] = "1 if an answer occurs in a text of R_k, else 0"
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.TEXTS})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.TEXTS})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.answer",)
     plain: ClassVar[str] = "share of questions whose answer stands in {first}"
 
@@ -65,7 +65,7 @@ class DistinctDocs(ItemMetric, frozen=True, kw_only=True):
     formula: ClassVar[str] = "number of different doc_id in R_k"
     unit: ClassVar[Unit] = Unit.NUMBER
     high: ClassVar[float | None] = None
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.DOCS})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.DOCS})
     plain: ClassVar[str] = "number of different documents in {first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -108,7 +108,7 @@ class Novelty(ItemMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "novelty"
     formula: ClassVar[str] = "share of R_k whose word overlap with every higher text is below the threshold"
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.TEXTS})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.TEXTS})
     plain: ClassVar[str] = "share of {first} that say something new"
 
     def __post_init__(self) -> None:
@@ -138,7 +138,7 @@ class Freshness(ItemMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "freshness"
     formula: ClassVar[str] = "share of R_k with doc_version ≤ as_of"
     kind: ClassVar[Kind] = Kind.STATED
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.VERSIONS})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.VERSIONS})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.as_of",)
     plain: ClassVar[str] = "share of {first} that were valid on the day asked about"
 
@@ -164,7 +164,7 @@ class Judged(ItemMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "judged"
     formula: ClassVar[str] = "|R_k ∩ judged| / |R_k|"
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.JUDGED})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.JUDGED})
     plain: ClassVar[str] = "share of {first} that the gold set judges at all"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -206,7 +206,7 @@ class NegativesAbove(BaseMetric, frozen=True, kw_only=True):
     direction: ClassVar[Direction] = Direction.LOWER
     kind: ClassVar[Kind] = Kind.CONTENT
     worst: ClassVar[float | None] = 1.0
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.NEGATIVES})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.NEGATIVES})
     plain: ClassVar[str] = "share of questions with a known wrong document above the right ones in {first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rankgate.metrics.answers import RELEVANT, GoldClaimMetric, JudgedMetric, rests_on, share_supported, supports
-from rankgate.model.answers import AnswerVerdicts, Want
+from rankgate.model.answers import AnswerVerdicts, VerdictKind
 from rankgate.model.values import Unit
 
 
@@ -18,7 +18,7 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "context_recall"
     formula: ClassVar[str] = "gold claims that the context supports / gold claims"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.GOLD_IN_CONTEXT})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.GOLD_IN_CONTEXT})
     plain: ClassVar[str] = "share of what a right answer must say that the passages say"
 
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -35,7 +35,7 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "context_precision"
     formula: ClassVar[str] = "mean over the relevant passages of precision at their rank"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.RELEVANCE})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RELEVANCE})
     unit: ClassVar[Unit] = Unit.SCORE
     plain: ClassVar[str] = "how high the relevant passages stand among those shown, 1 = on top"
 
@@ -59,7 +59,7 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "context_utilization"
     formula: ClassVar[str] = "passages that a supported claim rests on / passages"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of the passages that the answers use"
 
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -79,7 +79,7 @@ class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "citation_precision"
     formula: ClassVar[str] = "citations that support a claim / citations"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of the citations that support what the answers say"
 
     def value(self, found: AnswerVerdicts) -> float | None:
@@ -97,7 +97,7 @@ class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "citation_recall"
     formula: ClassVar[str] = "claims that a cited passage supports / claims"
-    asks: ClassVar[frozenset[Want]] = frozenset({Want.SUPPORT})
+    asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of the answers' claims that a cited passage supports"
 
     def value(self, found: AnswerVerdicts) -> float | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
-from rankgate.model.values import MatchedQuery, Need, Unit
+from rankgate.model.values import MatchedQuery, RunField, Unit
 
 
 class Overlap(BaseMetric, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Overlap(BaseMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "overlap"
     formula: ClassVar[str] = "|A_k ∩ B_k| / max(|A_k|, |B_k|)"
     kind: ClassVar[Kind] = Kind.DRIFT
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.IDS, Need.BASELINE})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.IDS, RunField.BASELINE})
     plain: ClassVar[str] = "share of {first} that the baseline showed too"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -53,7 +53,7 @@ class RankBiasedOverlap(BaseMetric, frozen=True, kw_only=True):
     default_cutoff: ClassVar[Cutoff] = Cutoff.WHOLE
     unit: ClassVar[Unit] = Unit.SCORE
     kind: ClassVar[Kind] = Kind.DRIFT
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.IDS, Need.BASELINE})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.IDS, RunField.BASELINE})
     plain: ClassVar[str] = "how alike {first} and the baseline's are, 1 = the same"
 
     def __post_init__(self) -> None:

@@ -101,11 +101,11 @@ def attainable(metric: Metric, scores: Scores, values: Sequence[float | None]) -
     at most 150 such queries of which more than a fifth cannot reach 1; else empty. A query that the run lacks has 1.
     """
     rate = is_rate(metric) and metric.direction is Direction.HIGHER and not metric.needs
-    if not rate or not scores.outlines or len(values) - values.count(None) > MAX_WITH_ENDS:
+    if not rate or not scores.rank_summaries or len(values) - values.count(None) > MAX_WITH_ENDS:
         return []
     scored = [query_id for query_id, value in zip(scores.query_ids, values, strict=True) if value is not None]
-    seen = [(scores.samples[query_id], scores.outlines.get(query_id)) for query_id in scored]
-    ends = [(best_possible(metric, sample, outline.k) if outline else None) or 1.0 for sample, outline in seen]
+    seen = [(scores.samples[query_id], scores.rank_summaries.get(query_id)) for query_id in scored]
+    ends = [(best_possible(metric, sample, summary.k) if summary else None) or 1.0 for sample, summary in seen]
     return ends if sum(end < 1 - TOLERANCE for end in ends) > _SHORT * len(ends) else []
 
 

@@ -19,7 +19,7 @@ from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
-from rankgate.model.values import Need, Scores
+from rankgate.model.values import RunField, Scores
 from rankgate.readers.base import answering
 from rankgate.readers.results import listed
 
@@ -218,7 +218,7 @@ def score(
         accepted = score_run(judged, without_own(held_run(baseline, plan.needs, how, "baseline"), how), plan)
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(accepted, plan), keep_matched=False)
     for metric in plan.metrics:
-        if Need.BASELINE in metric.needs and baseline is None:
+        if RunField.BASELINE in metric.needs and baseline is None:
             raise bad_input(f"{metric.name} compares with a baseline; give it as baseline=")
     opened = without_own(answering(held_run(run, plan.needs, how, "run"), judged), how)
     refuse_unequal(gold, run)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
-from rankgate.model.values import Gold, Need, Ranking, Sample
+from rankgate.model.values import Gold, Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, Run, once
 from rankgate.readers.formats import named_file, read_gold, read_run
 from rankgate.readers.gold_columns import usual_fields
@@ -63,7 +63,7 @@ def held_gold(given: GoldLike) -> Gold:
     return Gold(samples=samples, name="gold", format="python")
 
 
-def held_run(given: Any, needs: frozenset[Need], how: Matching = BY_CHUNK, name: str = "run") -> Run:
+def held_run(given: Any, needs: frozenset[RunField], how: Matching = BY_CHUNK, name: str = "run") -> Run:
     """The run of a file or of values, as `score` takes them; messages call the values `name`."""
     if isinstance(given, str | os.PathLike):
         form, path = named_file(given)
@@ -89,7 +89,7 @@ def _rows(given: Any, own: Collection[str]) -> list[Mapping[str, Any]] | None:
     return list(samples) if is_named and not set(own).isdisjoint(map(plain, names)) else None
 
 
-def _of_rows(rows: Sequence[Mapping[str, Any]], needs: frozenset[Need], name: str) -> Iterator[Ranking]:
+def _of_rows(rows: Sequence[Mapping[str, Any]], needs: frozenset[RunField], name: str) -> Iterator[Ranking]:
     """Rankings of run lines, or of rows with a result each."""
     log = ProblemLog()
     placed = [(Problem("", name, None, f"[{at}]"), row) for at, row in enumerate(rows)]
@@ -115,7 +115,7 @@ def _samples(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sample]:
     return log.beside.tagged(samples)
 
 
-def _ranking(query_id: str, entry: Any, needs: frozenset[Need], how: Matching, name: str) -> Ranking:
+def _ranking(query_id: str, entry: Any, needs: frozenset[RunField], how: Matching, name: str) -> Ranking:
     if type(entry) is list and not needs and set(map(type, entry)) == {str}:  # the usual case, many times as fast
         return Ranking(query_id, *once(entry))
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import force_setattr
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
-from rankgate.model.values import Details, Direction, MatchedQuery, Need, Unit
+from rankgate.model.values import Details, Direction, MatchedQuery, RunField, Unit
 from rankgate.statistics.quantiles import quantile as empirical_quantile
 
 
@@ -43,9 +43,9 @@ class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
     plain: ClassVar[str] = "share of unanswerable questions for which something is shown all the same"
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[RunField]:
         """The items' scores, where a lowest one is given."""
-        return frozenset() if self.min_score is None else frozenset({Need.ITEM_SCORES})
+        return frozenset() if self.min_score is None else frozenset({RunField.ITEM_SCORES})
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0; None for an answerable question."""
@@ -67,7 +67,7 @@ class GivenRate(LineMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "given_rate"
     formula: ClassVar[str] = "over answerable questions: 1 if there is an answer, neither empty nor abstained, else 0"
     kind: ClassVar[Kind] = Kind.ANSWER
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.ANSWER})
     plain: ClassVar[str] = "share of answerable questions that got an answer at all"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -87,7 +87,7 @@ class SourceCoverage(LineMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "source_coverage"
     formula: ClassVar[str] = "|G ∩ S| / |G|, G the gold's sources, S the line's"
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.SOURCE})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.source",)
     plain: ClassVar[str] = "share of a question's sources that it went to"
 
@@ -136,7 +136,7 @@ class SourceShare(LineMetric, frozen=True, kw_only=True):
     alone: ClassVar[str | None] = "source"
     formula: ClassVar[str] = "1 if this is a source of the line, else 0"
     worst: ClassVar[float | None] = None
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.SOURCE})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.SOURCE})
     plain: ClassVar[str] = "share of questions that went to this source"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -154,7 +154,7 @@ class EntityF1(LineMetric, frozen=True, kw_only=True):
     key: ClassVar[str] = "entity_f1"
     formula: ClassVar[str] = "2 |E ∩ F| / (|E| + |F|), E the gold's entities, F the line's"
     unit: ClassVar[Unit] = Unit.SCORE
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.ENTITIES})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.ENTITIES})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.entities",)
     plain: ClassVar[str] = "how well the entities of the question were found, 1 = exactly"
 
@@ -231,7 +231,7 @@ class Score(QuantileMetric, frozen=True, kw_only=True):
     asks_direction: ClassVar[bool] = True
     formula: ClassVar[str] = "mean or quantile of scores[field] over the queries"
     unit: ClassVar[Unit] = Unit.NUMBER
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.SCORES})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.SCORES})
     plain: ClassVar[str] = "what another tool scored"
     within: ClassVar[str] = "what another tool scored at most for {:g}% of the questions"
 
@@ -275,7 +275,7 @@ class Latency(QuantileMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.MILLISECONDS
     kind: ClassVar[Kind] = Kind.LATENCY
     low: ClassVar[float | None] = 0.0
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.LATENCY})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.LATENCY})
     plain: ClassVar[str] = "milliseconds that a question takes"
     within: ClassVar[str] = "milliseconds within which {:g}% of the questions are answered"
 

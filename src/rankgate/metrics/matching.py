@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from rankgate.model.values import Details, Item, MatchedQuery, Need, Placed, Ranking, Sample
+from rankgate.model.values import Details, Item, MatchedQuery, Placed, Ranking, RunField, Sample
 
 DEFAULT_K = 5
 SEPARATOR = "#"
@@ -43,7 +43,7 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
     exclude_query_id: bool = False
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[RunField]:
         """What it reads of the items beyond their ids."""
         return _READS[self.by]
 
@@ -51,9 +51,9 @@ class Matching(msgspec.Struct, frozen=True, kw_only=True):
 Covering = dict[str, list[int]]  # the ranks of a span: of its hit, and of its repeats
 _NO_PASSAGE = ""  # no passage is empty
 # What metrics read of the line as it stands, whatever the list holds.
-OF_THE_LINE = frozenset({Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.ANSWER})
-_READS = {By.CHUNK: frozenset[Need](), By.DOC: frozenset({Need.DOCS}), By.TEXT: frozenset({Need.TEXTS})}
-_READS[By.SPAN] = frozenset({Need.OFFSETS})
+OF_THE_LINE = frozenset({RunField.LATENCY, RunField.SOURCE, RunField.ENTITIES, RunField.SCORES, RunField.ANSWER})
+_READS = {By.CHUNK: frozenset[RunField](), By.DOC: frozenset({RunField.DOCS}), By.TEXT: frozenset({RunField.TEXTS})}
+_READS[By.SPAN] = frozenset({RunField.OFFSETS})
 BY_CHUNK = Matching()
 
 _CHUNK, _SPAN = By.CHUNK, By.SPAN  # on the hot path even this look-up shows
@@ -68,7 +68,7 @@ def match(
     depth: int | None = None,
     default_k: int = DEFAULT_K,
     how: Matching = BY_CHUNK,
-    needs: frozenset[Need] = frozenset(),
+    needs: frozenset[RunField] = frozenset(),
     baseline_ids: Sequence[str] | None = None,
 ) -> MatchedQuery:
     """Look the relevant ids up in the list.
@@ -132,15 +132,15 @@ def match(
     if needs <= OF_THE_LINE:
         return query
     details = ranking.details or _NOTHING_STATED
-    of_list = partial(match, sample, depth=depth, default_k=default_k, how=how, needs=needs & {Need.JUDGED})
+    of_list = partial(match, sample, depth=depth, default_k=default_k, how=how, needs=needs & {RunField.JUDGED})
     other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
     return msgspec.structs.replace(
         query,
-        placed=placed if Need.PASSAGES in needs else None,
-        judged=_ranks(documents, {*sample.gains, *sample.negatives}, covering) if Need.JUDGED in needs else (),
-        negatives=_ranks(documents, sample.negatives, covering) if Need.NEGATIVES in needs else (),
+        placed=placed if RunField.PASSAGES in needs else None,
+        judged=_ranks(documents, {*sample.gains, *sample.negatives}, covering) if RunField.JUDGED in needs else (),
+        negatives=_ranks(documents, sample.negatives, covering) if RunField.NEGATIVES in needs else (),
         ids=ids,
-        documents=_parents(ids, details, how.separator) if Need.DOCS in needs else (),
+        documents=_parents(ids, details, how.separator) if RunField.DOCS in needs else (),
         baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
         details=_first(details, len(ids)),
         raw=other_lists[0],

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.placing import length_of, pieces_of, united
-from rankgate.model.values import Item, MatchedQuery, Need, Span, Stretch, Unit
+from rankgate.model.values import Item, MatchedQuery, RunField, Span, Stretch, Unit
 
 
 class PassageRecall(BaseMetric, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class PassageRecall(BaseMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "passage_recall"
     formula: ClassVar[str] = "|G ∩ R| / |G|"
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.OFFSETS, Need.DOCS, Need.PASSAGES})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.OFFSETS, RunField.DOCS, RunField.PASSAGES})
     plain: ClassVar[str] = "share of the relevant passages' text found in {first}"
 
     def per_query(self, query: MatchedQuery) -> float | None:

@@ -8,7 +8,7 @@ import msgspec
 
 from rankgate.metrics.base import Metric, needs_of
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, Matching
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,10 +31,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     how: Matching = BY_CHUNK
     keep_matched: bool = False
     baseline_ids: Mapping[str, Sequence[str]] = {}
-    also: frozenset[Need] = frozenset()
+    also: frozenset[RunField] = frozenset()
     keep: int | None = None
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[RunField]:
         """What is read beyond ids and gains."""
         return needs_of(self.metrics) | self.how.needs | self.also

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from rankgate.metrics.base import Cutoff, Kind, RelevanceMetric
 from rankgate.metrics.gains import Ideal
-from rankgate.model.values import Direction, MatchedQuery, Need, Unit
+from rankgate.model.values import Direction, MatchedQuery, RunField, Unit
 
 GRID = "1/3/5/10/20"
 
@@ -109,7 +109,7 @@ class BinaryPreference(RPrecision, frozen=True, kw_only=True):
     limit = RelevanceMetric.limit
     formula: ClassVar[str] = "(1/n) Σ_{r ∈ R ∩ G} (1 − min(|J above r|, m) / m), m = min(|J|, n)"
     unit: ClassVar[Unit] = Unit.SCORE
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.JUDGED})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.JUDGED})
     plain: ClassVar[str] = "how seldom documents judged not relevant stand above relevant ones, 1 = never"
 
     def per_query(self, query: MatchedQuery) -> float | None:
@@ -163,7 +163,7 @@ class RankBiasedResidual(RankBiasedPrecision, frozen=True, kw_only=True):
     kind: ClassVar[Kind] = Kind.CONTENT
     worst: ClassVar[float | None] = 1.0
     judge_bounds: ClassVar[bool] = False
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.JUDGED})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.JUDGED})
     plain: ClassVar[str] = "how much higher rbp may be for what nobody judged, in {first} and below"
 
     def per_query(self, query: MatchedQuery) -> float | None:

@@ -10,7 +10,7 @@ from unicodedata import category
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import LineMetric
 from rankgate.metrics.texts import primary, stands_in
-from rankgate.model.values import MatchedQuery, Need, Unit
+from rankgate.model.values import MatchedQuery, RunField, Unit
 
 Articles = Literal["kept", "dropped"]
 # A token each, since blanks do not part words or particles are attached: Thai, Lao, Burmese, Khmer and East Asian ones.
@@ -29,7 +29,7 @@ class AnswerContains(LineMetric, frozen=True, kw_only=True):
     aliases: ClassVar[tuple[str, ...]] = ("string_present",)
     formula: ClassVar[str] = "1 if a reference occurs in the answer, else 0"
     kind: ClassVar[Kind] = Kind.ANSWER
-    reads: ClassVar[frozenset[Need]] = frozenset({Need.ANSWER})
+    reads: ClassVar[frozenset[RunField]] = frozenset({RunField.ANSWER})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.answer",)
     plain: ClassVar[str] = "share of answers in which the reference occurs"
 

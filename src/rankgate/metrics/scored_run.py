@@ -17,10 +17,10 @@ from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries, score, total
-from rankgate.model.values import Gold, Need, Ranking, Scores
+from rankgate.model.values import Gold, Ranking, RunField, Scores
 from rankgate.readers.base import Run, answering
 
-READ = frozenset({Need.RAW, Need.DOCS})  # for the diagnosis, where a run states it
+READ = frozenset({RunField.RAW, RunField.DOCS})  # for the diagnosis, where a run states it
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
 PROBED = 10_000  # items
 MAX_TEXT = 1_000  # characters of an item's text that pages may show
@@ -141,16 +141,19 @@ def scored(
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
     run, again = _of_gold(run, gold, plan.how), partial(_again, again, gold, plan.how)
-    kept = _Kept(MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {Need.TEXTS, Need.OFFSETS, Need.ANSWER}), through)
+    kept = _Kept(
+        MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {RunField.TEXTS, RunField.OFFSETS, RunField.ANSWER}),
+        through,
+    )
     scores = score_run(gold, run, plan, watch=watch, through=kept.each)
     if piped:
         return ScoredRun(run, scores, *[lambda: kept.rankings] * 3)
     run = msgspec.structs.replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
-    needs = plan.needs - {Need.VERDICTS}  # which take most of the time, and no list needs
+    needs = plan.needs - {RunField.VERDICTS}  # which take most of the time, and no list needs
     lists = (lambda: kept.rankings) if kept.whole else partial(rankings_again, again, needs)
-    details, texts = (partial(rankings_again, again, needs | more) for more in (READ, {Need.TEXTS}))
-    docs = {Need.DOCS} if plan.how.by is By.DOC else set[Need]()
-    traffic = partial(rankings_again, again, frozenset({Need.TRAFFIC, *docs}))
+    details, texts = (partial(rankings_again, again, needs | more) for more in (READ, {RunField.TEXTS}))
+    docs = {RunField.DOCS} if plan.how.by is By.DOC else set[RunField]()
+    traffic = partial(rankings_again, again, frozenset({RunField.TRAFFIC, *docs}))
     return ScoredRun(run, scores, lists, details, texts, traffic)
 
 
@@ -158,12 +161,12 @@ def _of_gold(run: Run, gold: Gold, how: Matching) -> Run:
     return without_own(answering(run, gold), how)
 
 
-def _again(again: Callable[..., Run | None], gold: Gold, how: Matching, needs: frozenset[Need]) -> Run | None:
+def _again(again: Callable[..., Run | None], gold: Gold, how: Matching, needs: frozenset[RunField]) -> Run | None:
     run = again(needs=needs)
     return run and _of_gold(run, gold, how)
 
 
-def rankings_again(opener: Callable[..., Run | None], needs: frozenset[Need]) -> Iterator[Ranking]:
+def rankings_again(opener: Callable[..., Run | None], needs: frozenset[RunField]) -> Iterator[Ranking]:
     """A run's rankings once more: quickly where every line is a query, and carefully from where that does not go."""
     run, count = opener(needs=needs), 0
     if run and run.quick and run.quick.by_line:
@@ -200,7 +203,7 @@ def scored_pair(
     runs = [opened() for opened in openers]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
     depth = min((run.depth for run in runs if run.depth), default=None)
-    plan = msgspec.structs.replace(plan, depth=depth, keep_matched=bool({Need.BASELINE} & plan.needs or plan.also))
+    plan = msgspec.structs.replace(plan, depth=depth, keep_matched=bool({RunField.BASELINE} & plan.needs or plan.also))
     found = list[ScoredRun]()
     for again, opened in zip(openers, runs, strict=True):
         found.append(scored(gold, opened, plan, again, watch=watch))
@@ -217,7 +220,7 @@ def scored_pair(
 
 def _compared(metric: Metric, before: Scores, after: Scores) -> Compared:
     column, same = baseline_column(metric, after), partial(same_lists, metric, after, before)
-    if Need.BASELINE in metric.needs:
+    if RunField.BASELINE in metric.needs:
         return estimate(column, metric, clusters=after.clusters)
     return compare(metric, column, baseline_column(metric, before), clusters=after.clusters, same=same)
 

@@ -21,9 +21,9 @@ from rankgate.model.values import (
     Gold,
     Item,
     MatchedQuery,
-    Need,
-    Outline,
     Ranking,
+    RankSummary,
+    RunField,
     Sample,
     Scores,
     Unfit,
@@ -78,14 +78,14 @@ class Tally:
         self.seen = bytearray(len(self.rows))
         self.again = False
         self.matched: dict[str, MatchedQuery] = {}
-        self.outlines: dict[str, Outline] = {}
+        self.rank_summaries: dict[str, RankSummary] = {}
         by_metrics = needs_of(plan.metrics) | plan.how.needs
-        self.most = plan.keep if by_metrics <= {Need.LATENCY} else None  # items of a list that are kept
+        self.most = plan.keep if by_metrics <= {RunField.LATENCY} else None  # items of a list that are kept
         self.alike: dict[Any, Any] = {}  # most queries have their hits where an earlier one had them
         self.unknown_queries: list[str] = []
         self.duplicates = self.cut = 0
-        self.unstated: dict[Need, str] = {}  # what no ranking has stated so far, and the first that could have
-        self.stated: set[Need] = set()
+        self.unstated: dict[RunField, str] = {}  # what no ranking has stated so far, and the first that could have
+        self.stated: set[RunField] = set()
         self.unfit: dict[str, Unfit] = {}
         of_lines = [(metric, metric.needs & LINE_KEYS.keys()) for metric in plan.metrics]
         self.of_lines = [
@@ -133,8 +133,8 @@ class Tally:
     def _keep(self, query: MatchedQuery, sample: Sample) -> None:
         found, share = dict(zip(query.found, query.hits, strict=True)), self.alike.setdefault
         ranks = tuple([found[doc][0] if doc in found else None for doc, gain in sample.gains.items() if gain > 0])
-        outline = Outline(ranks, query.retrieved, query.k, tuple([rank for rank, _ in query.repeats]))
-        self.outlines[sample.query_id] = share(outline, outline)
+        summary = RankSummary(ranks, query.retrieved, query.k, tuple([rank for rank, _ in query.repeats]))
+        self.rank_summaries[sample.query_id] = share(summary, summary)
         if self.needs:
             force_setattr(query, "hits", share(query.hits, query.hits))
             force_setattr(query, "ideal", share(query.ideal, query.ideal))
@@ -176,7 +176,7 @@ class Tally:
                 self.unfit[query_id] = doubt
                 self.givers.setdefault(metric.name, {})[query_id] = None
 
-    def _listen(self, ranking: Ranking, asked: Sequence[Need]) -> None:
+    def _listen(self, ranking: Ranking, asked: Sequence[RunField]) -> None:
         for need in asked:
             stated = states(ranking, need)
             if stated:
@@ -214,31 +214,33 @@ def in_doubt(query: MatchedQuery) -> Unfit | None:
 
 def defined_by_gold(metric: Metric, query: MatchedQuery) -> bool:
     """Whether the gold defines a metric of what lines state for the query, whatever its line states."""
-    other_list = metric.needs & {Need.RAW, Need.REWRITES}
+    other_list = metric.needs & {RunField.RAW, RunField.REWRITES}
     return bool(query.ideal) if other_list else metric.worst is None or metric.absent(query) is not None
 
 
 # What items state, by the key of `Item`. A document id may be missing: it is part of the item's id then.
-_ITEM_KEYS = {Need.TEXTS: "text", Need.VERSIONS: "version", Need.ITEM_SCORES: "score"}
-STATED = (*_ITEM_KEYS, Need.OFFSETS, Need.ANSWER, *LINE_KEYS)
+_ITEM_KEYS = {RunField.TEXTS: "text", RunField.VERSIONS: "version", RunField.ITEM_SCORES: "score"}
+STATED = (*_ITEM_KEYS, RunField.OFFSETS, RunField.ANSWER, *LINE_KEYS)
 
 
-def states(ranking: Ranking, need: Need) -> bool | None:
+def states(ranking: Ranking, need: RunField) -> bool | None:
     """Whether a ranking states what a need reads; None where it has no item that could."""
     details = ranking.details
-    if need is Need.ANSWER:
+    if need is RunField.ANSWER:
         return details is not None and details.generated is not None
     if need in LINE_KEYS:
         return details is not None and getattr(details, LINE_KEYS[need]) is not None
     items = details.items if details else None
-    if need is Need.OFFSETS and ranking.ids:
+    if need is RunField.OFFSETS and ranking.ids:
         return any(item.start is not None or item.text is not None for item in items or ())
     return any(getattr(item, _ITEM_KEYS[need]) is not None for item in items or ()) if ranking.ids else None
 
 
 def ids_of(scores: Scores, plan: Plan) -> Mapping[str, Sequence[str]]:
     """The lists of the matched queries, empty ones too, where a metric compares with them."""
-    return {query_id: query.ids for query_id, query in scores.matched.items()} if Need.BASELINE in plan.needs else {}
+    return (
+        {query_id: query.ids for query_id, query in scores.matched.items()} if RunField.BASELINE in plan.needs else {}
+    )
 
 
 def with_judge(sample: Sample) -> Sample:
@@ -272,10 +274,10 @@ def total(gold: Gold, plan: Plan, tally: Tally) -> Scores:
         query_ids=tuple(tally.rows),
         values=dict(zip(names, tally.columns, strict=True)),
         with_judge=dict(zip(names, judged, strict=True)) if judged else {},
-        whole=_whole(tally),
+        uncut=_uncut(tally),
         matched=tally.matched,
         samples=gold.samples,
-        outlines=tally.outlines,
+        rank_summaries=tally.rank_summaries,
         missing=frozenset(missing),
         unknown_queries=tuple(tally.unknown_queries),
         duplicates=tally.duplicates,
@@ -295,7 +297,7 @@ def clusters_of(gold: Gold) -> tuple[str, ...]:
     return tuple([f"q {query_id}" if cluster is None else f"c {cluster}" for query_id, cluster in of_each])
 
 
-def _whole(tally: Tally) -> dict[str, list[float | None]]:
+def _uncut(tally: Tally) -> dict[str, list[float | None]]:
     """By metric the column of lists that are not cut, where it differs from that of lists that are."""
     if not tally.below:
         return {}
@@ -334,11 +336,11 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
             continue
         others = len(scores.query_ids) - len(scores.missing) - 1
         none = f"not for query {shown(query_id)}{', nor for any other' if others else ''}"
-        if need is Need.VERDICTS:
+        if need is RunField.VERDICTS:
             raise bad_input(
                 f"{reader} is by a judge's verdicts, which `rankgate judge` gives and `rankgate check` reads"
             )
-        key = "start` and `end`, or `text" if need is Need.OFFSETS else need.value
+        key = "start` and `end`, or `text" if need is RunField.OFFSETS else need.value
         message = f"{reader} reads `{key}`, which the run states nowhere ({none}); write it into the run"
         raise bad_input(f"{message}, or leave out what reads it", file=name)
     untold = [query_id for query_id, why in scores.unfit.items() if why is Unfit.NO_TEXT]
@@ -356,7 +358,7 @@ def require_fields(scores: Scores, plan: Plan, name: str) -> None:
 def _require_kind(gold: Gold, plan: Plan) -> None:
     """Refuse ids where spans are matched, and spans where ids are, with the line of each sample."""
     by_span, problems = plan.how.by is By.SPAN, list[Problem]()
-    reader = next((metric.name for metric in plan.metrics if Need.PASSAGES in metric.needs), None)
+    reader = next((metric.name for metric in plan.metrics if RunField.PASSAGES in metric.needs), None)
     if reader and not by_span:
         raise bad_input(f"the metric {reader} is of passages that the gold set names as spans; write `match: span`")
     wrong = "as a span; write `match: span`"

@@ -15,7 +15,7 @@ from rankgate.metrics.evaluation import matching_of, metrics_of
 from rankgate.metrics.matching import DEFAULT_K, Matching
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, Need, Ranking
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.gold_columns import usual_fields
 from rankgate.readers.judgments import read_judgments
@@ -39,7 +39,7 @@ _ROLES = {
     GOLD: ("query_id", "chunk_id", "gain", "items"),
 }
 # What two tables can say; a metric that reads more of a run line or of a sample has no value here.
-_READ = frozenset({Need.DOCS, Need.TEXTS, Need.ITEM_SCORES, Need.JUDGED, Need.IDS})
+_READ = frozenset({RunField.DOCS, RunField.TEXTS, RunField.ITEM_SCORES, RunField.JUDGED, RunField.IDS})
 # DuckDB's names of Spark's types, and Spark's of what DuckDB would cast to: columns may be what they may be in a file.
 _TYPES = {"string": "VARCHAR", "tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT"}
 _TYPES |= {"float": "FLOAT", "double": "DOUBLE", "decimal": "DECIMAL"}
@@ -157,7 +157,7 @@ def _refuse_unreadable(metrics: Sequence[Metric], how: Matching, fields: Mapping
             raise bad_input(f"{metric.name} reads {', '.join(sorted(unread))}, which these tables do not have")
     if how.needs - _READ:
         raise bad_input(f"match={how.by.value!r} reads places in documents, which these tables do not have")
-    if Need.TEXTS in Plan(metrics=metrics, how=how).needs and fields[RUN].text is None:
+    if RunField.TEXTS in Plan(metrics=metrics, how=how).needs and fields[RUN].text is None:
         raise bad_input("has no column `text`, which the metrics or the matching read", file=RUN)
     if (fields[GOLD].gain or "").casefold() == "score":
         raise bad_input("the column 'score' could be that of a run; if it has the gains, rename it to gain", file=GOLD)
@@ -207,7 +207,7 @@ def _scored(task: _Task, run: Any, gold: Any) -> Any:
     return pyarrow.table(columns, pyarrow.schema([*zip(columns, kinds, strict=True)]))
 
 
-def _rankings(task: _Task, run: Any, needs: frozenset[Need]) -> Iterator[Ranking]:
+def _rankings(task: _Task, run: Any, needs: frozenset[RunField]) -> Iterator[Ranking]:
     """The rankings of a part of the run. Sorted, its rows become Python's one query at a time."""
     ordered = [key for key in ("score", "rank") if key in task.run]
     order = Order.of(scored="score" in ordered, ranked="rank" in ordered)

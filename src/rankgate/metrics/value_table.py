@@ -11,7 +11,7 @@ from rankgate.metrics.base import Metric, Together, is_ours, sees_hits_alone
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, defined_by_gold, total
-from rankgate.model.values import LINE_KEYS, TOLERANCE, Gold, Outline, Ranking, Scores
+from rankgate.model.values import LINE_KEYS, TOLERANCE, Gold, Ranking, RankSummary, Scores
 from rankgate.readers.base import Choose, ProblemLog, Values
 
 MAX_NAMES = 20  # of columns, in a message
@@ -22,7 +22,7 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
 
     A gold query that the table lacks, or calls missing, is one that the run lacks. Null is an undefined value, or of a
     metric that reads more of a run's line than its results one that the line lacks. Of the lists nothing is known: they
-    equal no others, and their outlines have no ranks.
+    equal no others, and their rank_summaries have no ranks.
 
     Raises:
         RankgateError: the table cannot be read, lacks a metric, or has a value that this gold set rules out.
@@ -45,8 +45,8 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
             if value is None and metric.needs & LINE_KEYS.keys() and defined_by_gold(metric, empty):
                 tally.givers.setdefault(metric.name, {})[query_id] = None
             column[row] = value
-        outline = Outline((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
-        tally.outlines[query_id] = tally.alike.setdefault(outline, outline)
+        summary = RankSummary((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
+        tally.rank_summaries[query_id] = tally.alike.setdefault(summary, summary)
     log.raise_if_any()
     return total(gold, plan, tally)
 

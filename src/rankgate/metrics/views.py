@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Kind, spelled, widest_change
-from rankgate.model.values import Details, Direction, Item, MatchedQuery, Need, Unit
+from rankgate.model.values import Details, Direction, Item, MatchedQuery, RunField, Unit
 
 Stage = Literal["final", "raw"]  # list of the line: the one that is returned, or the one before reranking (`raw_topk`)
 
@@ -89,11 +89,11 @@ class View(_Around, frozen=True, kw_only=True):
         return self.metric.kind if self.stage == "final" and self.rewrite is None else Kind.OTHER_LIST
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[RunField]:
         """The metric's, and the list that is asked of."""
-        more = {Need.RAW} if self.stage == "raw" else {Need.REWRITES} if self.rewrite else set()
-        more |= set() if self.item_source is None else {Need.SOURCE}
-        return self.metric.needs | more | ({Need.JUDGED} if self.judged_only else set())
+        more = {RunField.RAW} if self.stage == "raw" else {RunField.REWRITES} if self.rewrite else set()
+        more |= set() if self.item_source is None else {RunField.SOURCE}
+        return self.metric.needs | more | ({RunField.JUDGED} if self.judged_only else set())
 
     @property
     def meaning(self) -> str:
@@ -148,7 +148,7 @@ def listed(query: MatchedQuery, stage: Stage, rewrite: int | None) -> MatchedQue
 
 
 def condensed(query: MatchedQuery) -> MatchedQuery:
-    """The query with a list of its judged results alone; matched with `Need.JUDGED`."""
+    """The query with a list of its judged results alone; matched with `RunField.JUDGED`."""
     rank_of = {rank: place for place, rank in enumerate(query.judged, start=1)}
     hits, repeats = (tuple([(rank_of[rank], gain) for rank, gain in each]) for each in (query.hits, query.repeats))
     judged = tuple(rank_of.values())
@@ -188,9 +188,9 @@ class ListGain(_Around, frozen=True, kw_only=True):
         return widest_change(self.metric)
 
     @property
-    def needs(self) -> frozenset[Need]:
+    def needs(self) -> frozenset[RunField]:
         """The metric's, and the other list."""
-        return self.metric.needs | {Need.RAW if self.rewrite is None else Need.REWRITES}
+        return self.metric.needs | {RunField.RAW if self.rewrite is None else RunField.REWRITES}
 
     @property
     def meaning(self) -> str:

@@ -7,7 +7,7 @@ from enum import Enum
 
 import msgspec
 
-from rankgate.model.answers import Entailment, UnjudgedKind, Want
+from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
 
 
 class Stage(Enum):
@@ -42,7 +42,7 @@ class LostClaim(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     text: str
-    asked: Want
+    asked: VerdictKind
     before: Entailment | None
     now: Entailment
     passage: str | None = None

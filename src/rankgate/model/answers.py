@@ -169,7 +169,7 @@ class GateJudge(msgspec.Struct, frozen=True, kw_only=True):
     j: Rate | None = None
 
 
-class Want(Enum):
+class VerdictKind(Enum):
     """What a metric needs of an answer, by the field of `AnswerVerdicts` that has it."""
 
     STATE = "state"

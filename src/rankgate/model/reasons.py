@@ -25,10 +25,10 @@ from rankgate.model.values import (
     Direction,
     Evidence,
     EvidenceState,
-    Need,
     Reason,
     ReasonKind,
     Ruling,
+    RunField,
     Unit,
     Verdict,
 )
@@ -245,7 +245,7 @@ def _doubt(reason: Reason, gate: GateResult, unproven: str, noise: str) -> str:
         return f"{doubt}; {stateless}" if is_value and reason.count else doubt
     worst = value_text(reason.at_worst, gate.unit) if is_value else delta_text(reason.at_worst, gate.unit)
     what = "it" if is_value else "the change"
-    if reason.need is Need.VERDICTS:
+    if reason.need is RunField.VERDICTS:
         answers = count_text(reason.count, "answer")
         counts = "which counts as wrong" if reason.count == 1 else "which count as wrong"
         counts = f"{counts}: so" if reason.ruling is Ruling.VIOLATED else "and with the worst verdict there"
@@ -262,7 +262,7 @@ def _no_verdict(reason: Reason, gate: GateResult, of: str) -> str:
     failed = {kind: count for kind, count in reason.kinds.items() if kind.lasts}
     why, count = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in failed.items()), sum(failed.values())
     of = f"{of} in the {reason.source}"
-    if reason.need is Need.ANSWER:
+    if reason.need is RunField.ANSWER:
         return f"{of} have no `answer`, which {gate.metric} needs; state it, an empty one where there is none"
     if count >= reason.count:
         return f"the judge failed at {of} ({why}), which {gate.metric} needs; run `rankgate judge --again`"
@@ -305,7 +305,7 @@ def _other(reason: Reason, gate: GateResult, name: str) -> str:
         ReasonKind.OTHER_JUDGE: _other_judge(reason, gate, f"{name} is not comparable with the baseline: for {of} "),
         ReasonKind.MISSING: f"{name} is missing (no value, null or NaN) for {of} in the {reason.source}; "
         + ("accept a run that states it" if reason.source == "baseline" else "state it, or allow more: `max_unjudged`")
-        if reason.need is not Need.OFFSETS
+        if reason.need is not RunField.OFFSETS
         else f"{name} has no value for {of}, since the {reason.source} shows another text where their passages should "
         "stand; correct the spans (`rankgate gold anchor` lists them), or allow more: `max_unjudged`",
         ReasonKind.NO_VERDICT: _no_verdict(reason, gate, of),

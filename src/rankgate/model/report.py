@@ -25,9 +25,9 @@ from rankgate.model.values import (
     EvidenceState,
     Exact,
     Interval,
-    Need,
     Reason,
     ReasonKind,
+    RunField,
     Unit,
     Verdict,
 )
@@ -185,7 +185,7 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def lacks_verdicts(self) -> bool:
         """Whether it waits for what `rankgate judge` gives."""
         moved = ReasonKind.OTHER_JUDGE if self.by_judge else None
-        lacking = [reason for reason in self.reasons if reason.need is not Need.ANSWER]
+        lacking = [reason for reason in self.reasons if reason.need is not RunField.ANSWER]
         return any(reason.kind in (ReasonKind.NO_VERDICT, moved) for reason in lacking)
 
     @property

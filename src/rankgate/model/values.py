@@ -107,7 +107,7 @@ def blocks(verdict: Verdict) -> bool:
     return verdict in (Verdict.FAIL, Verdict.NOT_JUDGED)
 
 
-class Need(Enum):
+class RunField(Enum):
     """What is read beyond ids and gains. Readers decode, and matching fills in, nothing that no metric needs."""
 
     # From the run: the key that a line or an item of it has.
@@ -135,11 +135,19 @@ class Need(Enum):
     BASELINE = "the baseline's ids"
 
 
-FROM_MATCH = frozenset({Need.JUDGED, Need.PASSAGES, Need.NEGATIVES, Need.IDS, Need.BASELINE})
+FROM_MATCH = frozenset({RunField.JUDGED, RunField.PASSAGES, RunField.NEGATIVES, RunField.IDS, RunField.BASELINE})
 
 # What a line states beside its list of results, by the key of `Details` that holds it.
-_STATED = (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.ENTITIES, Need.SCORES, Need.VERDICTS)
-LINE_KEYS: Mapping[Need, str] = {need: need.value.removesuffix("_topk") for need in _STATED}
+_STATED = (
+    RunField.RAW,
+    RunField.REWRITES,
+    RunField.LATENCY,
+    RunField.SOURCE,
+    RunField.ENTITIES,
+    RunField.SCORES,
+    RunField.VERDICTS,
+)
+LINE_KEYS: Mapping[RunField, str] = {need: need.value.removesuffix("_topk") for need in _STATED}
 
 
 class ReasonKind(Enum):
@@ -190,7 +198,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     among: int = 0
     limit: int = 0
     source: Literal["run", "baseline"] | None = None
-    need: Need | None = None
+    need: RunField | None = None
     names: tuple[str, ...] = ()
     kinds: Mapping[UnjudgedKind, int] = {}
     at_worst: float | None = None
@@ -361,7 +369,7 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     `duplicates` counts repeated ids that were removed (later items moved up). The scores that the run states beside
     the ids are `rising` where there are at least five, none is lower than the one before it, and the last is higher
     than the first: by accident that is so in one of 120 lists. They are `tied` where they order a list and are all
-    equal. `asked` is the digest of the question's text, where the run states it. `traffic` says that the question is
+    equal. `question_digest` is of the question's text, where the run states it. `traffic` says that the question is
     none of the gold set.
     """
 
@@ -371,13 +379,13 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     details: Details | None = None
     rising: bool = False
     tied: bool = False
-    asked: str | None = None
+    question_digest: str | None = None
     traffic: bool = False
 
     def context(self, depth: int = CONTEXT_DEPTH) -> list[tuple[str, str | None]]:
         """Ids and texts of what the prompt held: the context that the line states, else the first `depth` items.
 
-        A text is None where the run does not state it, or was not read with `Need.TEXTS`.
+        A text is None where the run does not state it, or was not read with `RunField.TEXTS`.
         """
         details = self.details or Details()
         generated = details.generated or Generated()
@@ -425,7 +433,7 @@ class MatchedQuery(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_def
     rewrites: tuple[MatchedQuery, ...] = ()
 
 
-class Outline(msgspec.Struct, frozen=True, gc=False):
+class RankSummary(msgspec.Struct, frozen=True, gc=False):
     """What is kept of every matched query; queries that look alike share one.
 
     `ranks` are those of the gold's relevant documents, in its order, None where the list lacks one; `repeats` are the
@@ -461,20 +469,20 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """One run under the gold: per metric one value a gold query, in gold order.
 
-    `values[name][i]` belongs to `query_ids[i]`; None where the metric is undefined for that query. A gold query that
-    the run lacks holds the metric's worst value and stands in `missing`. `samples` are the gold's. `outlines` has the
-    queries that the run has, and `matched` all that was matched of them where metrics read more than ids and gains;
-    both are empty where they were not to be kept. `with_judge` holds the same columns with the judge's labels added to
-    the gold's, None where the gold alone leaves the metric undefined; it is empty where the gold has none.
-    `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed repeats, `cut` the
-    lists longer than the depth. `unstated` is what metrics read and no ranking states, each with the first query that
-    could have stated it. `clusters` has the cluster of each query where the gold names any. `whole` has the columns
-    that lists give which are not cut at the depth, where those differ from `values`, which compare. `foreign` names of
-    a baseline the metrics that cannot be compared, since its lists speak of other ids than the gold.
-    `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None: not known.
-    `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None where the line
-    lacks the value although the gold defines the metric. `unfit` has the queries of whose passages nobody can say
-    whether the run found them.
+    `values[name][i]` belongs to `query_ids[i]`; None where the metric is undefined for that query. A gold query
+    that the run lacks holds the metric's worst value and stands in `missing`. `samples` are the gold's.
+    `rank_summaries` has the queries that the run has, and `matched` all that was matched of them where metrics read
+    more than ids and gains; both are empty where they were not to be kept. `with_judge` holds the same columns with
+    the judge's labels added to the gold's, None where the gold alone leaves the metric undefined; it is empty where
+    the gold has none. `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed
+    repeats, `cut` the lists longer than the depth. `unstated` is what metrics read and no ranking states, each with
+    the first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
+    `uncut` has the columns that lists give which are not cut at the depth, where those differ from `values`, which
+    compare. `foreign` names of a baseline the metrics that cannot be compared, since its lists speak of other ids
+    than the gold. `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None:
+    not known. `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None
+    where the line lacks the value although the gold defines the metric. `unfit` has the queries of whose passages
+    nobody can say whether the run found them.
     """
 
     query_ids: tuple[str, ...]
@@ -484,23 +492,23 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     unknown_queries: tuple[str, ...]
     duplicates: int
     cut: int
-    whole: Mapping[str, list[float | None]] = {}
+    uncut: Mapping[str, list[float | None]] = {}
     samples: Mapping[str, Sample] = {}
-    outlines: Mapping[str, Outline] = {}
+    rank_summaries: Mapping[str, RankSummary] = {}
     with_judge: Mapping[str, list[float | None]] = {}
     clusters: tuple[str, ...] = ()
-    unstated: Mapping[Need, str] = {}
+    unstated: Mapping[RunField, str] = {}
     foreign: frozenset[str] = frozenset()
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}
     unfit: Mapping[str, Unfit] = {}
 
-    def own(self, name: str) -> list[float | None]:
+    def uncut_values(self, name: str) -> list[float | None]:
         """A metric's values of the run as it is, which no comparison has cut."""
-        return self.whole.get(name, self.values[name])
+        return self.uncut.get(name, self.values[name])
 
     @property
     def listed(self) -> bool:
         """Whether the lists are known; they are not where the values come from a table."""
-        first = next(iter(self.outlines.values()), None)
+        first = next(iter(self.rank_summaries.values()), None)
         return first is None or first.retrieved is not None

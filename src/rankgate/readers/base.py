@@ -12,9 +12,9 @@ import msgspec
 
 from rankgate.errors import Problem, RankgateError, shown
 from rankgate.model.answers import JudgeMark
-from rankgate.model.asked import answers
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import Lineage
+from rankgate.model.question_text import answers_question
 from rankgate.model.values import Gold, Ranking
 from rankgate.readers.segments import Beside
 
@@ -80,7 +80,7 @@ def through(run: Run, pick: Callable[[Iterator[Ranking]], Iterator[Ranking]]) ->
 
 def answering(run: Run, gold: Gold) -> Run:
     """The run without lines that answer another text than the gold set has of their question."""
-    return through(run, partial(filter, partial(answers, gold=gold)))
+    return through(run, partial(filter, partial(answers_question, gold=gold)))
 
 
 @contextmanager

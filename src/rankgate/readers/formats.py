@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rankgate.errors import bad_input, did_you_mean, option, shown
-from rankgate.model.values import Gold, Need, Ranking
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import TABLE, ProblemLog, Quick, Run
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import (
@@ -156,7 +156,7 @@ def read_run(
     path: str,
     format: str | None = None,  # noqa: A002
     *,
-    needs: frozenset[Need] = frozenset(),
+    needs: frozenset[RunField] = frozenset(),
     map: FieldMap | None = None,  # noqa: A002
     most_problems: int | None = None,
 ) -> Run:
@@ -172,7 +172,7 @@ def read_run(
     Raises:
         RankgateError: unreadable or of no known format; while reading: malformed, with every problem in it.
     """
-    read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
+    read: Callable[[Source, frozenset[RunField], ProblemLog], Iterator[Ranking]]
     quick, provenance = None, dict[str, Any]()
     with ExitStack() as opening:
         source = opening.enter_context(open_table(path))
@@ -205,8 +205,8 @@ def read_run(
 @contextmanager
 def _quickly(
     file: FileMark,
-    needs: frozenset[Need],
-    read: Callable[[BinaryIO, frozenset[Need], int], Iterator[Ranking]],
+    needs: frozenset[RunField],
+    read: Callable[[BinaryIO, frozenset[RunField], int], Iterator[Ranking]],
 ) -> Iterator[tuple[Iterator[Ranking], Callable[[], float]] | None]:
     """See `Quick.opened`."""
     with reopened(file) as raw:

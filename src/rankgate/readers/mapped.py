@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from rankgate.errors import Problem, bad_input, shown
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number, id_of, whole_number
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.json_text import explain, line_json, source_json
@@ -35,13 +35,15 @@ T = TypeVar("T")
 _EXTRAS = ("text", "doc_id", "doc_version", "start", "end")
 
 
-def read_mapped_json(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def read_mapped_json(
+    fields: FieldMap, source: Source, needs: frozenset[RunField], log: ProblemLog
+) -> Iterator[Ranking]:
     """Rankings from JSONL or one JSON list: a query an object where the map has `items`, else a result an object."""
     return read_records(fields, json_records(source, log, fields.records), source.name, needs, log)
 
 
 def read_records(
-    fields: FieldMap, records: Records, name: str, needs: frozenset[Need], log: ProblemLog, *, cells: bool = False
+    fields: FieldMap, records: Records, name: str, needs: frozenset[RunField], log: ProblemLog, *, cells: bool = False
 ) -> Iterator[Ranking]:
     """Rankings from objects of a file, or rows of `cells`; a name of the map that they lack is an error."""
     finder = Finder(fields, needs)
@@ -140,7 +142,7 @@ def _row(record: Any, finder: Finder) -> tuple[str, Row, Any, Sequence[Tag]]:
     )
     score = float(finder.fields.sign * score)
     extras = {key: value for key in _EXTRAS if (value := _plain(finder.optional(key, record))) is not None}
-    if Need.ITEM_SCORES in finder.needs and finder.names("score"):
+    if RunField.ITEM_SCORES in finder.needs and finder.names("score"):
         extras["score"] = score
     row, times = Row(doc, score, int(rank), extras or None), _times(finder.optional("latency_ms", record))
     return query_id, row, times, finder.tags(record)

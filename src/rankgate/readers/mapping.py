@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from rankgate.errors import Problem, bad_input, did_you_mean, shown
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.json_text import JsonError, strict_json
 from rankgate.readers.run_shapes import ANSWER_KEYS
 
@@ -130,12 +130,16 @@ OF_ITEMS = ("score", "rank", "text", "doc_id", "doc_version", "start", "end")  #
 OF_QUERIES = ("latency_ms", *ANSWER_KEYS)  # a query's, beside the list of results
 
 # What is read only where a metric needs it; the rest always.
-_NEEDED = {"text": {Need.TEXTS, Need.OFFSETS}, "doc_id": {Need.DOCS, Need.OFFSETS}, "doc_version": {Need.VERSIONS}}
-_NEEDED |= {"start": {Need.OFFSETS}, "end": {Need.OFFSETS}, "latency_ms": {Need.LATENCY}}
-_NEEDED |= {key: {Need.ANSWER} for key in ANSWER_KEYS}
+_NEEDED = {
+    "text": {RunField.TEXTS, RunField.OFFSETS},
+    "doc_id": {RunField.DOCS, RunField.OFFSETS},
+    "doc_version": {RunField.VERSIONS},
+}
+_NEEDED |= {"start": {RunField.OFFSETS}, "end": {RunField.OFFSETS}, "latency_ms": {RunField.LATENCY}}
+_NEEDED |= {key: {RunField.ANSWER} for key in ANSWER_KEYS}
 
 
-def needed(key: str, needs: frozenset[Need]) -> bool:
+def needed(key: str, needs: frozenset[RunField]) -> bool:
     """Whether what the map names under this key is read for these needs."""
     return key not in _NEEDED or not needs.isdisjoint(_NEEDED[key])
 
@@ -162,7 +166,7 @@ class Finder:
     only where no object had it.
     """
 
-    def __init__(self, fields: FieldMap, needs: frozenset[Need]) -> None:
+    def __init__(self, fields: FieldMap, needs: frozenset[RunField]) -> None:
         self.fields = fields
         self.needs = needs
         self._names = {key: name for key, name in named_in(fields).items() if needed(key, needs)}

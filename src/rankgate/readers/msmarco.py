@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.delimited import columns_of, records_in
 from rankgate.readers.mapped import read_records
@@ -15,7 +15,7 @@ from rankgate.readers.source import Source
 _LAYOUT = "query document rank"
 
 
-def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings in the order of their ranks, 1 to n, each once, in any order of rows.
 
     A gap, as filtering leaves it, is an error: the leaderboard's script counts the ranks as written, most other tools

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rankgate.errors import Problem, bad_input, on_one_line, redacted_text, shown
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.gzipped import refuse_expansion
 from rankgate.readers.json_text import not_finite
@@ -48,13 +48,15 @@ KINDS: dict[str, tuple[frozenset[str], str, str]] = {
 }
 
 
-def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table with one result a row and columns of usual names, queries in the order of their ids."""
     with opened(source) as file:
         yield from _results(file, usual_map(list(file.columns), file.name), needs, log)
 
 
-def read_mapped_parquet(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def read_mapped_parquet(
+    fields: FieldMap, source: Source, needs: frozenset[RunField], log: ProblemLog
+) -> Iterator[Ranking]:
     """Rankings from a table whose columns a map names; with `items`, each row is a query with a list of results."""
     with opened(source) as file:
         if fields.items is None:
@@ -160,7 +162,7 @@ def quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings of a table with one result a row: DuckDB groups the rows, and hands those of a query over as JSON."""
     columns = _columns(file, fields, needs, log)
     query, doc, times = columns.pop("query_id"), columns["chunk_id"], columns.pop("latency_ms", "NULL")
@@ -201,10 +203,10 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: P
     log.raise_if_any()
 
 
-def gathered(results: list[dict[str, Any]], needs: frozenset[Need]) -> Gathered:
+def gathered(results: list[dict[str, Any]], needs: frozenset[RunField]) -> Gathered:
     """A query's rows, each a mapping of what its columns hold."""
     keys = [key for key in ("doc_id", "doc_version", "text", "start", "end") if needed(key, needs)]
-    keys += ["score"] * (Need.ITEM_SCORES in needs)
+    keys += ["score"] * (RunField.ITEM_SCORES in needs)
     extras = [{key: each[key] for key in keys if each.get(key) is not None} or None for each in results]
     rows = [
         Row(each["chunk_id"], each.get("score", 0.0), each.get("rank", 0), extra)
@@ -225,7 +227,7 @@ def row_flaw(doc: str | None, ordering: Mapping[str, float | None]) -> str | Non
     return None
 
 
-def _columns(file: ParquetFile, fields: FieldMap, needs: frozenset[Need], log: ProblemLog) -> dict[str, str]:
+def _columns(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], log: ProblemLog) -> dict[str, str]:
     """The expression of each column that is read, under the map's key."""
     columns: dict[str, str] = {}
     for key, (kinds, read_as, expected) in KINDS.items():

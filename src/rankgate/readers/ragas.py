@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rankgate.errors import Problem, shown
-from rankgate.model.values import Need, Ranking, Sample
+from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.delimited import RAGAS_CSV, RAGAS_NAMES
 from rankgate.readers.mapped import json_records
@@ -63,12 +63,12 @@ def _sample(line: Line, number: int | None) -> Sample:
     )
 
 
-def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read_run(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from `retrieved_context_ids`, or else `retrieved_contexts`, in the order of the list."""
     return rankings_of(_lines(source, needs, log), needs, log)
 
 
-def _lines(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[tuple[int, Problem, Line]]:
+def _lines(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[tuple[int, Problem, Line]]:
     """The contract's lines, after number and place; texts are left out where their number is not that of the ids.
 
     `response` is the answer, and all that was retrieved its context, since Ragas judges it so. Where a table of results
@@ -81,12 +81,12 @@ def _lines(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[
         except ValueError as error:
             log.note(place, error)
             continue
-        texts = line.get(RAGAS_RETRIEVED[1]) if Need.TEXTS in needs else None
+        texts = line.get(RAGAS_RETRIEVED[1]) if RunField.TEXTS in needs else None
         items: list[Any] = list(ids)
         if isinstance(texts, list) and len(texts) == len(ids):
             items = [{"chunk_id": each, "text": text} for each, text in zip(ids, texts, strict=True)]
         scores = {key: each for key, each in line.items() if key not in _OF_SAMPLES and _is_score(each)}
-        given = {"scores": scores, "judge": line.get("judge")} if scores and Need.SCORES in needs else {}
+        given = {"scores": scores, "judge": line.get("judge")} if scores and RunField.SCORES in needs else {}
         yield place.line or number, place, {"query_id": query_id, "topk": items, **answer, **given}
 
 
@@ -95,9 +95,9 @@ def _is_score(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _answer(line: Line, ids: list[str], needs: frozenset[Need]) -> dict[str, Any]:
+def _answer(line: Line, ids: list[str], needs: frozenset[RunField]) -> dict[str, Any]:
     """The answer and its context, under the contract's keys; nothing where it is not needed or there is none."""
-    answer = line.get("response") if Need.ANSWER in needs else None
+    answer = line.get("response") if RunField.ANSWER in needs else None
     if answer is None:
         return {}
     if not isinstance(answer, str):

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rankgate.errors import shown
-from rankgate.model.values import Need, Ranking, Sample
+from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, whole_number
 from rankgate.readers.mapping import DOC, QUERY, named
 from rankgate.readers.source import Source
@@ -242,10 +242,10 @@ class RunFormat(_Format, frozen=True, kw_only=True):
         by_line: whether every line is a whole query.
     """
 
-    read: Callable[[Source, frozenset[Need], ProblemLog], Iterator[Ranking]]
+    read: Callable[[Source, frozenset[RunField], ProblemLog], Iterator[Ranking]]
     order: str
     provenance: Callable[[Source], Mapping[str, Any]] = lambda _: {}
-    quick: Callable[[BinaryIO, frozenset[Need], int], Iterator[Ranking]] | None = None
+    quick: Callable[[BinaryIO, frozenset[RunField], int], Iterator[Ranking]] | None = None
     by_line: bool = False
 
 

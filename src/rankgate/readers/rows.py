@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, once
 from rankgate.readers.json_text import spoken
 from rankgate.readers.mapping import CUT, named
@@ -78,7 +78,7 @@ class Rows:
         for tag in tags:
             gathered.tags.setdefault(tag, line)
 
-    def rankings(self, name: str, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+    def rankings(self, name: str, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
         """A ranking a query; a RankgateError with every problem noted so far, and those of ranks and details."""
         log.raise_if_any()
         for query_id, gathered in self.queries.items():
@@ -117,7 +117,7 @@ def two_systems(query_id: str, tags: tuple[str, str], column: str, before: int |
     return f"{what}; split the file by it, or write one value there if these rows are one list"
 
 
-def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset[Need]) -> Ranking:
+def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset[RunField]) -> Ranking:
     """The ranking that a query's rows make; a ValueError says what is wrong with their ranks or their details."""
     rows = gathered.rows
     try:
@@ -128,7 +128,7 @@ def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset
     if not needs or (gathered.times is None and not any(row.extras for row in rows)):
         return Ranking(query_id, *once([row.doc for row in rows]), tied=tied)
     items = [{"chunk_id": row.doc, **(row.extras or {})} for row in rows]
-    line = {"query_id": query_id, "topk": items, Need.LATENCY.value: gathered.times}
+    line = {"query_id": query_id, "topk": items, RunField.LATENCY.value: gathered.times}
     try:
         written = msgspec.convert(line, loose_shape(needs))
     except msgspec.ValidationError as error:

@@ -17,9 +17,9 @@ from zlib import crc32
 import msgspec
 
 from rankgate.errors import Problem, shown
-from rankgate.model.asked import TEXT_KEY
 from rankgate.model.differences import KNOWN_KEYS, text_of
-from rankgate.model.values import Need, Ranking
+from rankgate.model.question_text import TEXT_KEY
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import RAGAS_CSV
 from rankgate.readers.json_text import JsonError, explain, infinite_score, line_json, spoken, strict_json
@@ -53,7 +53,7 @@ from rankgate.readers.source import Source
 PER_QUERY_KEYS = frozenset(
     {"query_id", "id", "topk", "raw_topk", "retrieved", "actual_output", "actualOutput", "latency_ms", "source"}
     | {TEXT_KEY, "entities", "scores", "input", "expected_output", "rewrites", *ANSWER_KEYS}
-    | {Need.VERDICTS.value, Need.TRAFFIC.value}
+    | {RunField.VERDICTS.value, RunField.TRAFFIC.value}
 )
 
 _OF_ANSWERS = [f'"{key}"'.encode() for key in ANSWER_KEYS]
@@ -69,7 +69,9 @@ _Seen = dict[str, tuple[int, set[str | None]]]  # each query's first line, and w
 _REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
 
 
-def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, stored: bool = False) -> Iterator[Ranking]:
+def read_jsonl(
+    source: Source, needs: frozenset[RunField], log: ProblemLog, *, stored: bool = False
+) -> Iterator[Ranking]:
     """Rankings from JSONL, one line a query. Lines in the usual shape are settled at once, all others looked into.
 
     Verdicts are read of a `stored` run alone, and lines of the traffic where they are needed; the gold set may have the
@@ -84,7 +86,7 @@ def read_jsonl(source: Source, needs: frozenset[Need], log: ProblemLog, *, store
                 continue
             seen = seen_by_kind[strict.traffic]
             if strict.query_id not in seen:
-                seen[strict.query_id] = (number, {strict.asked})
+                seen[strict.query_id] = (number, {strict.question_digest})
                 yield strict
                 continue
         place = Problem("", source.name, number)
@@ -118,7 +120,7 @@ def _two_systems(head: bytes, first: int, line: bytes) -> tuple[tuple[str, str],
 
 
 def read_jsonl_quickly(
-    stream: BinaryIO, needs: frozenset[Need], size: int, *, stored: bool = False
+    stream: BinaryIO, needs: frozenset[RunField], size: int, *, stored: bool = False
 ) -> Iterator[Ranking]:
     """The same, as long as nothing is wrong, else a ValueError; see `RunFormat`."""
     lines = Lines(needs, sampled=size >= LARGE, stored=stored)
@@ -134,11 +136,11 @@ def read_jsonl_quickly(
 class Lines:
     """Decodes the lines of one file: strictly as the contract writes them, else loosely; both read the same."""
 
-    def __init__(self, needs: frozenset[Need], *, sampled: bool = False, stored: bool = False) -> None:
-        self.traffic = Need.TRAFFIC in needs
-        self.needs = needs - {Need.TRAFFIC}
-        self._answers = Need.ANSWER in self.needs
-        strict = strict_shape(self.needs - {Need.ANSWER})
+    def __init__(self, needs: frozenset[RunField], *, sampled: bool = False, stored: bool = False) -> None:
+        self.traffic = RunField.TRAFFIC in needs
+        self.needs = needs - {RunField.TRAFFIC}
+        self._answers = RunField.ANSWER in self.needs
+        strict = strict_shape(self.needs - {RunField.ANSWER})
         self._decode = msgspec.json.Decoder(strict).decode if strict else None
         self._loose = loose_shape(self.needs, stored=stored)
         self._sampled = sampled
@@ -189,7 +191,7 @@ def _refuse_twice(line: bytes, parsed: StrictLine) -> None:
     line_json(line[: start + 1] + line[end:] if plain else line)
 
 
-def _read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read_document(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from one JSON value: a list of line objects, one line object, or `{query id: [ids]}`."""
     entries = enumerate(_entries(source, log), start=1)
     lines = ((number, Problem("", source.name, None, key), entry) for number, (key, entry) in entries)
@@ -197,10 +199,10 @@ def _read_document(source: Source, needs: frozenset[Need], log: ProblemLog) -> I
 
 
 def rankings_of(
-    lines: Iterable[tuple[int, Problem, object]], needs: frozenset[Need], log: ProblemLog
+    lines: Iterable[tuple[int, Problem, object]], needs: frozenset[RunField], log: ProblemLog
 ) -> Iterator[Ranking]:
     """Rankings from lines of any accepted shape as plain values, each after its number and its place."""
-    traffic, needs = Need.TRAFFIC in needs, needs - {Need.TRAFFIC}
+    traffic, needs = RunField.TRAFFIC in needs, needs - {RunField.TRAFFIC}
     shape = loose_shape(needs)
     seen_by_kind: tuple[_Seen, _Seen] = ({}, {})  # of the gold set, and of the traffic
     for number, place, line in lines:
@@ -305,7 +307,7 @@ def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, obje
 
 
 def _checked(
-    line: LooseLine, needs: frozenset[Need], seen: _Seen, number: int, place: Problem, log: ProblemLog
+    line: LooseLine, needs: frozenset[RunField], seen: _Seen, number: int, place: Problem, log: ProblemLog
 ) -> Ranking | None:
     """The ranking of a decoded line, or None after noting what is wrong."""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import shown
-from rankgate.model.values import FROM_MATCH, Details, Generated, Need, Ranking
+from rankgate.model.values import FROM_MATCH, Details, Generated, Ranking, RunField
 from rankgate.model.values import Item as RankedItem
 from rankgate.readers.base import all_of
 from rankgate.readers.dates import iso_day
@@ -23,10 +23,16 @@ LONGEST = 1e12  # milliseconds: thirty years
 MIN_SCORES = 5  # of a list, before they are said to rise
 
 # Looked up once, not for every item.
-_DOC, _VERSION, _TEXT, _SOURCE = (need.value for need in (Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.SOURCE))
-_OF_ITEMS = frozenset({Need.DOCS, Need.VERSIONS, Need.TEXTS, Need.ITEM_SCORES, Need.SOURCE, Need.OFFSETS})
-ANSWER_KEYS = (Need.ANSWER.value, "citations", "context", "context_texts", "abstained")  # as they are written
-_OF_LINES = tuple(need.value for need in (Need.RAW, Need.REWRITES, Need.LATENCY, Need.SOURCE, Need.SCORES))
+_DOC, _VERSION, _TEXT, _SOURCE = (
+    need.value for need in (RunField.DOCS, RunField.VERSIONS, RunField.TEXTS, RunField.SOURCE)
+)
+_OF_ITEMS = frozenset(
+    {RunField.DOCS, RunField.VERSIONS, RunField.TEXTS, RunField.ITEM_SCORES, RunField.SOURCE, RunField.OFFSETS}
+)
+ANSWER_KEYS = (RunField.ANSWER.value, "citations", "context", "context_texts", "abstained")  # as they are written
+_OF_LINES = tuple(
+    need.value for need in (RunField.RAW, RunField.REWRITES, RunField.LATENCY, RunField.SOURCE, RunField.SCORES)
+)
 SEQUENCE: list[int | None] = list(range(1, 1_001))
 
 
@@ -74,15 +80,15 @@ class TimedDocLine(DocLine, gc=False, rename=CAMEL):
     latency_ms: dict[str, float | None] | None = None
 
 
-_STRICT: dict[frozenset[Need], type[StrictLine]] = {
+_STRICT: dict[frozenset[RunField], type[StrictLine]] = {
     frozenset(): StrictLine,
-    frozenset({Need.LATENCY}): TimedLine,
-    frozenset({Need.DOCS}): DocLine,
-    frozenset({Need.DOCS, Need.LATENCY}): TimedDocLine,
+    frozenset({RunField.LATENCY}): TimedLine,
+    frozenset({RunField.DOCS}): DocLine,
+    frozenset({RunField.DOCS, RunField.LATENCY}): TimedDocLine,
 }
 
 
-def strict_shape(needs: frozenset[Need]) -> type[StrictLine] | None:
+def strict_shape(needs: frozenset[RunField]) -> type[StrictLine] | None:
     """The strict shape that holds all that is needed; None where more of items, or answers, are looked at."""
     return _STRICT.get(needs - FROM_MATCH)
 
@@ -95,7 +101,7 @@ def strict_ranking(line: StrictLine) -> Ranking | None:
     ids = [item.chunk_id for item in items] if line.retrieved is None else line.retrieved
     if len(set(ids)) != len(ids) or [item.rank for item in items] != SEQUENCE[: len(items)]:
         return None
-    times = getattr(line, Need.LATENCY.value, None)
+    times = getattr(line, RunField.LATENCY.value, None)
     if times and not plausible(times):
         return None
     documents = None
@@ -105,7 +111,7 @@ def strict_ranking(line: StrictLine) -> Ranking | None:
             documents = [_BARE] * len(ids)
     details = None if documents is None and not times else Details(items=documents, latency_ms=times or None)
     traffic = line.traffic is True
-    return Ranking(line.query_id, ids, 0, details, rising(items), asked=line.question_sha256, traffic=traffic)
+    return Ranking(line.query_id, ids, 0, details, rising(items), question_digest=line.question_sha256, traffic=traffic)
 
 
 class Item(msgspec.Struct, gc=False):
@@ -162,64 +168,64 @@ class Judged(msgspec.Struct, gc=False):
 
 
 # What each need adds to an item and to a line: the key, and the kind of its value.
-_ITEM_KEYS: dict[Need, Any] = dict.fromkeys((Need.DOCS, Need.VERSIONS, Need.SOURCE), Id | None)
-_ITEM_KEYS[Need.TEXTS] = str | None
+_ITEM_KEYS: dict[RunField, Any] = dict.fromkeys((RunField.DOCS, RunField.VERSIONS, RunField.SOURCE), Id | None)
+_ITEM_KEYS[RunField.TEXTS] = str | None
 # By which other tools state offsets: LlamaIndex by its own keys, LangChain by `metadata.start_index` beside the text.
 _OFFSET_KEYS = dict.fromkeys(("start", "end", "start_char_idx", "end_char_idx"), int | None) | {"metadata": Any}
-_LINE_KEYS: dict[Need, Any] = {
-    Need.LATENCY: dict[str, float | None] | None,
-    Need.SOURCE: Id | list[Id] | None,
-    Need.ENTITIES: list[str] | None,
-    Need.SCORES: dict[str, float | Judged | None] | None,
+_LINE_KEYS: dict[RunField, Any] = {
+    RunField.LATENCY: dict[str, float | None] | None,
+    RunField.SOURCE: Id | list[Id] | None,
+    RunField.ENTITIES: list[str] | None,
+    RunField.SCORES: dict[str, float | Judged | None] | None,
 }
 _ANSWER_KINDS: tuple[Any, ...] = (str, list[Id], list[Id], dict[str, str], bool)
 _ANSWER_FIELDS = [(key, kind | None, None) for key, kind in zip(ANSWER_KEYS, _ANSWER_KINDS, strict=True)]
 _stated = attrgetter(*ANSWER_KEYS)
 
 
-_LOOSE_KEYS = {**_LINE_KEYS, Need.LATENCY: dict[str, float | None] | float | None}  # a bare number is the total
+_LOOSE_KEYS = {**_LINE_KEYS, RunField.LATENCY: dict[str, float | None] | float | None}  # a bare number is the total
 
 
 @cache
-def loose_shape(needs: frozenset[Need], *, stored: bool = False) -> type[LooseLine]:
+def loose_shape(needs: frozenset[RunField], *, stored: bool = False) -> type[LooseLine]:
     """The loose shape with the keys that these needs add, so that nothing is decoded, or refused, without need."""
-    more = _added(_ITEM_KEYS, needs | ({Need.TEXTS, Need.DOCS} if Need.OFFSETS in needs else set()))
-    more += [(key, kind, None) for key, kind in _OFFSET_KEYS.items() if Need.OFFSETS in needs]
+    more = _added(_ITEM_KEYS, needs | ({RunField.TEXTS, RunField.DOCS} if RunField.OFFSETS in needs else set()))
+    more += [(key, kind, None) for key, kind in _OFFSET_KEYS.items() if RunField.OFFSETS in needs]
     item = msgspec.defstruct("Item", more, bases=(Item,), gc=False) if needs else Item
     listed: Any = list[item | Id]  # type: ignore[valid-type]
     nested: Any = msgspec.defstruct("Nested", [("retrieved", listed)], gc=False)
     lists = [("topk", listed | None, None), ("retrieved", listed | None, None)]
     lists += [(name, listed | nested | None, None) for name in ("actual_output", "camel")]
-    if Need.RAW in needs:
-        lists.append((Need.RAW.value, listed | None, None))
-    if Need.REWRITES in needs:
+    if RunField.RAW in needs:
+        lists.append((RunField.RAW.value, listed | None, None))
+    if RunField.REWRITES in needs:
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
-        lists.append((Need.REWRITES.value, list[rewrite] | None, None))
+        lists.append((RunField.REWRITES.value, list[rewrite] | None, None))
     fields = lists + _added(_LOOSE_KEYS, needs)
-    fields += [("judge", str | None, None)] * (Need.SCORES in needs) + _ANSWER_FIELDS * (Need.ANSWER in needs)
-    if stored and Need.VERDICTS in needs:  # of another run they are what its author would like to read
-        fields.append((Need.VERDICTS.value, Any, None))
+    fields += [("judge", str | None, None)] * (RunField.SCORES in needs) + _ANSWER_FIELDS * (RunField.ANSWER in needs)
+    if stored and RunField.VERDICTS in needs:  # of another run they are what its author would like to read
+        fields.append((RunField.VERDICTS.value, Any, None))
     return msgspec.defstruct("Line", fields, bases=(LooseLine,), gc=False, rename=CAMEL)  # type: ignore[return-value]
 
 
-def _added(keys: dict[Need, Any], needs: frozenset[Need]) -> list[tuple[str, Any, Any]]:
+def _added(keys: dict[RunField, Any], needs: frozenset[RunField]) -> list[tuple[str, Any, Any]]:
     return [(need.value, kind, None) for need, kind in keys.items() if need in needs]
 
 
-def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Ranking:
+def to_ranking(line: LooseLine, query_id: str, needs: frozenset[RunField]) -> Ranking:
     """The ranking of a line, in the order of its ranks where it states them, each id once; else a ValueError."""
     ranked, asked = _ranking(query_id, line.items(), needs), line.question_sha256
     traffic = line.traffic is True
     if not needs:
         plain = asked is None and not traffic
-        return ranked if plain else msgspec.structs.replace(ranked, asked=asked, traffic=traffic)
+        return ranked if plain else msgspec.structs.replace(ranked, question_digest=asked, traffic=traffic)
     raw, rewrites, times, source, scores = (getattr(line, key, None) for key in _OF_LINES)
     times = {"total": times} if isinstance(times, int | float) else times
     if not plausible(times):
         raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
     items = (ranked.details.items if ranked.details else None) or ()
     of_items: list[Id] = [item.source for item in items if item.source is not None]
-    judge, verdicts = getattr(line, "judge", None), getattr(line, Need.VERDICTS.value, None)
+    judge, verdicts = getattr(line, "judge", None), getattr(line, RunField.VERDICTS.value, None)
     given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
     details = Details(
         items=ranked.details.items if ranked.details else None,
@@ -232,14 +238,16 @@ def to_ranking(line: LooseLine, query_id: str, needs: frozenset[Need]) -> Rankin
         ],
         latency_ms=times or None,
         source=all_of(of_items if source is None else source) if of_items or source is not None else None,
-        entities=getattr(line, Need.ENTITIES.value, None),
+        entities=getattr(line, RunField.ENTITIES.value, None),
         scores=None if scores is None else {name: each.value for name, each in given.items()},
         judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
-        generated=_generated(line, ranked) if Need.ANSWER in needs else None,
+        generated=_generated(line, ranked) if RunField.ANSWER in needs else None,
         records=None if verdicts is None else msgspec.json.encode(verdicts),
     )
     stated = None if details == Details() else details
-    return Ranking(query_id, ranked.ids, ranked.duplicates, stated, ranked.rising, asked=asked, traffic=traffic)
+    return Ranking(
+        query_id, ranked.ids, ranked.duplicates, stated, ranked.rising, question_digest=asked, traffic=traffic
+    )
 
 
 def _generated(line: LooseLine, ranked: Ranking) -> Generated | None:
@@ -250,7 +258,7 @@ def _generated(line: LooseLine, ranked: Ranking) -> Generated | None:
 
 
 def generated_of(line: LooseLine, ids: Sequence[str]) -> Generated | None:
-    """What a line of the loose shape, with `Need.ANSWER`, states of an answer; None where it has no key of it.
+    """What a line of the loose shape, with `RunField.ANSWER`, states of an answer; None where it has no key of it.
 
     Raises:
         ValueError: an id of the context stands twice, or is neither in the list nor has a text, or a text is of an id
@@ -296,7 +304,7 @@ def plausible(times: Mapping[str, float | None] | None) -> bool:
 _BARE = RankedItem()  # of which nothing is stated
 
 
-def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: str = "") -> Ranking:
+def _ranking(query_id: str, written: list[Item], needs: frozenset[RunField], where: str = "") -> Ranking:
     try:
         items = _by_rank(written)
         ids: list[str] = []
@@ -312,21 +320,23 @@ def _ranking(query_id: str, written: list[Item], needs: frozenset[Need], where: 
             ids, items = [ids[position] for position in kept], [items[position] for position in kept]
         of_items = needs & _OF_ITEMS
         stated = None
-        if of_items == {Need.DOCS}:
+        if of_items == {RunField.DOCS}:
             stated = [
                 RankedItem(doc_id=str(doc)) if (doc := getattr(item, _DOC, None)) is not None else _BARE
                 for item in items
             ]
         elif of_items:
             stated = [_item(item, needs) for item in items]
-        routed = needs & _OF_ITEMS == {Need.SOURCE} and all(item.source is None for item in stated or ())  # as a whole
+        routed = needs & _OF_ITEMS == {RunField.SOURCE} and all(
+            item.source is None for item in stated or ()
+        )  # as a whole
         details = None if stated is None or routed else Details(items=stated)
     except ValueError as error:
         raise ValueError(f"query {shown(query_id)}: {where}{error}") from error
     return Ranking(query_id, ids, duplicates, details, rising(items))
 
 
-def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
+def _item(item: Item, needs: frozenset[RunField]) -> RankedItem:
     doc = getattr(item, _DOC, None)
     version, source = getattr(item, _VERSION, None), getattr(item, _SOURCE, None)
     day = None if version is None else iso_day(version)
@@ -334,12 +344,12 @@ def _item(item: Item, needs: frozenset[Need]) -> RankedItem:
         what = f"the doc_version of {shown(item.name)} is {shown(version)}"
         raise ValueError(f"{what}; write a date, as 2025-06-01")
     text = getattr(item, _TEXT, None)
-    start, end = offsets_of(item, text) if Need.OFFSETS in needs else (None, None)
+    start, end = offsets_of(item, text) if RunField.OFFSETS in needs else (None, None)
     return RankedItem(
         doc_id=None if doc is None else str(doc),
         version=day,
         text=text,
-        score=item.score if Need.ITEM_SCORES in needs else None,
+        score=item.score if RunField.ITEM_SCORES in needs else None,
         source=None if source is None else str(source),
         start=start,
         end=end,

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from rankgate.errors import Problem, bad_input, on_one_line, shown
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.json_text import JsonError, any_json, line_json, not_finite, strict_json
 from rankgate.readers.judgments import read_mapped_gold
@@ -22,13 +22,13 @@ from rankgate.readers.source import Source
 MTEB_KEY = "mteb_model_meta"
 
 
-def _read_run(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read_run(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """As in TREC files the score decides, descending, ties by document id descending, compared as 64-bit floats."""
     del needs  # the format holds ids and scores only
     yield from _rankings(_queries_of(source), source.name, log)
 
 
-def _read_mteb(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read_mteb(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Of subset → split → `{query: {document: score}}` one with one: of several, nothing says which the gold is for."""
     del needs
     subsets = {subset: parts for subset, parts in _queries_of(source).items() if subset != MTEB_KEY}

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from rankgate.errors import Problem, bad_input
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.delimited import BEIR_COLUMNS, RAGAS_CSV, RAGAS_NAMES, Table
 from rankgate.readers.mapped import json_records, read_records
@@ -19,14 +19,14 @@ from rankgate.readers.source import Source
 _OPTIONAL = ("score", "rank", "text", "doc_id", "doc_version", "start", "end", "latency_ms")
 
 
-def _read_csv(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read_csv(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table whose columns have usual names, in the order in which queries first appear."""
     table = Table(source, log)
     fields = usual_map(table.columns, table.name, table.line)
     return read_records(fields, table.records(fields), table.name, needs, log, cells=True)
 
 
-def _read_rows(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read_rows(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from objects with one result each, in the order in which queries first appear."""
     records = iter(json_records(source, log))
     first = next(records, None)
@@ -40,7 +40,7 @@ def _read_rows(source: Source, needs: frozenset[Need], log: ProblemLog) -> Itera
     return read_records(fields, chain([first], records), source.name, needs, log)
 
 
-def read_mapped_csv(fields: FieldMap, source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def read_mapped_csv(fields: FieldMap, source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a table whose columns a map names."""
     table = Table(source, log)
     if fields.items is not None or fields.records is not None:

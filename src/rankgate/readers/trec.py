@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
-from rankgate.model.values import Need, Ranking
+from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number, once, whole_number
 from rankgate.readers.delimited import columns_of
 from rankgate.readers.recognition import Beginning, Likeness, RunFormat
@@ -37,13 +37,13 @@ _Rows = tuple[Sequence[str], Sequence[str], Sequence[float], Sequence[str], Sequ
 _Held = tuple[list[str], "array[float]", str, bool]  # of a query: documents, scores, the tag, whether the scores rise
 
 
-def _read(source: Source, needs: frozenset[Need], log: ProblemLog) -> Iterator[Ranking]:
+def _read(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
     """Rankings from a TREC run file, in the order in which queries first appear; their rows may stand anywhere."""
     del needs  # the format holds ids and scores only
     return _rankings(source.stream, source.name, log, together=False)
 
 
-def _read_quickly(stream: BinaryIO, needs: frozenset[Need], size: int) -> Iterator[Ranking]:
+def _read_quickly(stream: BinaryIO, needs: frozenset[RunField], size: int) -> Iterator[Ranking]:
     """The same of a file whose queries have their rows together, one by one; see `RunFormat`.
 
     Where they are scattered, a query comes more than once; a RankgateError where something is wrong with a row.

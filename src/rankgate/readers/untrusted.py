@@ -18,7 +18,7 @@ from sys import getsizeof
 import msgspec
 
 from rankgate.errors import bad_input, shown
-from rankgate.model.values import Details, Generated, Need, Ranking
+from rankgate.model.values import Details, Generated, Ranking, RunField
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 from rankgate.readers.gzipped import Unzipped
@@ -38,7 +38,7 @@ _CHUNK = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_untrusted_run(path: str, *, needs: frozenset[Need] = frozenset()) -> Run:
+def read_untrusted_run(path: str, *, needs: frozenset[RunField] = frozenset()) -> Run:
     """Open an untrusted run: JSONL in a regular file, plain or gzipped, within the limits above.
 
     It is always read as JSONL, so that no other reader ever sees it, in one process, and what it says about its own

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rankgate.model.answer_losses import AnswerLoss, LostClaim, Place
-from rankgate.model.answers import Entailment, UnjudgedKind, Want
+from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
 from rankgate.model.details import sampled
 from rankgate.model.reasons import advisory_text, limits_text
 from rankgate.model.report import BaselineSource, GateResult, Report
@@ -98,7 +98,7 @@ def fate(claim: LostClaim, spell: Spell) -> str:
         Place.IN_CONTEXT: "is still in the context",
     }
     was = f"was supported by {spell(claim.passage or '')}{at}, which {now[claim.place]}" if claim.place else ""
-    if claim.asked is Want.GOLD_IN_ANSWER:
+    if claim.asked is VerdictKind.GOLD_IN_ANSWER:
         opposite = claim.now is Entailment.CONTRADICTED
         says = "the answer says the opposite now" if opposite else "the answer no longer says it"
         if claim.place is Place.IN_CONTEXT:

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from rankgate.baselines.records import Record
 from rankgate.metrics.base import Metric
 from rankgate.model.answers import JudgeMark
-from rankgate.model.values import Need
+from rankgate.model.values import RunField
 from rankgate.readers.dates import days_after
 from rankgate.renderers.dashboards.values import (
     MONTH,
@@ -145,7 +145,7 @@ def _curve(metric: Metric, runs: Sequence[ShownRun], acceptances: Sequence[Accep
         size = known.value if known else now - before
         return Step(before=before, size=size, direction=metric.direction, unit=metric.unit, paired=known)
 
-    judged, points = Need.VERDICTS in metric.needs, list[Point]()
+    judged, points = RunField.VERDICTS in metric.needs, list[Point]()
     for run in runs:
         value = run.values.get(metric.name)
         if value is not None and value.value is not None:

@@ -28,7 +28,7 @@ from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
-from rankgate.model.values import Gold, Need, Scores, Unit
+from rankgate.model.values import Gold, RunField, Scores, Unit
 from rankgate.model.wording import count_text
 from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Questions
@@ -55,7 +55,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 def collect(request: Request) -> Dashboard:
     """Read everything; a criteria file that names no store is an error, as is whatever cannot be read."""
-    compared = next((metric.name for metric in request.metrics if Need.BASELINE in metric.needs), None)
+    compared = next((metric.name for metric in request.metrics if RunField.BASELINE in metric.needs), None)
     if compared:
         raise bad_input(f"{compared} compares with a baseline, which a run alone has none of", key="--metrics")
     pages = page_names(request.criteria)
@@ -85,7 +85,7 @@ def _collected(path: str, page: str, request: Request) -> GateSet:
     usual = [] if request.metrics else parse_metrics(USUAL)
     metrics = list({metric.name: metric for metric in (*criteria.metrics(), *request.metrics, *usual)}.values())
     records = remembered.runs()[-request.limit :]
-    plan = replace(criteria.plan(), metrics=[metric for metric in metrics if Need.BASELINE not in metric.needs])
+    plan = replace(criteria.plan(), metrics=[metric for metric in metrics if RunField.BASELINE not in metric.needs])
     shown = Shown(metrics=metrics, limits=limits, date=request.date, limit=request.limit)
     questions = None
     try:
@@ -173,8 +173,8 @@ class Rankings:
         return [lead, *reasons] if self._not_kept else reasons
 
     def _change(self, metric: Metric, before: Record, after: Record) -> Known | None:
-        if Need.VERDICTS in metric.needs or before.sha256 == after.sha256:
-            return None if Need.VERDICTS in metric.needs else Known(0.0, (0.0, 0.0))
+        if RunField.VERDICTS in metric.needs or before.sha256 == after.sha256:
+            return None if RunField.VERDICTS in metric.needs else Known(0.0, (0.0, 0.0))
         depth, name = min(before.depth, after.depth), metric.name
         old, new = (self._scores(each, depth).get(name) for each in (before, after))
         pairs = paired_scores(metric, new, old) if new and old else None
@@ -198,7 +198,7 @@ class Rankings:
                 ends = attainable(metric, scores, column)
                 if value := estimate(column, metric, scores.clusters, ends=ends):
                     values[metric.name] = Known(value.value, value.ci)
-                if metric.unit in (Unit.SHARE, Unit.SCORE) and Need.VERDICTS not in metric.needs:
+                if metric.unit in (Unit.SHARE, Unit.SCORE) and RunField.VERDICTS not in metric.needs:
                     self._columns.setdefault(record.id, {})[metric.name] = "".join(
                         "---" if value is None else f"{round(1000 * value):03x}" for value in column
                     )

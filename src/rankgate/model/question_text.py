@@ -15,7 +15,7 @@ def text_digest(text: str) -> str:
     return _whole(text)[:DIGITS]
 
 
-def answers(ranking: Ranking, gold: Gold) -> bool:
+def answers_question(ranking: Ranking, gold: Gold) -> bool:
     """Whether a line is of the text that the gold set has of its question, if both have one.
 
     A line that states no text is taken by its id, unless the gold set wants to know its text.
@@ -23,12 +23,12 @@ def answers(ranking: Ranking, gold: Gold) -> bool:
     sample = gold.samples.get(ranking.query_id)
     if sample is None or sample.question is None or ranking.traffic:
         return True
-    if ranking.asked is None:
+    if ranking.question_digest is None:
         return ranking.query_id not in gold.by_text
-    return states(ranking.asked, sample.question)
+    return digest_matches(ranking.question_digest, sample.question)
 
 
-def states(digest: str, text: str) -> bool:
+def digest_matches(digest: str, text: str) -> bool:
     """Whether a line that states this digest is of the text."""
     return len(digest) >= DIGITS and _whole(text).startswith(digest)
 
