@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.diagnosis.runs import gold_of, scores_of
 
-from rankgate.diagnosis.details import Columns, columns_of, cutoffs_for, knee, sweep_metrics, sweeps_of
+from rankgate.diagnosis.details import cutoffs_for, knee, sweeps_of, swept_at
 from rankgate.model.details import Sweep
 
 
@@ -61,18 +62,17 @@ def swept(
 ) -> dict[str, Sweep]:
     gold = gold_of(relevant)
     baseline = None if before is None else scores_of(gold, before)
-    columns = columns_of(sweep_metrics(cutoffs), gold, scores_of(gold, now), baseline)
-    found = sweeps_of(None, range(len(relevant)), cutoffs, columns)
+    found = sweeps_of(None, range(len(relevant)), swept_at(cutoffs, gold, scores_of(gold, now), baseline))
     return {sweep.measure: sweep for sweep in found}
 
 
-def test_without_a_value_at_each_cutoff_on_either_side_there_is_no_curve() -> None:
+def test_a_measure_that_does_not_compare_at_one_cutoff_has_no_curve() -> None:
     """As where a baseline is stale: what lists of foreign ids miss at one cut-off and not at another says nothing."""
-    metrics = sweep_metrics((1, 5))
-    now = {metric.name: [1.0, 0.5] for metric in metrics}
-    before = {name: [None, None] if name.endswith("@5") else [1.0, 1.0] for name in now}
-    assert sweeps_of(None, range(2), (1, 5), Columns(metrics=metrics, now=now, before=before)) == []
-    assert len(sweeps_of(None, range(2), (1, 5), Columns(metrics=metrics, now=now, before=now))) == 2
+    gold = gold_of({"q1": "a", "q2": "b"})
+    now = scores_of(gold, {"q1": "a", "q2": "x b"})
+    stale = replace(now, foreign=frozenset({"recall@5"}))
+    assert [sweep.measure for sweep in sweeps_of(None, range(2), swept_at((1, 5), gold, now, stale))] == ["ndcg"]
+    assert len(sweeps_of(None, range(2), swept_at((1, 5), gold, now, now))) == 2
 
 
 def slow_recall(relevant: set[str], ranked: list[str], k: int) -> float:

@@ -28,7 +28,7 @@ from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import cut_text, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
-from rankgate.gates.compose import SHOWN, with_details
+from rankgate.gates.compose import with_details, with_shown
 from rankgate.metrics.base import Kind, Metric, widest_change
 from rankgate.metrics.comparison import Comparison, compare
 from rankgate.metrics.estimates import Estimate
@@ -88,7 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("BASE is read for each candidate, so it must be a file")
     criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
     gold = gold_of(gold_file, criteria)
-    plan = replace(plan_of(arguments, criteria), also=SHOWN if page else frozenset(), keep=SHOWN_ITEMS)
+    plan = plan_of(arguments, criteria)
+    if page:
+        plan = with_shown(plan, SHOWN_ITEMS)
     read = partial(_opened, arguments, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
     results = [
         _Pair(*scored_pair(gold, [partial(read, base), partial(read, each)], plan, watch=bar)) for each in candidates

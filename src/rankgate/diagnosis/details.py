@@ -11,7 +11,7 @@ import msgspec
 
 from rankgate.diagnosis.movements import document_moves, first_k
 from rankgate.metrics.base import Cutoff, Metric, Together
-from rankgate.metrics.comparison import baseline_column, paired
+from rankgate.metrics.comparison import baseline_column, paired, without_missing
 from rankgate.metrics.contents import DistinctDocs
 from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gains import NDCG
@@ -47,6 +47,7 @@ MEASURES: tuple[Metric, ...] = (
 )
 
 Column = Sequence[float | None]
+Row = Sequence[float | None]
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -81,7 +82,7 @@ def details_of(
     matched = [*candidate.matched.values(), *(baseline.matched.values() if baseline else ())]
     longest = max((query.retrieved for query in matched), default=1)
     cutoffs = cutoffs_for(longest)
-    swept = columns_of(sweep_metrics(cutoffs), gold, candidate, baseline)
+    swept = swept_at(cutoffs, gold, candidate, baseline)
     rows_of = rows_by_tag(gold)
     tags: dict[str | None, list[int]] = {each.tag: rows_of[each.dimension, each.value] for each in segments}
     judged = {(each.segment, each.metric): each for each in reversed(gates)}
@@ -116,7 +117,7 @@ def details_of(
             sweep
             for tag, rows in scopes.items()
             if tag is None or len(rows) >= MIN_QUERIES
-            for sweep in sweeps_of(tag, rows, cutoffs, swept)
+            for sweep in sweeps_of(tag, rows, swept)
         ),
         questions=QuestionsOf(gold, columns, ks or dict.fromkeys(gold.samples, k), depth, candidate, baseline),
         left_out=len(tags) - len(kept),
@@ -143,29 +144,37 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
 
 def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
     """The values as they were scored, or from what was matched; a query that was not takes the worst, or none."""
-    scored = {
-        metric.name: scores.values[metric.name] if absent else baseline_column(metric, scores)
-        for metric in metrics
-        if metric.name in scores.values
-    }
-    others = [metric for metric in metrics if metric.name not in scored]
-    values, by_hits = Together(others).values, all(isinstance(metric, Recall | NDCG) for metric in others)
-    columns: dict[str, list[float | None]] = {metric.name: [] for metric in others}
-    known: dict[object, list[float | None]] = {}  # most questions have their hits where an earlier one had them
+    columns: dict[str, Column] = {}
+    others: list[Metric] = []
+    for metric in metrics:
+        if metric.name in scores.values:
+            columns[metric.name] = scores.values[metric.name] if absent else baseline_column(metric, scores)
+        elif metric.name in scores.beside:
+            column = scores.beside[metric.name]
+            columns[metric.name] = column if absent else without_missing(scores, column)
+        else:
+            others.append(metric)
+    if others:
+        rows = _matched_rows(others, gold, scores, absent=absent)
+        columns |= {metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}
+    return columns
+
+
+def _matched_rows(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> list[Row]:
+    """By query the values of these metrics, from what was matched; queries alike share theirs."""
+    values = Together(metrics).values
+    nothing = [None] * len(metrics)
+    rows: list[Row] = []
     for query_id, sample in gold.samples.items():
         query = scores.matched.get(query_id)
-        if query is None:
-            nothing = match(sample, Ranking(query_id, [])) if absent else None
-            row = [metric.absent(nothing) if nothing else None for metric in others]
-        elif by_hits and query.unfit is None:
-            alike = (query.hits, query.ideal)
-            if (row := known.get(alike, [])) == []:
-                row = known[alike] = values(query)
+        if query is not None:
+            rows.append(values(query))
+        elif absent:
+            empty = match(sample, Ranking(query_id, []))
+            rows.append([metric.absent(empty) for metric in metrics])
         else:
-            row = values(query)
-        for column, value in zip(columns.values(), row, strict=True):
-            column.append(value)
-    return {**scored, **columns}
+            rows.append(nothing)
+    return rows
 
 
 def _panel(
@@ -205,41 +214,63 @@ def cutoffs_for(depth: int) -> tuple[int, ...]:
     return (*within, *[k for k in GRID if k >= depth][:1])
 
 
-def sweep_metrics(cutoffs: Sequence[int]) -> list[Metric]:
-    """What has to be scored for a sweep."""
-    return [family(cutoff=k) for family in (Recall, NDCG) for k in cutoffs]
+class Swept(msgspec.Struct, frozen=True, kw_only=True):
+    """A measure at growing cut-offs: by query of the gold its values in the run and, if there is one, the baseline.
+
+    `defined` are the queries that have all of them.
+    """
+
+    measure: Literal["recall", "ndcg"]
+    metrics: Sequence[Recall | NDCG]
+    now: Sequence[Row]
+    before: Sequence[Row] | None
+    defined: Sequence[bool]
 
 
-def sweeps_of(tag: str | None, rows: Sequence[int], cutoffs: Sequence[int], columns: Columns) -> list[Sweep]:
-    """Both curves over some rows of the gold for which all runs have a value; none where nothing is defined on them."""
-
-    def mean(metric: Metric, column: Column, rows: Sequence[int]) -> float:
-        return metric.aggregate([value for row in rows if (value := column[row]) is not None])
-
-    sweeps: list[Sweep] = []
+def swept_at(cutoffs: Sequence[int], gold: Gold, candidate: Scores, baseline: Scores | None) -> list[Swept]:
+    """Both measures; one that does not compare with the baseline is defined nowhere."""
     measures: dict[Literal["recall", "ndcg"], type[Recall | NDCG]] = {"recall": Recall, "ndcg": NDCG}
+    swept: list[Swept] = []
     for measure, family in measures.items():
         metrics = [family(cutoff=k) for k in cutoffs]
-        both = [side for side in (columns.now, columns.before) if side is not None]
-        needed = [side[metric.name] for side in both for metric in metrics]
-        kept = [row for row in rows if None not in [column[row] for column in needed]]
+        now = _matched_rows(metrics, gold, candidate, absent=True)
+        before = _matched_rows(metrics, gold, baseline, absent=False) if baseline else None
+        defined = [None not in row for row in now]
+        if baseline and before:
+            comparable = baseline.foreign.isdisjoint(metric.name for metric in metrics)
+            defined = [both and comparable and None not in row for both, row in zip(defined, before, strict=True)]
+        swept.append(Swept(measure=measure, metrics=metrics, now=now, before=before, defined=defined))
+    return swept
+
+
+def sweeps_of(tag: str | None, rows: Sequence[int], swept: Sequence[Swept]) -> list[Sweep]:
+    """The curves over some rows of the gold for which all runs have a value; none where nothing is defined on them."""
+    sweeps: list[Sweep] = []
+    for each in swept:
+        kept = [row for row in rows if each.defined[row]]
         if not kept:
             continue
-        candidate, *others = [[mean(each, side[each.name], kept) for each in metrics] for side in both]
-        baseline = others[0] if others else None
+        cutoffs = tuple(metric.cutoff for metric in each.metrics if isinstance(metric.cutoff, int))
+        candidate = _means(each.metrics, [each.now[row] for row in kept])
+        baseline = _means(each.metrics, [each.before[row] for row in kept]) if each.before else None
         sweeps.append(
             Sweep(
                 tag=tag,
                 queries=len(kept),
-                measure=measure,
-                cutoffs=tuple(cutoffs),
-                candidate=tuple(candidate),
-                baseline=tuple(baseline) if baseline else None,
+                measure=each.measure,
+                cutoffs=cutoffs,
+                candidate=candidate,
+                baseline=baseline,
                 knee=knee(cutoffs, candidate),
                 baseline_knee=knee(cutoffs, baseline) if baseline else None,
             )
         )
     return sweeps
+
+
+def _means(metrics: Sequence[Metric], rows: Sequence[Row]) -> tuple[float, ...]:
+    columns = zip(metrics, zip(*rows, strict=True), strict=True)
+    return tuple([metric.aggregate([value for value in column if value is not None]) for metric, column in columns])
 
 
 def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:

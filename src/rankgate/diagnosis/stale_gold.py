@@ -80,7 +80,7 @@ def scored_baseline(
     again = open_baseline() if baseline.scores.foreign and older_gold else None
     if again is not None and older_gold is not None:
         baseline = scored(older_gold, again, plan, open_baseline)
-        baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}))
+        baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}, beside={}))
     return replace(plan, baseline_ids=ids_of(baseline.scores, plan)), baseline
 
 

@@ -97,7 +97,14 @@ def with_leading(plan: Plan, inputs: Inputs) -> Plan:
     metrics_asked = [*metrics.values()]
     if inputs.details is None:
         return replace(plan, metrics=metrics_asked)
-    return replace(plan, also=SHOWN, keep=max(inputs.details, LEAST_KEPT), metrics=metrics_asked)
+    return with_shown(replace(plan, metrics=metrics_asked), inputs.details)
+
+
+def with_shown(plan: Plan, depth: int) -> Plan:
+    """The plan with what details need, of so many items of each list."""
+    from rankgate.diagnosis.details import MEASURES  # noqa: PLC0415 -- paid only where details are asked for
+
+    return replace(plan, also=SHOWN, beside=MEASURES, keep=max(depth, LEAST_KEPT))
 
 
 def compose(

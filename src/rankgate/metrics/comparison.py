@@ -358,10 +358,14 @@ def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
     """
     if metric.needs & baseline.unstated.keys() or metric.name in baseline.foreign:
         return [None] * len(baseline.query_ids)
-    column, missing = baseline.values[metric.name], baseline.missing
-    if not missing:
+    return without_missing(baseline, baseline.values[metric.name])
+
+
+def without_missing(scores: Scores, column: list[float | None]) -> list[float | None]:
+    """A column without the values of the queries that the run lacks."""
+    if not scores.missing:
         return column
-    return [None if query in missing else value for query, value in zip(baseline.query_ids, column, strict=True)]
+    return [None if query in scores.missing else value for query, value in zip(scores.query_ids, column, strict=True)]
 
 
 def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:

@@ -133,7 +133,6 @@ def match(
         return query
     details = ranking.details or _NOTHING_STATED
     of_list = partial(match, sample, depth=depth, default_k=default_k, how=how, needs=needs & {RunField.JUDGED})
-    other_lists = [of_list(other) if other else None for other in (details.raw, *(details.rewrites or ()))]
     return msgspec.structs.replace(
         query,
         placed=placed if RunField.PASSAGES in needs else None,
@@ -143,8 +142,8 @@ def match(
         documents=_parents(ids, details, how.separator) if RunField.DOCS in needs else (),
         baseline_ids=None if baseline_ids is None else baseline_ids[:depth],
         details=_first(details, len(ids)),
-        raw=other_lists[0],
-        rewrites=tuple(filter(None, other_lists[1:])),
+        raw=of_list(details.raw) if details.raw else None,
+        rewrites=tuple([of_list(other) for other in details.rewrites or ()]),
     )
 
 

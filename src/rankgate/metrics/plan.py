@@ -21,6 +21,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         how: what makes an item a document of the gold.
         keep_matched: keep the matched queries, for reports that name documents.
         also: what is read for pages, whether or not a metric asks for it; a run may leave it out.
+        beside: the metrics that pages show, scored as well as the run allows; `also` has what they read.
         keep: of lists that are read for pages alone so many items are kept; None for all.
         baseline_ids: the baseline's lists by query, for metrics that compare with them.
     """
@@ -32,6 +33,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     keep_matched: bool = False
     baseline_ids: Mapping[str, Sequence[str]] = {}
     also: frozenset[RunField] = frozenset()
+    beside: Sequence[Metric] = ()
     keep: int | None = None
 
     @property

@@ -153,9 +153,13 @@ class ReportDetails(msgspec.Struct, frozen=True, kw_only=True):
     def moved(self, question: Question) -> tuple[float, int]:
         """The leading metric's change for the better, 0.0 if not known; documents that came less those that left."""
         before, now = question.values.get(self.leading or "", (None, None))
-        change = 0.0 if before is None or now is None else (before - now if self.lower else now - before)
-        net = sum(came(each, self.first(question)) - left(each, self.first(question)) for each in question.expected)
-        return (0.0 if abs(change) <= TOLERANCE else change), net
+        change = 0.0 if before is None or now is None else now - before
+        if abs(change) <= TOLERANCE:
+            change = 0.0
+        elif self.lower:
+            change = -change
+        k = self.first(question)
+        return change, sum([came(each, k) - left(each, k) for each in question.expected])
 
     @property
     def lower(self) -> bool:
@@ -203,19 +207,20 @@ def worst_rows(
 
     The question that the next command names stands before all others, so that every output begins with it.
     """
-    causes = list(Cause)
+    ranks = {cause: rank for rank, cause in enumerate(Cause)}
+    sign = -1 if details.lower else 1
 
     def key(row: int) -> tuple[float, ...]:
         question = details.questions[row]
         now = question.values.get(details.leading or "", (None, None))[1]
         change, net = details.moved(question)
-        value = -_NOWHERE if now is None else -now if details.lower else now  # a value that is not there is the worst
+        value = -_NOWHERE if now is None else sign * now  # a value that is not there is the worst
         later = question.query_id not in named
         if question.before is not None and (change, net) < (0, 0):
             gone, k = question.cause is Cause.NO_RESULT, details.first(question)
             worse = severity(question.expected, k, no_result=gone, failing=failing(question.tags))
             return (later, 0, *worse, change, value)
-        return (later, 1, change, causes.index(question.cause), value)
+        return (later, 1, change, ranks[question.cause], value)
 
     return sorted(range(len(details.questions)), key=key)
 

@@ -482,7 +482,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     than the gold. `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None:
     not known. `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None
     where the line lacks the value although the gold defines the metric. `unfit` has the queries of whose passages
-    nobody can say whether the run found them.
+    nobody can say whether the run found them. `beside` has the columns of metrics that pages alone show.
     """
 
     query_ids: tuple[str, ...]
@@ -502,6 +502,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     relisted: Callable[[], Mapping[str, frozenset[str]]] | None = None
     givers: Mapping[str, Mapping[str, str | None]] = {}
     unfit: Mapping[str, Unfit] = {}
+    beside: Mapping[str, list[float | None]] = {}
 
     def uncut_values(self, name: str) -> list[float | None]:
         """A metric's values of the run as it is, which no comparison has cut."""

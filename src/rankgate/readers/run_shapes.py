@@ -106,9 +106,9 @@ def strict_ranking(line: StrictLine) -> Ranking | None:
         return None
     documents = None
     if isinstance(line, DocLine):
-        documents = [_BARE if item.doc_id is None else RankedItem(item.doc_id) for item in line.topk or ()]
-        if line.retrieved is not None:
-            documents = [_BARE] * len(ids)
+        stated = [item.doc_id for item in line.topk or ()]
+        if stated.count(None) < len(stated):
+            documents = [_BARE if name is None else RankedItem(name) for name in stated]
     details = None if documents is None and not times else Details(items=documents, latency_ms=times or None)
     traffic = line.traffic is True
     return Ranking(line.query_id, ids, 0, details, rising(items), question_digest=line.question_sha256, traffic=traffic)

@@ -105,7 +105,7 @@ def visible(text: str) -> str:
 
 def unhidden(line: str) -> str:
     """The same with its spaces as they are."""
-    if line.isprintable() and _INVISIBLE.isdisjoint(line):
+    if line.isprintable() and (line.isascii() or _INVISIBLE.isdisjoint(line)):
         return line
     return "".join(char if _shows(char) else f"\\u{ord(char):04x}" for char in line)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.renderers.pages.exhibits import details_of, question_of
 
-from rankgate.model.details import Cause
 from rankgate.renderers.pages.distribution import bin_of, share_text, spread_of
 
 
@@ -26,8 +24,7 @@ def test_nothing_and_all_have_bins_of_their_own(value: float, expected: int) -> 
 
 
 def test_the_distribution_says_what_the_mean_hides() -> None:
-    questions = [question_of(f"q{n}", Cause.FINE, 0.5, float(n % 2)) for n in range(4)]
-    found = spread_of(details_of(*questions))
+    found = spread_of("recall@5", [(0.5, float(n % 2)) for n in range(4)])
     assert found is not None
     assert found.said == (
         "Now the mean is 50.0%: all relevant documents are found for 2 questions (50%), none for 2 (50%), some for 0.",
@@ -39,7 +36,6 @@ def test_the_distribution_says_what_the_mean_hides() -> None:
 
 
 def test_the_distribution_never_says_all_or_none_where_it_is_neither() -> None:
-    questions = [question_of(f"q{n}", Cause.FINE, None, float(n > 0)) for n in range(1000)]
-    found = spread_of(details_of(*questions))
+    found = spread_of("recall@5", [(None, float(n > 0)) for n in range(1000)])
     assert found is not None
     assert "found for 999 questions (>99%), none for 1 (<1%)" in found.said[0]

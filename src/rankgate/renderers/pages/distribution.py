@@ -25,11 +25,14 @@ def share_text(count: int, of: int) -> str:
     return ">99%" if 99 < share < 100 else f"{share:.0f}%"  # noqa: PLR2004 -- per cent
 
 
-def spread_of(details: ReportDetails) -> charts.Chart | None:
-    """The distribution: the leading metric where that is a recall, else at 5; None where there is none."""
+def metric_of(details: ReportDetails) -> str:
+    """The metric whose distribution is shown: the leading one where that is a recall, else the usual one."""
     leading = details.leading or ""
-    metric = leading if leading.startswith("recall@") else USUAL
-    values = [question.values[metric] for question in details.questions if metric in question.values]
+    return leading if leading.startswith("recall@") else USUAL
+
+
+def spread_of(metric: str, values: Sequence[tuple[float | None, float | None]]) -> charts.Chart | None:
+    """The distribution of a recall's values before and now; None where there are none now."""
     before = [value for value, _ in values if value is not None]
     now = [value for _, value in values if value is not None]
     if not now:

@@ -20,6 +20,7 @@ _UNSPACED = re.compile(
     r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u1aad\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\ua9e0-\ua9ff\uaa60-\uaadf"
     r"\U00020000-\U0003ffff]+"
 )
+_ASCII_WORD = re.compile(f"[a-z]{{{LEAST_LETTERS},}}")
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -75,6 +76,8 @@ def groups_of(
 
 def words_of(text: str) -> set[str]:
     """The words between spaces without regard to case, of at least three letters, or as many jamo."""
+    if text.isascii():  # the same, many times as fast
+        return {*_ASCII_WORD.findall(text.lower())}
     folded = unicodedata.normalize("NFKC", text).casefold()
     runs = "".join(char if unicodedata.category(char)[0] in "LM" else " " for char in _UNSPACED.sub(" ", folded))
     return {word for word in map(_from_a_letter, runs.split()) if _letters(word) >= LEAST_LETTERS}

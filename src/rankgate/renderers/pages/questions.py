@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count, groupby
 from typing import Any
 
 import msgspec
 
-from rankgate.model.details import TEXTS_OF, Cause, Question, ReportDetails
+from rankgate.model.details import TEXTS_OF, Cause, Expected, Listed, Question, ReportDetails
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
 from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden
+from rankgate.renderers.pages.distribution import metric_of
 from rankgate.renderers.pages.groups import Group, groups_of
 from rankgate.renderers.phrases import CAUSE_WORDS, telling, value_or_dash
 from rankgate.renderers.view.questions import answers_of
@@ -24,10 +25,16 @@ MAX_PASSAGES = 10_000_000  # bytes of all passages, as UTF-8, before they are co
 MAX_EXPECTED, MAX_GROUPS = 40, 12  # relevant documents of a question, and groups of each kind
 BLOCK = 100  # questions
 COMPRESSION = 6  # of 9
+_COLUMNS = ("id", "question", "tagged", "cause", "way", "change", "value", "said")
+
+Pair = tuple[float | None, float | None]  # a value before and now
 
 
 class PageQuestions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the script of a page reads, and what stands above the list; `causes` are those that some question has."""
+    """What the script of a page reads, and what stands above the list; `causes` are those that some question has.
+
+    `spread` are the values before and now of the metric whose distribution is shown.
+    """
 
     head: dict[str, Any]
     blocks: list[str]
@@ -38,6 +45,7 @@ class PageQuestions(msgspec.Struct, frozen=True, kw_only=True):
     causes: Sequence[tuple[str, str, str]]
     with_passages: int
     notable: bool
+    spread: Sequence[Pair]
 
     @property
     def count(self) -> int:
@@ -48,20 +56,23 @@ class PageQuestions(msgspec.Struct, frozen=True, kw_only=True):
 def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
     """The worst question first; report.js explains the columns of the head."""
     measure = next((each for each in details.measures if each.name == details.leading), None)
-    causes = list(CAUSE_WORDS)
-    tags, values = (defaultdict[str, int](count().__next__) for _ in range(2))
-    columns = defaultdict[str, list[Any]](list)
+    spread_metric = metric_of(details)
+    words = [(each.value, *CAUSE_WORDS[each]) for each in CAUSE_WORDS]
+    cause_numbers = {cause: number for number, cause in enumerate(CAUSE_WORDS)}
+    tags, pairs = (defaultdict[Any, int](count().__next__) for _ in range(2))
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     both = notable = False
     short: dict[int, int] = {}
     texts: list[str] = []
-    passages = _Passages(details)
+    spread: list[Pair] = []
+    written = _Blocks(details)
     block: list[Question] = []
     blocks: list[str] = []
     for place, row in enumerate(details.order):
         question = details.questions[row]
         block.append(question)
         if len(block) == BLOCK or place == len(details.order) - 1:
-            blocks.append(passages.block(block))
+            blocks.append(written.block(block))
             block = []
         before, now = question.values.get(measure.name, (None, None)) if measure else (None, None)
         compared = question.before is not None
@@ -70,30 +81,32 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
         notable |= question.cause not in (Cause.FINE, Cause.NOTHING_RELEVANT) or moved != (0, 0)
         if (k := details.first(question)) != details.k:
             short[place] = k
-        unit = measure.unit if measure else Unit.SCORE
-        pair = (value_or_dash(before, unit), value_or_dash(now, unit))
+        if spread_metric in question.values:
+            spread.append(question.values[spread_metric])
         texts.append(question.question or "")
         columns["id"].append(listed_name(question.query_id))
         columns["question"].append(one_line(question.question or "", MAX_QUESTION))
         columns["tagged"].append([tags[listed_name(tag)] for tag in dict.fromkeys(question.tags)])
-        columns["cause"].append(causes.index(question.cause))
+        columns["cause"].append(cause_numbers[question.cause])
         way = (moved > (0, 0)) - (moved < (0, 0))
         columns["way"].append(way if compared and question.expected else None)
         columns["change"].append(None if before is None or now is None else float(f"{moved[0]:.6g}"))
         columns["value"].append(None if now is None else float(f"{now:.6g}"))
-        columns["said"].append(values["\n".join(pair)] if measure else None)
+        columns["said"].append(pairs[before, now] if measure else None)
+    unit = measure.unit if measure else Unit.SCORE
+    values, said = _as_texts(pairs, unit, both=both)
+    if measure:
+        columns["said"] = [said[number] for number in columns["said"]]
     ways, number_of = columns["way"], {name: place for place, name in enumerate(columns["id"])}
     answers = answers_of(report, len(details.order))
     known = {listed_name(each.id.raw): [each.clause, *map(plain, each.claims)] for each in answers}
-    pairs = (value.split("\n") for value in values)
-    words = [(each.value, *CAUSE_WORDS[each]) for each in causes]
     groups = groups_of(texts, columns["tagged"], [*tags], [words[each][1] for each in columns["cause"]], ways)
     by_kind = {kind: [*each] for kind, each in groupby(groups, key=lambda group: group.kind)}
     kept = [group for each in by_kind.values() for group in each[:MAX_GROUPS]]
     head = {
         **columns,
         "tags": [*tags],
-        "values": [" → ".join(pair) if both else pair[1] for pair in pairs],
+        "values": values,
         "k": details.k,
         "ks": short,
         "depth": details.depth,
@@ -103,7 +116,7 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
         "claims": {number_of[name]: claims for name, claims in known.items() if name in number_of},
         "words": {group.name: group.rows for group in kept if group.kind == "word"},
         "explain": _explain(report),
-        "passages": passages.questions,
+        "passages": written.with_passages,
         "block": BLOCK,
     }
     return PageQuestions(
@@ -114,62 +127,69 @@ def page_questions(details: ReportDetails, report: Report) -> PageQuestions:
         lost=ways.count(-1),
         compared=len(ways) - ways.count(None),
         causes=[words[number] for number in sorted({*columns["cause"]})],
-        with_passages=passages.questions,
+        with_passages=written.with_passages,
         notable=notable,
+        spread=spread,
     )
 
 
-class _Passages:
+def _as_texts(pairs: Iterable[Pair], unit: Unit, *, both: bool) -> tuple[list[str], list[int]]:
+    """The different texts of values before and now, or of those now alone, and by pair the number of its text."""
+    numbers = defaultdict[tuple[str, str], int](count().__next__)
+    places = [numbers[value_or_dash(before, unit), value_or_dash(now, unit)] for before, now in pairs]
+    return [f"{before} → {now}" if both else now for before, now in numbers], places
+
+
+class _Blocks:
     """Writes blocks one after the other, with the passages of the worst questions as long as there is room for them."""
 
     def __init__(self, details: ReportDetails) -> None:
         self._details = details
         self._left = MAX_PASSAGES if any(details.texts) else -1
-        self.questions = 0  # of which the passages are there
+        self.with_passages = 0  # questions
 
     def block(self, questions: Sequence[Question]) -> str:
         """Of so many questions what stands below the head: deflated JSON in base64."""
         texts = defaultdict[str, int](count().__next__)
-        columns = defaultdict[str, list[Any]](list)
+        columns: dict[str, list[Any]] = {"expected": [], "relevant": [], "lists": [], "gains": [], "passages": []}
         for question in questions:
-            for key, value in self._columns(question, texts):
-                columns[key].append(value)
-        columns["texts"] = [*texts]
-        packed = zlib.compress(msgspec.json.encode(columns), COMPRESSION)
+            lead, rest = telling(question.expected, self._details.first(question), MAX_EXPECTED)
+            expected = [*lead, *rest][:MAX_EXPECTED]
+            lists = [items if items is None else [*items] for items in (question.before, question.now)]
+            relevant, passages = self._passages(expected, lists, texts)
+            columns["expected"].append(
+                [
+                    (listed_name(each.id), each.gain, each.before, each.after, number)
+                    for each, number in zip(expected, relevant, strict=True)
+                ]
+            )
+            columns["relevant"].append(len(question.expected))
+            columns["lists"].append([None if items is None else _names([each.id for each in items]) for items in lists])
+            columns["gains"].append([None if items is None else [each.gain for each in items] for items in lists])
+            columns["passages"].append(passages)
+        packed = zlib.compress(msgspec.json.encode({**columns, "texts": [*texts]}), COMPRESSION)
         return base64.b64encode(packed).decode()
 
-    def _columns(self, question: Question, texts: defaultdict[str, int]) -> Iterator[tuple[str, Any]]:
-        lead, rest = telling(question.expected, self._details.first(question), MAX_EXPECTED)
-        expected = [*lead, *rest][:MAX_EXPECTED]
-        lists = [items if items is None else tuple(items) for items in (question.before, question.now)]
-        shown: list[list[str]] = [[], []]
-        relevant = [""] * len(expected)
-        if self._left >= 0 and self.questions < TEXTS_OF:
-            shown = [[_passage(by_id.get(each.id, "")) for each in items or ()] for items, by_id in self._pairs(lists)]
-            relevant = [_passage(self._text_of(each.id)) for each in expected]
+    def _passages(
+        self, expected: Sequence[Expected], lists: Sequence[Sequence[Listed] | None], texts: defaultdict[str, int]
+    ) -> tuple[Sequence[int | None], list[list[int | None]] | None]:
+        """The numbers of the passages of relevant documents and of both lists, as far as there is room."""
+        nowhere = [None] * len(expected)
+        if self._left < 0 or self.with_passages == TEXTS_OF:
+            return nowhere, None
+        before, now = self._details.texts
+        relevant = [_passage(now.get(each.id) or before.get(each.id, "")) for each in expected]
+        shown = [
+            [_passage(by_id.get(each.id, "")) for each in items or ()]
+            for items, by_id in zip(lists, (before, now), strict=True)
+        ]
         new = {*shown[0], *shown[1], *relevant} - texts.keys() - {""}
         self._left -= sum(len(text.encode("utf-8", "replace")) for text in new)
-        has_room = self._left >= 0 and self.questions < TEXTS_OF
-        self.questions += has_room
-        numbers = [texts[text] if text and has_room else None for text in relevant]
-        yield (
-            "expected",
-            [
-                (listed_name(each.id), each.gain, each.before, each.after, number)
-                for each, number in zip(expected, numbers, strict=True)
-            ],
-        )
-        yield "relevant", len(question.expected)
-        yield "lists", [None if items is None else _names([each.id for each in items]) for items in lists]
-        yield "gains", [None if items is None else [each.gain for each in items] for items in lists]
-        yield "passages", [[texts[text] if text else None for text in side] for side in shown] if has_room else None
-
-    def _pairs(self, lists: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-        return zip(lists, self._details.texts, strict=True)
-
-    def _text_of(self, name: str) -> str:
-        old, new = self._details.texts
-        return new.get(name) or old.get(name, "")
+        if self._left < 0:
+            return nowhere, None
+        self.with_passages += 1
+        numbers = [texts[text] if text else None for text in relevant]
+        return numbers, [[texts[text] if text else None for text in passages] for passages in shown]
 
 
 def _explain(report: Report) -> str:

@@ -9,7 +9,7 @@ from rankgate.model.report import Report
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.curves import curves_of
-from rankgate.renderers.pages.distribution import spread_of
+from rankgate.renderers.pages.distribution import metric_of, spread_of
 from rankgate.renderers.pages.questions import MAX_PASSAGE, MAX_PASSAGES, page_questions
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import trend_of
@@ -46,7 +46,7 @@ def render_report(report: Report, *, judged: bool = True) -> str:
         measures=[each for each in details.measures if each.name not in view.parts.metrics] if details else [],
         one_level=not any("at once" in row.level or row.level not in ("", "95%") for row in view.numbers.rows),
         curves=curves_of(details) if details else None,
-        spread=spread_of(details) if details else None,
+        spread=spread_of(metric_of(details), questions.spread) if details and questions else None,
         questions=questions,
         limits=(MAX_PASSAGE, MAX_PASSAGES // 1_000_000),
         phrases=phrases,
