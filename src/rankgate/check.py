@@ -19,8 +19,9 @@ from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import compose, with_details, with_leading
 from rankgate.gates.conclude import with_other_code
 from rankgate.gates.judging import judge_runs, refuse_lacking, refuse_misfits, whole
+from rankgate.gates.publishing import published
 from rankgate.metrics.scored_run import Watch, listed, scored, unwatched
-from rankgate.model.report import Report, published
+from rankgate.model.report import Report
 from rankgate.model.values import Gold, RunField
 
 

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from rankgate.base_ref.worst import worst_of
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.report import GateResult, Provenance, Report
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Provenance, Report
 from rankgate.model.traffic import Traffic
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Unit, Verdict
 

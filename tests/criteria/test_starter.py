@@ -9,7 +9,7 @@ import yaml
 from rankgate.criteria.starter import FirstJudge, Start, criteria_text, first_drop, first_gates, segment_tags
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.names import parse_metric
-from rankgate.model.report import Detectable
+from rankgate.model.gate_result import Detectable
 from rankgate.model.values import Gold, Interval, Sample
 
 SEEN = Detectable(detectable=0.249, margin=0.249, queries=40, queries_needed=400, spread=0.43, assumed=True, sees=False)

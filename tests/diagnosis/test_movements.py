@@ -16,7 +16,8 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.details import Expected
-from rankgate.model.report import GateResult, Movement
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Movement
 from rankgate.model.values import Gold, Ranking, Sample, Scores
 
 SAMPLES = {"q1": {"a": 1.0}, "q2": {"b": 3.0, "c": 1.0}, "q3": {"d": 1.0, "e": 0.0, "f": -1.0}, "none": {}}

@@ -13,7 +13,7 @@ from rankgate.diagnosis.details import MAX_TAGS, details_of
 from rankgate.diagnosis.movements import by_tag
 from rankgate.metrics.names import parse_metric
 from rankgate.model.details import PanelValue, ReportDetails
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold
 from rankgate.statistics.chance import holm
 

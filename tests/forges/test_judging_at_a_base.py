@@ -20,7 +20,8 @@ from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import BaseCheckout
 from rankgate.forges.context import Pull
-from rankgate.model.report import GateResult, Report
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Report
 from rankgate.model.values import ReasonKind
 from rankgate.renderers.check_run import conclusion_of
 

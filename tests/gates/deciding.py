@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankgate.criteria import Gate
 from rankgate.gates.decide import decide as decide_evaluation
 from rankgate.gates.evaluation import METRIC_UNITS, Units, evaluate
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Scores
 
 

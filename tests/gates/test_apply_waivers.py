@@ -10,8 +10,9 @@ from tests.renderers.reports import RECALL, REPORT, texts
 
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult, Report, exit_code
+from rankgate.model.report import Report, exit_code
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
 from rankgate.model.waiver_use import Waived
 

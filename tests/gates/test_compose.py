@@ -22,8 +22,9 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.differences import Difference
+from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldChanges, GoldMark
-from rankgate.model.report import BaselineSource, Diagnosis, GateResult, Moved, Provenance, Queries, Report, Source
+from rankgate.model.report import BaselineSource, Diagnosis, Moved, Provenance, Queries, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import (
     Direction,

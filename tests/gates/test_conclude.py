@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
 from rankgate.model.conclusion import ConclusionKind, Empties, GivenUp, OtherCode, PartLoss, Strength
-from rankgate.model.report import Call, GateResult, Provenance, Report, Source, exit_code, place_key
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Call, Provenance, Report, Source, exit_code
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
@@ -246,9 +247,9 @@ def test_gates_of_one_cause_are_counted_apart() -> None:
     other = replace(LOST, name="mrr", metric="mrr")
     third = replace(LOST, name="hit@5", metric="hit@5")
     losers = {
-        place_key(LOST.place): ["a", "b", "c", "d", "e"],
-        place_key(other.place): ["a", "b", "c", "d", "x"],  # 80 % of them
-        place_key(third.place): ["a", "x", "y"],
+        LOST.place: ["a", "b", "c", "d", "e"],
+        other.place: ["a", "b", "c", "d", "x"],  # 80 % of them
+        third.place: ["a", "x", "y"],
     }
     found = report(LOST, other, third, losers=losers)
     assert (found.conclusion.counts["same_cause"], found.conclusion.counts["gates_fail"]) == (1, 1)
@@ -288,7 +289,7 @@ def test_every_warning_counts_where_warnings_fail(found: Report, code: int) -> N
     assert exit_code(found) == 0
 
 
-QUESTION = {place_key(("recall@5", None)): ["q1"]}
+QUESTION = {("recall@5", None): ["q1"]}
 EXPLAINED = ["explain", "q1", "--run", "run.jsonl"]
 OVER_TRAFFIC = gate(
     FAIL, now=0.84, before=0.9, reasons=[Reason(ReasonKind.TRAFFIC, ruling=Ruling.VIOLATED, count=40, among=40)]
@@ -305,13 +306,13 @@ OVER_TRAFFIC = gate(
             id="what they do not name is",
         ),
         pytest.param(
-            report(LOST, losers={place_key(("recall@5", None)): ["--help"]}),
+            report(LOST, losers={("recall@5", None): ["--help"]}),
             ["explain", "--run", "run.jsonl", "--", "--help"],
             id="a question that looks like an option",
         ),
         pytest.param(
             report(
-                gate(FAIL, before=0.84, now=0.84, floor=0.85, drop=None), lowest={place_key(("recall@5", None)): "q1"}
+                gate(FAIL, before=0.84, now=0.84, floor=0.85, drop=None), lowest={("recall@5", None): "q1"}
             ),
             EXPLAINED,
             id="a floor, where nothing got worse",

@@ -21,7 +21,7 @@ from rankgate.gates.segments import with_hard_checks
 from rankgate.judge.sample import answers_key
 from rankgate.model.answers import Advisory, AnswerVerdicts, JudgeMark
 from rankgate.model.calibration import Calibration, MetricCalibration, Trust, without_labels
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Details, Evidence, Gold, MatchedQuery, ReasonKind, Sample, Scores, Verdict
 from rankgate.statistics.prediction_powered import Powered
 

@@ -14,7 +14,7 @@ from rankgate.criteria import Gate
 from rankgate.gates.power import blind_spot, detectable
 from rankgate.metrics.evaluation import score
 from rankgate.metrics.names import parse_metric
-from rankgate.model.report import Detectable, GateResult
+from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.values import Evidence, Scores
 from rankgate.readers.formats import read_gold
 

@@ -15,8 +15,8 @@ from rankgate.criteria.queries import refuse_unknown_musts
 from rankgate.errors import RankgateError
 from rankgate.gates.segments import with_hard_checks
 from rankgate.metrics.names import parse_metric
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult
 from rankgate.model.values import Gold, Sample, Scores, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL

@@ -14,9 +14,9 @@ from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import RankgateError
 from rankgate.gates.segments import decide_segments, refuse_unknown
 from rankgate.metrics.names import parse_metric
+from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import paradox_of
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Scores, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL

@@ -22,8 +22,9 @@ from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError
 from rankgate.model import report as report_module
+from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldChanges
-from rankgate.model.report import SCHEMA_VERSION, Diagnosis, GateResult, MetricValue, Provenance, Report, Source
+from rankgate.model.report import SCHEMA_VERSION, Diagnosis, MetricValue, Provenance, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, RunField, Unit, Verdict
 from rankgate.readers.formats import read_run
@@ -57,7 +58,7 @@ RUN = """\
 """
 INPUTS = Inputs(criteria="config/ship-criteria.yaml", date="2026-01-31")
 
-OF_THE_PROCESS = dict.fromkeys(("losers", "lowest", "call"), msgspec.UNSET)
+OF_THE_PROCESS: dict[str, Any] = {"losers": {}, "lowest": {}, "call": None}
 
 
 def lay_out(folder: Path) -> Path:

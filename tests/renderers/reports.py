@@ -5,9 +5,9 @@ from msgspec.structs import replace
 from rankgate.errors import Problem
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected
+from rankgate.model.gate_result import GateResult
 from rankgate.model.report import (
     BaselineSource,
-    GateResult,
     MetricValue,
     Moved,
     Movement,

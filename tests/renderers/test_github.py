@@ -11,7 +11,8 @@ from tests.renderers.reports import texts
 from tests.scenario_calls import CHECKS, inputs_of, report_of
 
 from rankgate.errors import Problem
-from rankgate.model.report import GateResult, Provenance, Report
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Provenance, Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Direction, EvidenceState, Unit, Verdict
 from rankgate.renderers.findings import path_in_repository

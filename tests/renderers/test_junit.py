@@ -19,7 +19,8 @@ from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.errors import Problem
 from rankgate.model.base_ref import BaseSide
-from rankgate.model.report import GateResult, Report
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import Waived

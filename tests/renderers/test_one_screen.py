@@ -17,7 +17,8 @@ from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL,
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
-from rankgate.model.report import Diagnosis, GateResult, Report
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Diagnosis, Report
 from rankgate.model.values import EvidenceState, Reason, ReasonKind, Ruling, Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers.markdown import render_markdown

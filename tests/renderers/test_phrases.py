@@ -6,7 +6,8 @@ from tests.renderers.reports import RECALL, texts
 
 from rankgate.model import wording
 from rankgate.model.details import Expected
-from rankgate.model.report import GateResult, Provenance, Queries, Report, SegmentValue
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Provenance, Queries, Report, SegmentValue
 from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.renderers import phrases
 

@@ -15,7 +15,8 @@ from rankgate.cli.screen import lay_out
 from rankgate.errors import Problem
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected
-from rankgate.model.report import Diagnosis, GateResult, Moved, Provenance, Queries, Report
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Diagnosis, Moved, Provenance, Queries, Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.terminal import render_terminal, terminal_blocks, verdict_line

@@ -15,7 +15,8 @@ from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.conclude import concluded, with_conclusion
 from rankgate.model.conclusion import ConclusionKind, PartLoss
 from rankgate.model.details import Expected
-from rankgate.model.report import GateResult, Links, Moved, Report, Source, TrendPoint
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Links, Moved, Report, Source, TrendPoint
 from rankgate.model.values import Direction, Evidence, Reason, ReasonKind, Ruling, Unit, Verdict
 from rankgate.renderers.escape import plain
 from rankgate.renderers.markdown import render_markdown
@@ -119,7 +120,7 @@ LOSS = PartLoss(
         pytest.param(
             report_of(
                 *(replace(DROPPED, name=f"r{k}", metric=f"recall@{k}") for k in (5, 6, 7, 8)),
-                losers={f"r{k}\n": ["q-1", "q-2"] for k in (5, 6, 7, 8)},
+                losers={(f"r{k}", None): ["q-1", "q-2"] for k in (5, 6, 7, 8)},
             ),
             "recall@5",
             ["fail | all 40 questions | 90.0% → 80.0% | −10.0 pp"],
@@ -129,7 +130,7 @@ LOSS = PartLoss(
         pytest.param(
             report_of(
                 *(replace(DROPPED, name=f"r{k}", metric=f"recall@{k}") for k in (5, 6)),
-                losers={f"r{k}\n": ["q-1", "q-2"] for k in (5, 6)},
+                losers={(f"r{k}", None): ["q-1", "q-2"] for k in (5, 6)},
             ),
             "Metric",
             ["fail | recall@5 | 90.0% → 80.0% | −10.0 pp", "fail | recall@6 | 90.0% → 80.0% | −10.0 pp"],

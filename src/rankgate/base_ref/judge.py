@@ -36,12 +36,13 @@ from rankgate.errors import Problem, RankgateError, bad_input, option
 from rankgate.files.git import GitError
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.compose import not_judged
+from rankgate.gates.publishing import published
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.base_words import label_notes
 from rankgate.model.question_text import texts_changed
-from rankgate.model.report import Report, published
+from rankgate.model.report import Report
 from rankgate.model.traffic import TrafficQuestion
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.waiver_use import ACCEPT_CHANGE

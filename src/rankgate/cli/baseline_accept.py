@@ -157,7 +157,7 @@ def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
 
 def _with_anchor(candidate: Candidate) -> Record:
     """The record as it is accepted, with what it has to remember of small losses."""
-    return replace(candidate.record, anchor=candidate.report.anchor if candidate.report else msgspec.UNSET)
+    return replace(candidate.record, anchor=(candidate.report and candidate.report.anchor) or msgspec.UNSET)
 
 
 def _candidate(arguments: argparse.Namespace) -> Candidate:

@@ -47,7 +47,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import VerdictKind
-from rankgate.model.report import Detectable
+from rankgate.model.gate_result import Detectable
 from rankgate.model.values import Evidence, Gold
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text

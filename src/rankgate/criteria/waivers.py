@@ -14,7 +14,7 @@ from rankgate.criteria.model import AllowedDrop, Criteria
 from rankgate.criteria.parts import Listed, NotWritten, Part, optional, refuse, validated
 from rankgate.criteria.paths import MAX_BYTES
 from rankgate.errors import bad_input, shown
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import TOLERANCE
 from rankgate.readers.dates import days_after, days_between, iso_day
 from rankgate.readers.source import open_source

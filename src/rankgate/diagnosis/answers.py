@@ -31,8 +31,9 @@ from rankgate.model.answers import (
     UnjudgedKind,
     VerdictKind,
 )
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import stage_finding
-from rankgate.model.report import Diagnosis, GateResult
+from rankgate.model.report import Diagnosis
 from rankgate.model.values import TOLERANCE, Details, MatchedQuery, RunField, Scores, Verdict
 
 MAX_CLAIMS, LONGEST_CLAIM = 5, 300  # of a question; characters

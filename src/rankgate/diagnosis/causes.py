@@ -16,7 +16,7 @@ from rankgate.diagnosis.movements import document_moves, first_k
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.details import Cause, fate_of
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import TOLERANCE, Gold, Sample, Scores, Verdict
 from rankgate.statistics.chance import at_least
 

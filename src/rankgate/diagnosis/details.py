@@ -32,7 +32,8 @@ from rankgate.model.details import (
     came,
     fate_of,
 )
-from rankgate.model.report import GateResult, Segment
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Segment
 from rankgate.model.tags import rows_by_tag
 from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, MatchedQuery, Ranking, RunField, Sample, Scores
 

@@ -17,8 +17,9 @@ from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column, compare, on_rows, paired_scores
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause
+from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import OF_GATES
-from rankgate.model.report import Diagnosis, GateResult, Report
+from rankgate.model.report import Diagnosis, Report
 from rankgate.model.tags import TagShare, in_segment, part_names, standing_out
 from rankgate.model.values import Gold, MatchedQuery, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text

@@ -10,7 +10,8 @@ from rankgate.metrics.comparison import Comparison, baseline_column, compare, on
 from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, came, left, sampled, severity
-from rankgate.model.report import GateResult, Movement, Segment, SegmentValue, place_key
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Movement, Row, Segment, SegmentValue
 from rankgate.model.tags import failing, in_segment, part_names, rows_by_tag
 from rankgate.model.values import TOLERANCE, Gold, RankSummary, Sample, Scores, Verdict
 
@@ -85,13 +86,13 @@ def movements(
 
 def losers(
     gold: Gold, results: Sequence[GateResult], candidate: Scores, baseline: Scores | None
-) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """By row (`place_key`) the questions that got worse in its metric, the most first, and the one of the lowest value.
+) -> tuple[dict[Row, list[str]], dict[Row, str]]:
+    """By row the questions that got worse in its metric, the most first, and the one of the lowest value.
 
     Of rows that pass as well, so that a pass that proves little can name a question.
     """
-    worse: dict[str, list[str]] = {}
-    lowest: dict[str, str] = {}
+    worse: dict[Row, list[str]] = {}
+    lowest: dict[Row, str] = {}
     columns = {name: baseline_column_of(name, baseline) for name in {each.metric for each in results}}
     for result in results:
         values, before = candidate.values[result.metric], columns[result.metric]
@@ -105,10 +106,9 @@ def losers(
             old = before[row] if before else None
             if old is not None and result.direction.sign * (value - old) < -TOLERANCE:
                 fallen.append((result.direction.sign * (value - old), query))
-        key = place_key(result.place)
-        worse[key] = [query for _, query in sorted(fallen)]
+        worse[result.place] = [query for _, query in sorted(fallen)]
         if low is not None:
-            lowest[key] = low[1]
+            lowest[result.place] = low[1]
     return worse, lowest
 
 

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
 from rankgate.gates.conclude import concluded
-from rankgate.model.report import GateResult, Report
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.model.wording import beyond_text

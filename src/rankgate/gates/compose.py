@@ -36,6 +36,7 @@ from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
 from rankgate.model.details import TEXTS_OF, worst_rows
 from rankgate.model.differences import Difference, gold_differences, run_differences
+from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
 from rankgate.model.lineage import (
     age_problems,
@@ -51,7 +52,6 @@ from rankgate.model.report import (
     BaselineSource,
     Call,
     Diagnosis,
-    GateResult,
     MetricValue,
     Moved,
     Movement,
@@ -155,7 +155,7 @@ def compose(
         summary="",
         lost_parts=lost,
         given_up=in_steps(adding, results),
-        anchor=(noted(anchor, adding) if anchor else None) or UNSET,
+        anchor=noted(anchor, adding) if anchor else None,
         empties=empties_of(gold, candidate.scores, old),
         losers=worse_questions,
         lowest=lowest_questions,

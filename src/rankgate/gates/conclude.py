@@ -16,8 +16,9 @@ from rankgate.criteria import DEFAULT_PATHS
 from rankgate.errors import ProblemKind
 from rankgate.gates.lost_parts import parts_of
 from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Empties, GivenUp, PartLoss, Strength
+from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import sentence
-from rankgate.model.report import Call, GateResult, Report, place_key
+from rankgate.model.report import Call, Report
 from rankgate.model.traffic import traffic_share
 from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Scores, Unit, Verdict, worst
 
@@ -379,8 +380,8 @@ def _question(report: Report, found: Conclusion) -> str | None:
     """The question that shows best what was found, if one does."""
     named = next((gate.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), [])
     question = next(iter([*named, *report.losers_of(found.place)]), None)
-    if question is None and found.rule == "floor" and found.place and report.lowest:
-        return report.lowest.get(place_key(found.place))
+    if question is None and found.rule == "floor" and found.place:
+        return report.lowest.get(found.place)
     return question
 
 

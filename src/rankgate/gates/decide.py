@@ -23,7 +23,7 @@ from rankgate.metrics.comparison import (
     too_many,
 )
 from rankgate.metrics.estimates import Estimate, defined_only, estimate
-from rankgate.model.report import Counted, Detectable, GateResult
+from rankgate.model.gate_result import Counted, Detectable, GateResult
 from rankgate.model.values import (
     TOLERANCE,
     Evidence,

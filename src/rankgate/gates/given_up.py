@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from rankgate.metrics.comparison import paired_scores
 from rankgate.model.conclusion import GivenUp
+from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import AnchorMark, AnchorProblem
-from rankgate.model.report import GateResult
 from rankgate.model.values import TOLERANCE, RunField, Scores
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from rankgate.metrics.lines import GivenRate
 from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels, served_text
 from rankgate.model.calibration import Trust, without_labels
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Reason, ReasonKind, Ruling, RunField, Scores, Verdict
 from rankgate.readers.dates import days_between
 

@@ -20,7 +20,7 @@ from rankgate.metrics.matching import BY_CHUNK, By
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, RunField, Scores, Verdict
 from rankgate.model.wording import count_text
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.metrics.base import widest_change
 from rankgate.metrics.estimates import is_rate
-from rankgate.model.report import Detectable, GateResult
+from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.values import Evidence, EvidenceState, Verdict
 from rankgate.model.wording import count_text, exact_decimals, harm_word, points_text, size_text
 from rankgate.statistics import power

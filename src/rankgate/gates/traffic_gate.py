@@ -15,7 +15,7 @@ from rankgate.criteria.traffic import TrafficRuns, compared_as
 from rankgate.gates.decide import WARNING_LEVEL
 from rankgate.gates.decision_rule import Finding, rule_on_drop
 from rankgate.metrics.sets import Hit, Precision
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficSheet
 from rankgate.model.values import (
     TOLERANCE,

@@ -21,8 +21,8 @@ from rankgate.gates.traffic import repeated
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import problems_of
-from rankgate.model.report import GateResult
 from rankgate.model.traffic_words import repeated_facts
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text, tokens_text

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from rankgate.errors import Problem, ProblemKind, on_one_line
 from rankgate.model.base_ref import SHORT_SHA
 from rankgate.model.conclusion import Conclusion, ConclusionKind, GivenUp, OtherCode, PartLoss, Strength
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import plain_sentence, sentences, waived_text
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import Report
 from rankgate.model.values import BEYOND, TOLERANCE, Direction, ReasonKind, Unit, Verdict
 from rankgate.model.wording import (
     count_text,

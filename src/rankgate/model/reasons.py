@@ -18,7 +18,7 @@ from rankgate.model.answers import (
     GateJudge,
     has_labels,
 )
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import (
     BEYOND,
     TOLERANCE,

@@ -9,17 +9,17 @@ from msgspec.structs import replace
 
 from rankgate.errors import bad_input
 from rankgate.model.details import sampled
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.report import SCHEMA_VERSION, GateResult, Report
-from rankgate.model.values import Reason, ReasonKind
+from rankgate.model.report import SCHEMA_VERSION, Report, ReportFile
+from rankgate.model.values import ReasonKind
 
 MAX_LOSSES = 50  # answers that got worse, and those that are not faithful
-_OF_THIS_PROCESS = ("details", "links", "losers", "lowest", "anchor", "call")  # what no file has
 
 
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what is not of the file."""
-    written = with_texts(replace(report, **dict.fromkeys(_OF_THIS_PROCESS, msgspec.UNSET)))
+    written = ReportFile(**_fields_of_file(with_texts(report)))
     if answers := report.answers:
         losses = sampled(answers.losses, lambda loss: loss.stage, MAX_LOSSES)
         unsupported = answers.unsupported[:MAX_LOSSES]
@@ -29,12 +29,12 @@ def encode_report(report: Report) -> str:
 
 def with_texts(report: Report) -> Report:
     """The report with a sentence beside each reason, for those who read JSON; nothing of ours reads it."""
-
-    def spelled(gate: GateResult) -> GateResult:
-        texts = zip(gate.reasons, sentences(gate), strict=True)
-        return replace(gate, reasons=[replace(reason, text=text) for reason, text in texts])
-
-    return replace(report, gates=[spelled(gate) for gate in report.gates])
+    gates: list[GateResult] = []
+    for gate in report.gates:
+        texts = sentences(gate)
+        reasons = [replace(reason, text=text) for reason, text in zip(gate.reasons, texts, strict=True)]
+        gates.append(replace(gate, reasons=reasons))
+    return replace(report, gates=gates)
 
 
 def decode_report(data: bytes, name: str) -> Report:
@@ -44,16 +44,19 @@ def decode_report(data: bytes, name: str) -> Report:
         if version > SCHEMA_VERSION:
             known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
             raise bad_input(f"report schema {version} is newer than {known}", file=name)
-        report = msgspec.json.decode(data if version > 1 else _with_kinds(data), type=Report)
+        report = msgspec.json.decode(data if version > 1 else _with_kinds(data), type=ReportFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise bad_input(f"not a rankgate report: {error}", file=name) from error
+    gates: list[GateResult] = []
+    for gate in report.gates:  # the sentences were written for others
+        reasons = [each if each.kind is ReasonKind.TEXT else replace(each, text="") for each in gate.reasons]
+        gates.append(replace(gate, reasons=reasons))
+    return Report(**_fields_of_file(replace(report, schema_version=SCHEMA_VERSION, gates=gates)))
 
-    def unspelled(reason: Reason) -> Reason:  # the sentence was written for others
-        return reason if reason.kind is ReasonKind.TEXT else replace(reason, text="")
 
-    gates = [replace(gate, reasons=[unspelled(reason) for reason in gate.reasons]) for gate in report.gates]
-    mine = dict.fromkeys(_OF_THIS_PROCESS, msgspec.UNSET)  # whatever the file holds
-    return replace(report, schema_version=SCHEMA_VERSION, gates=gates, **mine)
+def _fields_of_file(report: ReportFile) -> dict[str, Any]:
+    """What `report.json` holds of it; nothing that only the process of a check knows."""
+    return {name: getattr(report, name) for name in ReportFile.__struct_fields__}
 
 
 def _with_kinds(data: bytes) -> bytes:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from rankgate.model.report import BARE_TAG, GateResult
+from rankgate.model.gate_result import GateResult
+from rankgate.model.report import BARE_TAG
 from rankgate.model.values import Gold, Sample, Verdict
 from rankgate.statistics.chance import hypergeometric_tail
 

@@ -8,8 +8,9 @@ from typing import Literal
 
 import msgspec
 
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.renderers.base_changes import changes
 from rankgate.renderers.escape import listed, quoted, visible

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 from xml.etree import ElementTree as ET
 
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases

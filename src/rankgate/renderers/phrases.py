@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
+from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.report import Diagnosis, GateResult, Oddities, Provenance, Report, SegmentValue, Source
+from rankgate.model.report import Diagnosis, Oddities, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, Interval, ReasonKind, Ruling, Unit, Verdict
 from rankgate.model.wording import (
     VERDICT_WORDS,

@@ -23,7 +23,7 @@ from rankgate.model.details import (
     Sweep,
     worst_rows,
 )
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.tags import failing
 from rankgate.model.values import Direction, Unit
 

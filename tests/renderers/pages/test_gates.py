@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.renderers.reports import HOLDS, LATENCY, RECALL, REPORT
 
 from rankgate.gates.conclude import concluded
-from rankgate.model.report import GateResult
+from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import Waived
 from rankgate.renderers.pages.report import LIMITS, OPEN_ROWS, render_report

@@ -198,7 +198,7 @@ def _explain(report: Report) -> str:
     if words[1:2] == ["explain"]:
         return command_line(words[2:-2] if words[-2] == "--" else words[3:])
     source, call = report.provenance, report.call
-    given = {} if call is msgspec.UNSET else call.options
+    given = call.options if call else {}
     run = source.run.path if source.run else None
     named = {"criteria": source.criteria, "run": run, "gold": given.get("gold"), "baseline": given.get("baseline")}
     return command_line([word for name, value in named.items() if value for word in (f"--{name}", value)])

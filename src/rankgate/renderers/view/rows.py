@@ -10,9 +10,10 @@ from urllib.parse import quote
 import msgspec
 
 from rankgate.model.conclusion import ConclusionKind, PartLoss
+from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import OF_GATES, headline_gate
 from rankgate.model.reasons import sentences, waived_text
-from rankgate.model.report import GateResult, Report
+from rankgate.model.report import Report
 from rankgate.model.values import Reason, ReasonKind, Verdict, worst
 from rankgate.model.wording import count_text, delta_text, part_word, value_text
 from rankgate.renderers import phrases

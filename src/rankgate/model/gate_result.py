@@ -1,0 +1,181 @@
+"""What became of a gate, for all questions or in a segment: its decision and the numbers that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from rankgate.errors import shown
+from rankgate.model.answer_losses import NoVerdicts
+from rankgate.model.answers import GateJudge
+from rankgate.model.values import (
+    Direction,
+    Evidence,
+    EvidenceState,
+    Exact,
+    Interval,
+    Reason,
+    ReasonKind,
+    RunField,
+    Unit,
+    Verdict,
+)
+from rankgate.model.waiver_use import Waived
+
+
+class Detectable(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gold set can see of the change that a gate forbids.
+
+    A true change of `detectable` violates the gate in 80 % of the runs. `margin` is the smallest true change that
+    `queries` queries tell from none as often, and the smallest `regression_max` within which a change without effect is
+    proven safe as often; it `sees` if that is within `regression_max`, for which `queries_needed` would be enough
+    (None: no number is). `spread` is the standard deviation of the paired differences, `assumed` where too few queries
+    moved.
+    """
+
+    detectable: float
+    margin: float
+    queries: int
+    queries_needed: int | None
+    spread: float
+    assumed: bool
+    sees: bool
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """A value that counts in the place of another."""
+
+    value: float
+    ci: Interval | None
+
+
+class GateResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One gate's decision and the numbers behind it.
+
+    `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
+    both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
+    `counts` are the queries of these whose share is 1, before and now, where each has 0 or 1.
+    `exact` is the one-sided test that can prove a drop beside the interval: of clusters under 30, and of quantiles.
+    `line` is where the gate stands in the criteria.
+
+    `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
+    inconclusive (within noise), no_interval (too few queries, or clusters, to prove anything), no_baseline where a
+    regression check had nothing to compare with, or not_comparable where another judge gave the baseline's values.
+    `only_inconclusive` marks a warning for nothing but what could not be proven.
+    `segment` is the tag, or tags, whose queries the result is about; None for all, and
+    `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change is on
+    the worse side of zero, `surely_fell` that it is so when corrected for the number of segments (Holm). `queries` are
+    those that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
+    both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
+    `doubts` is how many of the last `reasons` would only warn by themselves; `waived` who lets the violation pass.
+    `judge` is there where the gate is on judged answers, and `no_verdicts` where it failed at answers of the run. Where
+    value or change are in people's units `value_raw` and `delta_raw` are as the judge saw them, and `assumption` says
+    that they rest on its erring alike on both runs.
+    `counted` is what the floor takes for the value, without a gain that the judge alone has seen. `unjudged` is there
+    where a pooled gold set judges less of the run: the `judged` shares of both first k, the changes with the rest
+    `relevant`, and left out (`condensed`); where the gold set has a judge's
+    labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant.
+    """
+
+    name: str
+    metric: str
+    meaning: str
+    unit: Unit
+    direction: Direction
+    segment: str | None
+    severity: Literal["error", "warning"]
+    value: float | None
+    value_raw: float | None = None
+    counted: Counted | None = None
+    ci: Interval | None
+    threshold: float | None
+    baseline: float | None
+    paired_value: float | None
+    counts: tuple[int, int] | None = None
+    delta: float | None
+    delta_ci: Interval | None
+    delta_raw: float | None = None
+    exact: Exact | None = None
+    regression_max: float | None
+    evidence: Evidence = Evidence.ESTIMATE
+    evidence_state: EvidenceState
+    confidence: float = 0.95
+    only_inconclusive: bool = False
+    too_small: bool = False
+    fell: bool = False
+    surely_fell: bool = False
+    violation: float | None = None
+    hard_check_failed: bool = False
+    waived: Waived | None = None
+    detectable: Detectable | None = None
+    unjudged: Mapping[str, float] = {}
+    judge: GateJudge | None = None
+    assumption: Literal["alike"] | None = None
+    no_verdicts: NoVerdicts | None = None
+    verdict: Verdict
+    reasons: list[Reason]
+    doubts: int = 0
+    queries: list[str] = []
+    n: int
+    n_pairs: int
+    line: int | None
+
+    def __repr__(self) -> str:
+        part = f" in {shown(self.segment)}" if self.segment else ""
+        numbers = f"{self.metric} {self.value}, interval {self.ci}, limit {self.threshold}, change {self.delta}"
+        return f"<gate {shown(self.name)}{part}: {self.verdict}, {numbers}, {self.n} queries>"
+
+    def verdict_of(self, position: int) -> Verdict:
+        """What a reason means by itself: of a gate that fails, some only warn."""
+        warns = self.verdict is Verdict.FAIL and position >= len(self.reasons) - self.doubts
+        return Verdict.WARN if warns else self.verdict
+
+    @property
+    def limit(self) -> float | None:
+        """The largest change for the worse that it allows, with its sign."""
+        return None if self.regression_max is None else -self.direction.sign * self.regression_max
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """Gate and segment: what waivers name, and what both sides of a base judge alike."""
+        return self.name, self.segment
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it is the gate's own row: over all queries."""
+        return not self.segment
+
+    @property
+    def is_unproven(self) -> bool:
+        """Whether it passes although it lies beyond a limit, since noise alone may put it there."""
+        judged = self.verdict is Verdict.PASS and not self.too_small
+        return judged and self.evidence_state is EvidenceState.INCONCLUSIVE
+
+    @property
+    def over_traffic(self) -> bool:
+        """Whether it is the change over all traffic."""
+        return any(reason.kind is ReasonKind.TRAFFIC for reason in self.reasons)
+
+    @property
+    def lacks_labels(self) -> bool:
+        """Whether it is over traffic, and people have labelled too few of the drawn questions."""
+        return self.over_traffic and self.evidence_state is EvidenceState.NO_INTERVAL
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether a judge's verdicts are what it measures."""
+        return self.judge is not None and self.judge.id is not None
+
+    @property
+    def lacks_verdicts(self) -> bool:
+        """Whether it waits for what `rankgate judge` gives."""
+        moved = ReasonKind.OTHER_JUDGE if self.by_judge else None
+        lacking = [reason for reason in self.reasons if reason.need is not RunField.ANSWER]
+        return any(reason.kind in (ReasonKind.NO_VERDICT, moved) for reason in lacking)
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it limits the change of a segment and judges that by an interval corrected for how many there are."""
+        return bool(self.segment) and self.evidence is Evidence.PROVEN_HARM and self.limit is not None
