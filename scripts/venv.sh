@@ -12,9 +12,11 @@ say() {
   printf '%s\n' "$@" >&2
 }
 
-install_with_apt() { # WHAT PACKAGE...
-  local what=$1 log
+install_with_apt() ( # WHAT PACKAGE...
+  what=$1
   shift
+  exec 8<"${BASH_SOURCE[0]}"
+  flock 8 2>/dev/null || true # apt-get refuses to run twice at once
   if ! command -v apt-get >/dev/null; then
     say "Install $what, then start again."
     return 2
@@ -27,7 +29,7 @@ install_with_apt() { # WHAT PACKAGE...
     say "$log" "That failed. Once this line works, start again:" "  apt-get install -y $*"
     return 2
   fi
-}
+)
 
 # Prints the first that is new enough: the one behind an activated environment, which may be the one to be replaced.
 find_python() {

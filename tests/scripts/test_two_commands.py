@@ -33,18 +33,18 @@ def test_on_a_clean_clone_they_work_and_a_second_time_have_nothing_to_set_up(tmp
         project = project.replace(listed[1], "".join(kept))
     (clone / "pyproject.toml").write_text(project, encoding="utf-8")
 
-    first = in_the_clone(clone, "scripts/demo")
-    second = in_the_clone(clone, "scripts/demo")
+    demo = in_the_clone(clone, "scripts/demo")
     tests = in_the_clone(clone, "scripts/test", "-q", "tests/model/test_tags.py")
+    again = in_the_clone(clone, "scripts/test", "--version")
+    less = in_the_clone(clone, "bash", "-c", 'source scripts/venv.sh && ensure_venv "$PWD"')  # as scripts/demo does
 
-    codes = [first.returncode, second.returncode, tests.returncode]
-    assert codes == [0, 0, 0], first.stderr + second.stderr + tests.stderr
-    assert "Making .venv with " in first.stderr
-    assert second.stderr.splitlines()[0] == ".venv is up to date."
-    assert first.stdout == second.stdout
-    assert "\n(exit code 1)\n" in first.stdout
-    assert " passed in " in tests.stdout
+    done = [demo, tests, again, less]
+    assert [each.returncode for each in done] == [0] * 4, "".join(each.stderr for each in done)
+    assert "Making .venv with " in demo.stderr
+    assert "\n(exit code 1)\n" in demo.stdout
     assert "Installing the project (dev,recipes) into .venv." in tests.stderr
+    assert " passed in " in tests.stdout
+    assert [each.stderr.splitlines()[0] for each in (again, less)] == [".venv is up to date."] * 2
 
 
 def test_the_npm_packages_are_pinned() -> None:
