@@ -615,11 +615,11 @@ def test_values_by_one_gold_set_are_not_judged_by_two(
 
 
 @pytest.mark.full
-def test_a_hundred_thousand_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_more_queries_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     import duckdb
 
     monkeypatch.chdir(tmp_path)
-    count = 100_000
+    count = 10_000
     Path("qrels.txt").write_text("".join(f"q{each} 0 d{each} 1\n" for each in range(count)))
     Path("ship-criteria.yaml").write_text(
         "gates:\n  - {name: recall@5, regression_max: 0.01}\ninputs: {gold: qrels.txt}\n"

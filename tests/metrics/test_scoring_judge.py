@@ -143,7 +143,7 @@ BOUNDED = parse_metrics(
 )
 GAINS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1.0, 0.0, 1.0, 2.0, 3.0]), max_size=4)
 CHUNKS = st.lists(st.sampled_from([f"{doc}{part}" for doc in "abcdefx" for part in ("", "#1", "#2")]), unique=True)
-examples = settings(max_examples=300)
+examples = settings(max_examples=100)
 
 
 @pytest.mark.parametrize("by", [By.CHUNK, By.DOC])
