@@ -104,14 +104,6 @@ def columns_of(
             log.add(Problem(f"expected {count} columns ({layout}), found {len(columns)}: {text}", name, number))
 
 
-def records_in(
-    rows: Iterable[tuple[int, list[str]]], layout: str, name: str
-) -> Iterator[tuple[Problem, dict[str, str]]]:
-    """The same rows by the names of their columns, with their places."""
-    for number, columns in rows:
-        yield Problem("", name, number), dict(zip(layout.split(), columns, strict=True))
-
-
 def _decoded(source: Source) -> Iterator[str]:
     for number, line in enumerate(source.stream, start=1):
         try:

@@ -159,11 +159,10 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
         elif question and sample.question and question != sample.question:
             log.note(where, f"conflicting text: {shown(sample.question)} above and {shown(question)} here")
             continue
-        gains: dict[str, float] = sample.gains  # type: ignore[assignment]
         for doc, value in judged.pairs:
             try:
                 if value is not None and value != "":
-                    _judge(gains, id_of(doc, "the document", some=True), value)
+                    add_judgment(sample, id_of(doc, "the document", some=True), value)
             except ValueError as error:
                 rated = "".join(
                     f"; {shown(who)} is the {column} here: keep the rows of one" for column, who in judged.raters
@@ -172,14 +171,15 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
     return samples
 
 
-def _judge(gains: dict[str, float], doc: str, value: Any) -> None:
-    """Take one judgment, a number or the text of one; a ValueError says what is wrong with it."""
+def add_judgment(sample: Sample, doc: str, value: Any) -> None:
+    """Take one judgment, a number or the text of one, into the gains; a ValueError says what is wrong with it."""
     gain = _number(value)
     if gain is None:
         hint = "; if that is a header, remove the row" if named(GAIN, [value]) else ""
         hint = "; write 1 or 0" if str(value).casefold() in _YES_OR_NO else hint
         raise ValueError(f"the gain {shown(value)} is not a finite number{hint}")
     gain = check_gain(doc, gain)
+    gains: dict[str, float] = sample.gains  # type: ignore[assignment]
     if gains.setdefault(doc, gain) != gain:
         raise ValueError(f"conflicting judgment: {shown(doc)} has gain {gains[doc]:g} above and {gain:g} here")
 

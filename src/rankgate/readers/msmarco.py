@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rankgate.errors import Problem
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog, finite_number
-from rankgate.readers.delimited import columns_of, records_in
+from rankgate.readers.delimited import columns_of
 from rankgate.readers.mapped import read_records
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import Beginning, Likeness, Recognised, RunFormat
@@ -21,9 +22,11 @@ def _read(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterat
     A gap, as filtering leaves it, is an error: the leaderboard's script counts the ranks as written, most other tools
     close the gap, and which is meant is not ours to guess.
     """
-    rows = records_in(columns_of(source.lines(), _LAYOUT, source.name, log, _split), _LAYOUT, source.name)
+    names = _LAYOUT.split()
+    rows = columns_of(source.lines(), _LAYOUT, source.name, log, _split)
+    records = ((Problem("", source.name, number), dict(zip(names, cells, strict=True))) for number, cells in rows)
     fields = FieldMap(query_id="query", chunk_id="document", rank="rank")
-    return read_records(fields, rows, source.name, needs, log, cells=True)
+    return read_records(fields, records, source.name, needs, log, cells=True)
 
 
 def _split(line: bytes) -> list[bytes]:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rankgate.errors import bad_input
+from rankgate.errors import Problem, bad_input
 from rankgate.model.values import Sample
 from rankgate.readers.base import ProblemLog, finite_number
 from rankgate.readers.corpus import read_corpus
-from rankgate.readers.delimited import BEIR_COLUMNS, columns_of, records_in
-from rankgate.readers.judgments import read_judgments, read_usual_gold
-from rankgate.readers.mapping import FieldMap
+from rankgate.readers.delimited import BEIR_COLUMNS, columns_of
+from rankgate.readers.judgments import add_judgment, read_usual_gold
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, Recognised
+from rankgate.readers.samples import NO_ENTRIES
 from rankgate.readers.source import Source, shown_path
 
 _LAYOUT = "query iteration document gain"
@@ -26,8 +26,17 @@ _EXPORTED = re.compile(rb"\S+\t(?!Q0\t)(?=\S*[^\d\s])\S+\t-?\d{1,2}\t\S+\s*\Z", 
 def _read_qrels(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Judgments without questions or tags; as in trec_eval, a line that begins with `#` is a comment."""
     lines = ((number, line) for number, line in source.lines() if not line.startswith(b"#"))
-    rows = records_in(columns_of(lines, _LAYOUT, source.name, log), _LAYOUT, source.name)
-    return read_judgments(FieldMap(query_id="query", chunk_id="document", gain="gain"), rows, log)
+    samples: dict[str, Sample] = {}
+    for number, (query_id, _, doc, gain) in columns_of(lines, _LAYOUT, source.name, log):
+        sample = samples.get(query_id)
+        if sample is None:
+            sample = Sample(query_id=query_id, gains={}, judge_gains=NO_ENTRIES, spans=NO_ENTRIES, line=number)
+            samples[query_id] = sample
+        try:
+            add_judgment(sample, doc, gain)
+        except ValueError as error:
+            log.add(Problem(str(error), source.name, number, query_id))
+    return samples
 
 
 def beir_files(folder: str) -> tuple[str, str | None]:

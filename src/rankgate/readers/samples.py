@@ -78,7 +78,7 @@ class _PlainLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     input: Input | str | None = None
 
 
-_NOTHING: dict[str, Any] = {}  # shared: a default of each sample's own would take 64 bytes
+NO_ENTRIES: dict[str, Any] = {}  # shared: a default of each sample's own would take 64 bytes
 _plain_line = msgspec.json.Decoder(_PlainLine).decode
 
 
@@ -98,7 +98,7 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
         gains = dict.fromkeys(gains, 1.0)
     question = _question(written.input)
     return Sample(
-        query_id=written.id, gains=gains, judge_gains=_NOTHING, spans=_NOTHING, question=question, line=number
+        query_id=written.id, gains=gains, judge_gains=NO_ENTRIES, spans=NO_ENTRIES, question=question, line=number
     )
 
 

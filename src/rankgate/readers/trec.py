@@ -34,7 +34,14 @@ _ODD = (b"\x1c", b"\x1d", b"\x1e", b"\x1f", _ROW_END.encode())
 # By row: query, document, score, tag, rank.
 _Rows = tuple[Sequence[str], Sequence[str], Sequence[float], Sequence[str], Sequence[str]]
 
-_Held = tuple[list[str], "array[float]", str, bool]  # of a query: documents, scores, the tag, whether the scores rise
+
+class _Gathered(msgspec.Struct):
+    """The rows of a query so far, and whether the scores of the first of them rise from rank to rank."""
+
+    tag: str
+    rising: bool
+    scores: list[float] | array[float]
+    docs: list[str] = []
 
 
 def _read(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[Ranking]:
@@ -57,30 +64,32 @@ def _rankings(stream: BinaryIO, name: str, log: ProblemLog, *, together: bool) -
 
     Rows of a query with two tags are those of two runs; from query to query the tag may differ.
     """
-    held: dict[str, _Held] = {}
+    queries: dict[str, _Gathered] = {}
     number = 1
     for block in _blocks(stream):
-        for query_id, ids, numbers, tags, rise in _runs(_plain(block) or _careful(block, number, name, log)):
-            if query_id not in held:
-                yield from _taken(held) if together else ()
-                held[query_id] = [], array("d"), tags[0], rise
-            docs, scores, tag, _ = held[query_id]
-            docs += ids
-            scores.extend(numbers)
-            if tags.count(tag) < len(tags):
-                other = next(each for each in tags if each != tag)
+        for query_id, docs, scores, tags, rising in _runs(_plain(block) or _careful(block, number, name, log)):
+            query = queries.get(query_id)
+            if query is None:
+                if together:
+                    yield from _all_ranked(queries)
+                query = _Gathered(tags[0], rising, [] if together else array("d"))  # which takes a quarter of a list
+                queries[query_id] = query
+            query.docs += docs
+            query.scores.extend(scores)
+            if tags.count(query.tag) < len(tags):
+                other = next(each for each in tags if each != query.tag)
                 log.raise_if_any()
                 line = number + _row_of(block, query_id, other)
-                raise bad_input(two_systems(query_id, (tag, other), "tag"), file=name, line=line)
+                raise bad_input(two_systems(query_id, (query.tag, other), "tag"), file=name, line=line)
         number += block.count(b"\n")
     log.raise_if_any()
-    yield from _taken(held)
+    yield from _all_ranked(queries)
 
 
-def _taken(held: dict[str, _Held]) -> Iterator[Ranking]:
-    for query_id in list(held):
-        docs, scores, _, rise = held.pop(query_id)
-        yield _ranked(query_id, docs, scores, rise)
+def _all_ranked(queries: dict[str, _Gathered]) -> Iterator[Ranking]:
+    """The rankings of queries, which are taken out one by one."""
+    for query_id in list(queries):
+        yield _ranked(query_id, queries.pop(query_id))
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
@@ -150,12 +159,12 @@ def _row_of(block: bytes, query_id: str, tag: str) -> int:
     return list(named).index(True)
 
 
-def _ranked(query_id: str, docs: list[str], scores: Sequence[float], rising: bool) -> Ranking:  # noqa: FBT001
-    tied = False
+def _ranked(query_id: str, query: _Gathered) -> Ranking:
+    docs, scores, tied = query.docs, query.scores, False
     if not all(map(gt, scores, islice(scores, 1, None))):
         docs = [doc for _, doc in sorted(zip(scores, docs, strict=True), reverse=True)]
         tied = min(scores) == max(scores)
-    return Ranking(query_id, *once(docs), rising=rising, tied=tied)
+    return Ranking(query_id, *once(docs), rising=query.rising, tied=tied)
 
 
 def _provenance(source: Source) -> Mapping[str, Any]:
