@@ -31,7 +31,7 @@ from rankgate.baselines.packing import DEFAULT_DEPTH, pack, recorded
 from rankgate.baselines.records import SCHEMA_VERSION, Record
 from rankgate.baselines.stores import store_for
 from rankgate.check import check
-from rankgate.cli.baseline_tend import verified as verify
+from rankgate.cli.baseline import verified as verify
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input

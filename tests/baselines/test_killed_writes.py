@@ -13,7 +13,7 @@ import pytest
 import rankgate
 from rankgate.baselines.directory import directory_store
 from rankgate.baselines.records import Log
-from rankgate.cli.baseline_tend import verified as verify
+from rankgate.cli.baseline import verified as verify
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
 

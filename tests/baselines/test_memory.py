@@ -13,7 +13,7 @@ from rankgate.baselines.directory import DirectoryPlace, directory_store
 from rankgate.baselines.memory import Memory, NotKeptError, lookup
 from rankgate.baselines.packing import Packed, pack, recorded
 from rankgate.baselines.records import Log, Record
-from rankgate.cli.baseline_tend import verified as verify
+from rankgate.cli.baseline import verified as verify
 from rankgate.errors import RankgateError
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import Ranking, Verdict

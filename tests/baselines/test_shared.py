@@ -28,7 +28,7 @@ from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.places import FOLDERS, entry_name
 from rankgate.baselines.records import LOGS, Log, Record
 from rankgate.baselines.stores import remote_memory, store_for
-from rankgate.cli.baseline_tend import verified
+from rankgate.cli.baseline import verified
 from rankgate.errors import RankgateError
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Ranking, Verdict

@@ -15,8 +15,7 @@ from rankgate.cli.schema import output_schema
 # Where JSON is printed, and by which schemas.
 PRINTED = {
     "baseline_accept": ["baseline-accept"],
-    "baseline_look": ["baseline-show", "baseline-history"],
-    "baseline_tend": ["baseline-prune", "baseline-verify"],
+    "baseline": ["baseline-show", "baseline-history", "baseline-prune", "baseline-verify"],
     "compare": ["compare"],
     "explain": ["explain"],
     "judge": ["judge"],

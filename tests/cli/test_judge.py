@@ -24,7 +24,6 @@ from tests.judge.hash_judge import KEY, REFUSAL, Fault, HashJudge, judging, stat
 from tests.judge.test_quotes import PASSAGES
 from tests.repositories import git
 
-from rankgate.cli import judge as judge_command
 from rankgate.cli import main
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.parts import Part
@@ -743,7 +742,7 @@ def test_a_terminal_sees_the_cost_so_far(server: HashJudge, monkeypatch: pytest.
         server.began = lambda: shown.append((share(), what()))
         yield
 
-    monkeypatch.setattr(judge_command, "bar", bar)
+    monkeypatch.setattr("rankgate.cli.judge_ask.bar", bar)
     judge("--workers", "1")
     assert shown[0] == (0.0, "judging: 0 calls, 0 tokens")
     assert (0.5, "judging: 4 calls, 440 tokens") in shown

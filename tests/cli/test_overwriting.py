@@ -32,7 +32,7 @@ NO_FILES = {
         "limit",
         "depth",
     ),
-    *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout", "retries"),
+    *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout"),
     *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
     *("commit", "branch", "reason", "by", "record", "keep", "log", "n"),
     *("url", "command", "only", "text", "comment", "map", "traffic_limit"),

@@ -49,7 +49,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Screen]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(progress, "MOMENT", 0.0)
-    monkeypatch.setattr(progress, "_LOOK", 0.01)
+    monkeypatch.setattr(progress, "_INTERVAL", 0.01)
     made = Screen()
     yield made
     made.close()

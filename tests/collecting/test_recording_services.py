@@ -275,7 +275,7 @@ def test_a_bad_answer_fails_the_question_with_the_reason_and_without_the_key(
 ) -> None:
     monkeypatch.setattr("rankgate.collecting.workers._PAUSE_SECONDS", 0.01)
     server.always = what
-    assert by_url(server, "--retries", "2") == 2
+    assert by_url(server, retries=2) == 2
     printed = capsys.readouterr()
     assert message in printed.err
     assert "every question failed; run.jsonl is not written" in printed.err

@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.renderers import reports
 from tests.renderers.reports import texts
 
-from rankgate.cli.screen import lay_out
+from rankgate.cli.terminal import lay_out
 from rankgate.errors import Problem
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected

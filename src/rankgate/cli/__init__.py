@@ -15,6 +15,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, TextIO
 
+from rankgate import __version__
+
 # Group, then name → module and one line of help, in the order in which a newcomer meets them.
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "every day": {
@@ -44,6 +46,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+_GENERAL = ("-h", "--help", "help", "-V", "--version")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         try:
+            if not words or words[0] in _GENERAL:
+                return _say_about_all(words)
             from rankgate.errors import from_python
 
             return from_python(_dispatch, python=False)(words)
@@ -135,23 +140,25 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _dispatch(words: list[str]) -> int:
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(_usage(), end="")
-        return 0 if words else 2
-    if words[0] in ("-V", "--version"):
-        from rankgate import __version__
-
+def _say_about_all(words: Sequence[str]) -> int:
+    """The version, or the usage; quick, for nothing else is imported."""
+    if words and words[0] in ("-V", "--version"):
         print(f"rankgate {__version__}")
         return 0
+    print(_usage(), end="")
+    return 0 if words else 2
+
+
+def _dispatch(words: list[str]) -> int:
     if words[0] not in COMMANDS:
         from rankgate.errors import bad_input, did_you_mean
 
         raise bad_input(f"no command {words[0]!r}{did_you_mean(words[0], COMMANDS)} (rankgate --help lists them)")
     command = import_module(COMMANDS[words[0]][0])
     arguments = command.parser().parse_args(words[1:])
-    from rankgate.cli.options import OUTPUTS
+    from rankgate.cli.options import OUTPUTS, refuse_two_stdins
 
+    refuse_two_stdins(arguments)
     if any(getattr(arguments, name, None) for name in OUTPUTS):
         from rankgate.cli.inputs import refuse_overwriting
 

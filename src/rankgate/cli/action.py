@@ -34,7 +34,7 @@ from rankgate.forges.base_branch import QUEUED, at_merge, at_tip, base_branch
 from rankgate.forges.base_checkout import BaseCheckout, unjudged_note
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE
 from rankgate.forges.context import context_of
 from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_each
 from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, linked
@@ -48,7 +48,10 @@ from rankgate.model.waiver_use import SetLabel
 from rankgate.renderers.base import RENDERERS
 from rankgate.renderers.github import annotation
 
-NO_BASE, INTERRUPTED, _PULLS, _JUDGED = "none", 130, "pulls.json", "judged"
+NO_BASE = "none"
+INTERRUPTED = 130
+_PULLS = "pulls.json"  # in the job's directory: what the reporting job knows of pull requests
+_JUDGED = "judged"  # likewise: what is judged, as text
 _ENDED = "the job ended before there was a verdict: it was cancelled, or the step Judge failed"
 _KEY = "whoever can push can use your App's token; use the hardened workflows: docs/workflows.md#with-an-app"
 _READ_ONLY = "the token of this pull request can only read; the reporting workflow publishes the verdict"
@@ -111,20 +114,21 @@ def judge() -> int:
 def publish_all() -> int:
     """Fill the step summary, comment and complete the check, also where the job was cancelled before a verdict."""
     job = this_job()
-    found, left, ended = _pulls(job), kept(job), not_judged(Inputs(date=today()), [Problem(_ENDED)])
-    if concerns_forks(job.context) and not found:  # there was nothing to report
+    settings = settings_of(job)
+    ended = not_judged(Inputs(date=today()), [Problem(_ENDED)])
+    pulls = _pulls(job)
+    if concerns_forks(job.context) and not pulls:  # there was nothing to report
         if job.context.settles:
             with interrupted_once():
-                _publish(job, lambda client: conclude(client, job.context, ended, settings_of(job)))
+                _publish(job, lambda client: conclude(client, job.context, ended, settings))
         return 0
-    settings = settings_of(job)
-    first, *others = found or [Judged(replace(job.context, judged=_judged_text(job)), left)]
+    first, *others = pulls or [Judged(replace(job.context, judged=_judged_text(job)), kept(job))]
     first = replace(first, context=replace(first.context, page_url=job.context.page_url))
     try:
         keep(job, linked(first.report or ended, first.context, settings))
         summarize(job)
     finally:  # whatever becomes of the summary
-        if found or job.publishes:
+        if pulls or job.publishes:
             with interrupted_once():
                 _publish(job, lambda client: publish_each(client, [first, *others], settings, ended))
         else:
@@ -146,17 +150,19 @@ def verdict() -> int:
 
 def recorded() -> int:
     """Write to RUN what was judged last of the pull request's head for its base."""
-    context, settings = context_of(os.environ), Settings()
-    check = check_of(context, settings)
+    context = context_of(os.environ)
+    check = check_of(context, Settings())
     if check is None or context.pull is None:
         raise bad_input(f"{context.event} is no event of a pull request", key="GITHUB_EVENT_NAME")
     client = Client(context.api_url, token_of(), tell=print)
-    own = (context.pull.number, check.record.base)
+    number, base = context.pull.number, check.record.base
     try:
-        runs = [each.run for each, at in reports(client, check) if at and (each.pull, each.base) == own]
+        runs = [
+            record.run for record, at in reports(client, check) if at and record.pull == number and record.base == base
+        ]
         if not runs:
             raise bad_input("no run of this commit was reported for this base yet")
-        archive = download_artifact(client, context.repository, max(runs), artifact_name(settings.gate))
+        archive = download_artifact(client, context.repository, max(runs), artifact_name(DEFAULT_GATE))
     except ForgeError as error:
         raise bad_input(f"the recorded run is not read: {error}") from error
     Path(variable("RUN")).write_bytes(read_member(archive, MEMBER))
@@ -179,13 +185,18 @@ def settings_of(job: Job) -> Settings:
 
 def _judged(job: Job) -> Report:
     """This job's own run, by the criteria here and at the base."""
-    inputs, context = job.inputs, job.context
-    if context.event == "pull_request_target":
+    inputs = job.inputs
+    if job.context.event == "pull_request_target":
         advice = "judge on pull_request, and let the reporting workflow judge forks (rankgate init --github)"
         raise bad_input(f"pull_request_target would run untrusted code with this repository's token; {advice}")
-    gold, run, baseline = (InputFile(path) if path else None for path in (inputs.gold, inputs.run, inputs.baseline))
-    named = Inputs(date=today(), criteria=inputs.criteria, gold=gold, run=run, baseline=baseline)
-    if context.event == "pull_request":  # judged again after a label, a fork's by the reporting job in any case
+    named = Inputs(
+        date=today(),
+        criteria=inputs.criteria,
+        gold=InputFile(inputs.gold) if inputs.gold else None,
+        run=InputFile(inputs.run) if inputs.run else None,
+        baseline=InputFile(inputs.baseline) if inputs.baseline else None,
+    )
+    if job.context.event == "pull_request":  # judged again after a label, a fork's by the reporting job in any case
         _keep_run(job, named)
     try:
         base, branch, tip = _base(job)
@@ -211,16 +222,13 @@ def _with_verdicts(job: Job, inputs: Inputs) -> tuple[Inputs, str]:
         return inputs, ""
     from rankgate.cli import judge  # paid only where answers are judged
 
-    verdicts, missing = job.upload / "run.verdicts.jsonl", ""
+    verdicts = job.upload / "run.verdicts.jsonl"
     verdicts.touch()  # one beside the run counts for nothing
-    files = {"gold": inputs.gold, "run": inputs.run, "baseline": inputs.baseline}
-    named = {
-        "criteria": inputs.criteria,
-        "base": inputs.base,
-        **{key: file and file.path for key, file in files.items()},
-    }
-    words = [f"--{key}={path}" for key, path in named.items() if path]
+    named = {"criteria": inputs.criteria, "base": inputs.base}
+    named |= {"gold": job.inputs.gold, "run": job.inputs.run, "baseline": job.inputs.baseline}
+    words = [f"--{option}={value}" for option, value in named.items() if value]
     options = judge.parser().parse_args([*words, f"--store={job.store}", f"--output={verdicts}"])
+    missing = ""
     word = secrets.token_hex(16)
     print(f"::stop-commands::{word}", flush=True)
     try:
@@ -247,9 +255,12 @@ def _keep_run(job: Job, named: Inputs) -> None:
 
 def _base(job: Job) -> tuple[str | None, str | None, str | None]:
     """The commit that judges too, its branch and the tip of that; of a pull request what GitHub names now."""
-    wanted, context, branch = job.inputs.base, job.context, base_branch(os.environ)
-    if wanted or context.event != "pull_request" or context.pull is None:
-        return None if wanted == NO_BASE else wanted or context.base, branch, None
+    context = job.context
+    branch = base_branch(os.environ)
+    if job.inputs.base == NO_BASE:
+        return None, branch, None
+    if job.inputs.base or context.event != "pull_request" or context.pull is None:
+        return job.inputs.base or context.base, branch, None
     try:
         now = pull_of(Client(context.api_url, token_of(), tell=print), context.repository, context.pull.number)
     except ForgeError as error:
@@ -266,7 +277,8 @@ def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
     What they are compared with is left for the check, which says it to later jobs.
     """
     labels: list[SetLabel] = []
-    context, queue = job.context, QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
+    context = job.context
+    queue = QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
 
     def work(client: Client) -> Told:
         pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
@@ -275,8 +287,8 @@ def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
             pull = replace(pull, base_sha=base, base_ref=named.branch or pull.base_ref)
             subject = _at_base(job).subject(pull, "HEAD", job.inputs.run or "")
             (job.directory / _JUDGED).write_text(subject.text)
-            settings, queued = settings_of(job), context.pull is None
-            labels.extend(labels_now(client, context, settings, pull, subject, queued=queued))
+            queued = context.pull is None
+            labels.extend(labels_now(client, context, settings_of(job), pull, subject, queued=queued))
         return Told()
 
     if context.event in ("pull_request", "merge_group") and not context.read_only:
@@ -304,9 +316,10 @@ def _at_base(job: Job) -> BaseCheckout:
 
 def _fork_report(job: Job) -> Report | None:
     """The worst that the reporting job says of a fork's run."""
-    artifact, settings, left = artifact_name(job.inputs.gate_id), settings_of(job), job.directory / _PULLS
+    artifact = artifact_name(job.inputs.gate_id)
+    pulls = job.directory / _PULLS
     with interrupted_once():
-        _publish(job, lambda client: judge_fork(client, job.context, settings, _at_base(job), artifact, left))
+        _publish(job, lambda client: judge_fork(client, job.context, settings_of(job), _at_base(job), artifact, pulls))
     return next((each.report for each in _pulls(job)), None)
 
 

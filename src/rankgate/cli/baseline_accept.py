@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -15,16 +17,15 @@ from rankgate.baselines.clones import overtaken
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import DEFAULT_DEPTH, Packed, pack, recorded, with_context_texts
 from rankgate.baselines.records import Record
-from rankgate.cli.baseline_look import answers_text
-from rankgate.cli.baseline_options import add_format, add_place, memory_of, origin_of, place_of
 from rankgate.cli.check import judge
-from rankgate.cli.inputs import criteria_if_any, file_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_date, add_gold, add_run, date_of
+from rankgate.cli.inputs import criteria_if_any, memory_of, store_named
+from rankgate.cli.options import TABLE_OR_JSON, add_shared, add_store, date_of
 from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of, run_of
 from rankgate.criteria.starter import REQUIRED
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted_text
+from rankgate.files.git import GitError, repository_around
 from rankgate.files.writing import readable_twice
 from rankgate.gates.acceptance import changes_of, is_green, refusal
 from rankgate.judge.model import Record as Verdicts
@@ -33,6 +34,7 @@ from rankgate.judge.runs import verdicts_file, with_records
 from rankgate.judge.store import by_slot, read_verdicts, stored_verdicts
 from rankgate.metrics.matching import By
 from rankgate.metrics.registry import packages_of
+from rankgate.model.base_ref import SHA
 from rankgate.model.gold_changes import mark_of
 from rankgate.model.headline import given_up_text
 from rankgate.model.lineage import AnchorMark
@@ -62,10 +64,9 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 def add_record(parser: argparse.ArgumentParser) -> None:
     """The options of `record`."""
-    add_run(parser)
-    add_place(parser, "--to")
-    add_gold(parser)
-    add_criteria(parser)
+    add_shared(parser, "run")
+    add_store(parser, "--to")
+    add_shared(parser, "gold", "criteria")
     parser.add_argument("--depth", metavar="N", type=int, help="ranks to keep of each list (default: 100)")
     verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
     parser.add_argument("--verdicts", metavar="FILE", help=verdicts)
@@ -73,8 +74,8 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--commit", metavar="SHA", help=commit)
     branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"
     parser.add_argument("--branch", metavar="NAME", help=branch)
-    add_date(parser)
-    add_format(parser)
+    add_shared(parser, "date")
+    parser.add_argument("--format", **TABLE_OR_JSON)
 
 
 def add_accept(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +129,8 @@ def accept(arguments: argparse.Namespace) -> str | Sequence[Block]:
 def record(arguments: argparse.Namespace) -> str | Sequence[Block]:
     """Add the run to the history, and where the criteria say so accept one that passes."""
     candidate = _candidate(arguments)
-    memory, report = candidate.memory, candidate.report
+    memory = candidate.memory
+    report = candidate.report
     green = candidate.criteria is not None and candidate.criteria.baseline.accept == "green"
     if green and report is None:
         raise bad_input("`baseline: {accept: green}` needs a gold set to judge the run by; name it with --gold")
@@ -166,10 +168,11 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
     if depth < 1:
         raise bad_input(f"--depth must be at least 1, not {depth}")
     date = date_of(arguments)
-    gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
-    refuse_two_stdins(gold_file, run_file)
+    gold_file = arguments.gold
+    run_file = arguments.run
     criteria = criteria_if_any(arguments)
-    memory = memory_of(place := place_of(arguments, criteria))
+    store = store_named(arguments, criteria)
+    memory = memory_of(store)
     with readable_twice(run_file.path if run_file else "") as path:
         again = run_file and replace(run_file, path=path)
         named = gold_file or (criteria and criteria.inputs.gold)
@@ -178,20 +181,19 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         needs = frozenset({RunField.LATENCY, RunField.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
         opened = run_of(again, criteria, needs, gold=gold)
         name = "standard input" if run_file and path != run_file.path else opened.name
-        known = answered = 0
+        known = 0
 
         def rankings() -> Iterator[Ranking]:
-            nonlocal known, answered
+            nonlocal known
             for ranking in opened.rankings:
                 known += gold is not None and ranking.query_id in gold.samples
-                answered += ranking.details is not None and ranking.details.generated is not None
                 yield ranking
 
         traffic = _traffic_of(again, criteria)
         packed = pack(chain(rankings(), traffic), source=name, depth=depth)
-        if arguments.verdicts and not answered:
+        if arguments.verdicts and not packed.answers:
             raise bad_input(_NOTHING_JUDGED, file=arguments.verdicts)
-        if answered:
+        if packed.answers:
             kept = _with_answers(again, criteria, needs, gold, arguments.verdicts, memory)
             packed = pack(chain(kept, traffic), source=name, depth=depth)
         if gold and not known:
@@ -200,12 +202,11 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         gold = None  # a large one is not held twice: judging reads it again
         report = unusable = None
         if criteria and mark:
-            own = file_of(arguments, "criteria")
-            inputs = Inputs(date=date, criteria=own.path if own else criteria.name, gold=gold_file, run=again)
+            inputs = Inputs(date=date, criteria=arguments.criteria or criteria.name, gold=gold_file, run=again)
             # What is accepted mends a baseline that is missing, or has too few of the questions.
             inputs = replace(inputs, verdicts=arguments.verdicts, asked=criteria.requiring_no_baseline())
-            report, unusable = _judged(inputs, criteria, place, memory)
-    commit, branch = origin_of(arguments)
+            report, unusable = _judged(inputs, criteria, store, memory)
+    commit, branch = _origin_of(arguments)
     return Candidate(
         memory=memory,
         criteria=criteria,
@@ -222,6 +223,26 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         report=report,
         unusable=unusable,
     )
+
+
+def _origin_of(arguments: argparse.Namespace) -> tuple[str | None, str | None]:
+    """The commit and the branch, as far as they are known."""
+    commit = arguments.commit
+    branch = arguments.branch
+    if commit == "none":
+        return None, branch
+    if commit is not None and not re.match(SHA, commit):
+        raise bad_input(f"--commit {commit!r} is no sha; write its hexadecimal digits, or none")
+    branch = branch or os.environ.get("GITHUB_REF_NAME")
+    try:
+        repository = repository_around(".")
+        head = repository.commit(commit or "HEAD") if commit or repository.has("HEAD") else None
+        return head, branch or repository.branch()
+    except GitError:  # no repository, or a commit that a shallow clone lacks: the sha stands for itself
+        commit = commit or os.environ.get("GITHUB_SHA")
+        if commit and not re.match(SHA, commit):
+            raise bad_input(f"GITHUB_SHA is {commit!r}, which is no sha; name the commit with --commit") from None
+        return commit, branch
 
 
 def _traffic_of(run: InputFile | None, criteria: Criteria | None) -> list[Ranking]:
@@ -274,7 +295,7 @@ def _accepted_verdicts(memory: Memory) -> dict[Slot, Verdicts]:
         return {}
 
 
-def _judged(inputs: Inputs, criteria: Criteria, place: str, memory: Memory) -> tuple[Report, str | None]:
+def _judged(inputs: Inputs, criteria: Criteria, store: str, memory: Memory) -> tuple[Report, str | None]:
     """The run judged against what is accepted now, or against nothing where that cannot be used any more."""
     alone = replace(inputs, without_baseline=True)
     try:
@@ -282,10 +303,10 @@ def _judged(inputs: Inputs, criteria: Criteria, place: str, memory: Memory) -> t
     except RankgateError as error:
         return judge(alone), str(error)
     if not there:
-        elsewhere = criteria.inputs.baseline is not None and criteria.inputs.baseline.path != place
+        elsewhere = criteria.inputs.baseline is not None and criteria.inputs.baseline.path != store
         return judge(alone if elsewhere else inputs), None
     # As it was named: what the store calls itself lacks user and password, and is shown only.
-    report = judge(replace(inputs, baseline=InputFile(place)))
+    report = judge(replace(inputs, baseline=InputFile(store)))
     ours = [problem for problem in report.problems if (problem.file or "").startswith(memory.spec)]
     if report.verdict is Verdict.NOT_JUDGED and ours == list(report.problems):
         return judge(alone), "; ".join(map(str, ours))
@@ -303,6 +324,12 @@ def _refuse_later(newest: Record | None, candidate: Candidate) -> None:
 def _json(candidate: Candidate, record: Record, *, added: bool, accepted: bool) -> str:
     changes = changes_of(candidate.report) if candidate.report else []
     return as_json({"id": record.id, "added": added, "accepted": accepted, "record": record, "changes": changes})
+
+
+def answers_text(record: Record) -> str:
+    """How many answers are stored, and how many verdicts on them; nothing where none is."""
+    counts = count_text(record.answers or 0, "answer"), count_text(record.verdicts or 0, "verdict")
+    return " with ".join(counts) if record.answers else ""
 
 
 def _size(record: Record) -> str:

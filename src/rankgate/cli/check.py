@@ -13,14 +13,14 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines import KINDS
 from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
-from rankgate.cli.inputs import criteria_if_any, file_of, inputs_of, read_report, refuse_two_stdins, retriever_in
-from rankgate.cli.options import NamedFile, add_criteria, add_date, add_gold, add_run, add_traffic_limit, make_parser
+from rankgate.cli.inputs import criteria_if_any, inputs_of, read_report, retriever_in
+from rankgate.cli.options import ReadFile, add_shared, as_written, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
+from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.writing import write_atomic
@@ -60,11 +60,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate check --from report.json -o junit.xml   # what was judged, in another form; nothing is scored",
         exits="0 pass or warn; 1 fail (with --fail-on warn also warn); 2 could not be judged",
     )
-    add_criteria(options)
-    add_gold(options)
-    add_run(options)
-    baseline = f"what to compare with: {KINDS}, or any run file (default: inputs.baseline)"
-    options.add_argument("--baseline", metavar="SPEC", action=NamedFile, help=baseline)
+    add_shared(options, "criteria", "gold", "run", "baseline")
     base = (
         "the commit that a pull request is to be merged into: its files judge too, by its baseline, and the worse "
         "verdict counts"
@@ -72,22 +68,23 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--base", metavar="REF", help=base)
     untrusted = "the run is of an untrusted source, such as a fork: JSONL alone, within limits, and the report says so"
     options.add_argument("--untrusted-run", action="store_true", help=untrusted)
-    verdicts = "what a judge said of the answers (default: RUN.verdicts.jsonl beside a run that is trusted)"
-    options.add_argument("--verdicts", metavar="FILE", help=verdicts)
+    add_shared(
+        options, verdicts="what a judge said of the answers (default: RUN.verdicts.jsonl beside a run that is trusted)"
+    )
     report = (
         "word a report.json again instead of judging (- for stdin); only -o, --template, --format, --all, -q and "
         "--fail-on go with it, and a page has no rankings"
     )
-    options.add_argument("--from", metavar="REPORT", dest="report", help=report)
+    options.add_argument("--from", metavar="REPORT", dest="report", action=ReadFile, help=report)
     output = (
         "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
         "rankings, .xml JUnit, .badge.json an endpoint for a badge of shields.io; repeats"
     )
     corpus = "the indexed passages, JSONL or Parquet (id and text a line), for -o FILE.html where runs state no texts"
-    options.add_argument("--corpus", metavar="FILE", help=corpus)
+    options.add_argument("--corpus", metavar="FILE", action=ReadFile, help=corpus)
     options.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=output)
     template = "a Jinja template of yours for -o NAME.md (docs/templates.md)"
-    options.add_argument("--template", metavar="FILE", help=template)
+    options.add_argument("--template", metavar="FILE", action=ReadFile, help=template)
     forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
     text = "what to print (default: terminal; github: annotations for the Actions log)"
     options.add_argument("--format", choices=forms, default="terminal", help=text)
@@ -98,8 +95,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="the mildest verdict that exits 1")
     text = "record the run first, as `rankgate record` does, in a process of its own"
     options.add_argument("--record", action="store_true", help=text)
-    add_traffic_limit(options)
-    add_date(options)
+    add_shared(options, "traffic_limit", "date")
     actions = options.add_argument_group("set by the GitHub action, for a fork's run")
     actions.add_argument("--baseline-copy", metavar="DIR", help="what is compared with, as the job copied it")
     actions.add_argument("--labels", metavar="FILE", help="the labels of the pull request, as the job read them")
@@ -112,12 +108,11 @@ def run(arguments: argparse.Namespace) -> int:
     formats = [(path, format_for(path)) for path in arguments.output]
     forms = [form for _, form in formats]
     renderers = _renderers(arguments, forms)
-    judged_before = file_of(arguments, "report")
-    if judged_before is None:
+    if arguments.report is None:
         report = _judged(arguments, page="html" in forms)
     else:
         _refuse_others(arguments)
-        report = read_report(judged_before.path)
+        report = read_report(arguments.report)
     problems: list[Problem] = []
     for path, form in formats:
         try:
@@ -135,7 +130,6 @@ def _judged(arguments: argparse.Namespace, *, page: bool) -> Report:
         raise bad_input("--corpus goes with -o FILE.html, which shows the texts")
     if arguments.traffic_limit is not None and not arguments.record:
         raise bad_input("--traffic-limit goes with --record, which asks the questions")
-    refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline", "corpus")))
     inputs = _inputs(arguments, SHOWN_ITEMS if page else None)
     recorded = True
     if arguments.record:
@@ -158,18 +152,17 @@ def _recording(arguments: argparse.Namespace) -> list[str]:
         if getattr(arguments, name):
             flag = f"--{name.replace('_', '-')}"
             raise bad_input(f"--record runs the retriever, and {flag} is for a run that others made")
-    run = file_of(arguments, "run")
+    run = arguments.run
     if run and run.format not in {None, "jsonl"}:
         raise bad_input(f"--record writes JSONL, which {run.format}:{run.path} is not")
     command = [sys.executable, "-P", "-m", "rankgate", "record"]
     for name, option in _OF_RECORD.items():
         value = getattr(arguments, name)
-        if value == STDIN:
+        path = value.path if isinstance(value, InputFile) else value
+        if path == STDIN:
             raise bad_input(f"--record and the check read the same inputs; name a file with {option}")
-        if value is None:
-            continue
-        form = getattr(arguments, "gold_format", None) if name == "gold" else None
-        command.append(f"{option}={form}:{value}" if form else f"{option}={value}")
+        if value is not None:
+            command.append(f"{option}={as_written(value) if name == 'gold' else path}")
     return command
 
 
@@ -198,14 +191,13 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
 
 def _renderers(arguments: argparse.Namespace, forms: Sequence[str]) -> Mapping[str, Callable[[Report], str]]:
     """What writes each form of output: Markdown through the template that is named, if one is."""
-    template = file_of(arguments, "template")
-    if template is None:
+    if arguments.template is None:
         return RENDERERS
     if "markdown" not in forms:
         raise bad_input("--template goes with -o NAME.md, which it lays out")
     from rankgate.renderers.markdown import user_renderer
 
-    return {**RENDERERS, "markdown": user_renderer(template.path)}
+    return {**RENDERERS, "markdown": user_renderer(arguments.template)}
 
 
 def judge(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
@@ -219,7 +211,9 @@ def judge(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
 
 
 def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
-    inputs, branch, labels = inputs_of(arguments), None, tuple[SetLabel]()
+    inputs = inputs_of(arguments)
+    branch = None
+    labels: tuple[SetLabel, ...] = ()
     tables = [file for file in (inputs.run, inputs.baseline) if file and file.is_table]
     if tables and arguments.untrusted_run:
         raise bad_input("values per query go with --run where somebody trusted computed them, not --untrusted-run")

@@ -11,13 +11,13 @@ from typing import get_args
 from msgspec.structs import replace
 
 from rankgate.cli.inputs import read_report
-from rankgate.cli.options import add_date, date_of, make_parser
+from rankgate.cli.options import make_parser, today
 from rankgate.cli.signals import interrupted_once
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.environment import api_url, token_in
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
+from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import Context, context_of
 from rankgate.forges.publish import Settings, Told, When, announce, publish
 from rankgate.forges.pulls import pull_of
@@ -48,21 +48,14 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--begin", action="store_true", help="only put the check in progress; needs no report")
     when = "when there is a comment: changed, once a verdict is not pass; failing, once the check is no success"
     options.add_argument("--comment", choices=get_args(When), default="always", help=when)
-    options.add_argument("--no-check", action="store_true", help="post the comment alone")
     options.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: that of the job)")
     options.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job)")
     options.add_argument("--dry-run", action="store_true", help="print the requests that write instead of sending them")
-    add_date(options)
-    action = options.add_argument_group("set by the inputs of the GitHub action")
-    gate = "tells several gates of a repository apart"
-    action.add_argument("--gate-id", metavar="ID", default=DEFAULT_GATE, help=gate)
     login = "whom GitHub's token posts as (default: github-actions[bot]); only this account's comments are ever changed"
-    action.add_argument("--bot-login", metavar="LOGIN", default=ACTIONS_LOGIN, help=login)
-    fresh = "post a new comment where the verdict turns from pass to fail"
-    action.add_argument("--fresh-comment", action="store_true", help=fresh)
-    action.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
+    options.add_argument("--bot-login", metavar="LOGIN", default=ACTIONS_LOGIN, help=login)
+    options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
     wait = "to wait for GitHub in all (default: 300)"
-    action.add_argument("--max-wait", metavar="SECONDS", type=float, default=300.0, help=wait)
+    options.add_argument("--max-wait", metavar="SECONDS", type=float, default=300.0, help=wait)
     return options
 
 
@@ -70,15 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Publish, say what was done, and return 0, or 2 where the report is none."""
     if (arguments.report is None) != arguments.begin:
         raise bad_input("name the report to publish, or --begin", key="REPORT")
-    report, code = (None, 0) if arguments.begin else read_or_not_judged(arguments.report, date_of(arguments))
-    settings = Settings(
-        gate=checked_gate_id(arguments.gate_id),
-        login=arguments.bot_login,
-        comment=arguments.comment,
-        check=not arguments.no_check,
-        fresh=arguments.fresh_comment,
-        fail_on=arguments.fail_on,
-    )
+    report, code = (None, 0) if arguments.begin else read_or_not_judged(arguments.report, today())
+    settings = Settings(login=arguments.bot_login, comment=arguments.comment, fail_on=arguments.fail_on)
 
     def act(client: Client) -> Told:
         context = _context(arguments, client)
@@ -137,9 +123,14 @@ def _context(arguments: argparse.Namespace, client: Client) -> Context:
         context = context_of(os.environ)
         context = replace(context, repository=arguments.repository or context.repository)
     elif arguments.repository and arguments.pull is not None:
-        api, server = api_url(os.environ), os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
-        repository = arguments.repository
-        context = Context(event="", api_url=api, server_url=server, repository=repository, run_id=0, attempt=0)
+        context = Context(
+            event="",
+            api_url=api_url(os.environ),
+            server_url=os.environ.get("GITHUB_SERVER_URL") or "https://github.com",
+            repository=arguments.repository,
+            run_id=0,
+            attempt=0,
+        )
     else:
         raise bad_input("not in GitHub Actions; name what to comment on with --repository OWNER/NAME and --pull N")
     if arguments.pull is None:

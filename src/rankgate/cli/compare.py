@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from rankgate import __version__
 from rankgate.baselines.base import open_record
 from rankgate.baselines.memory import lookup
-from rankgate.cli.baseline_options import add_place, named_memory
 from rankgate.cli.check import SHOWN_ITEMS
-from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
-from rankgate.cli.options import NamedFile, add_criteria, add_gold, add_metrics, make_parser
+from rankgate.cli.inputs import criteria_if_any, named_memory, plan_of
+from rankgate.cli.options import NamedFile, add_shared, add_store, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
@@ -46,7 +45,7 @@ from rankgate.readers.source import STDIN, shown_path
 from rankgate.renderers.blocks import Table
 from rankgate.renderers.phrases import NOTHING, never_line
 
-USUAL = "recall@5"  # leads where it is among the metrics
+LEADING = "recall@5"  # leads where it is among the metrics
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,13 +63,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "runs", metavar="RUN", nargs="+", action=NamedFile, help="the run after, or several candidates"
     )
-    add_place(options)
-    add_gold(options)
-    add_criteria(options)
-    add_metrics(options)
+    add_store(options)
+    add_shared(options, "gold", "criteria", "metrics", "match")
     page = "write a page with curves, segments and every question"
     options.add_argument("-o", "--output", metavar="FILE.html", help=page)
-    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_shared(options, "format")
     return options
 
 
@@ -81,13 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("compare writes pages alone; name a file.html, or print numbers with --format json", file=page)
     if page is not None and arguments.runs[1:]:
         raise bad_input("a page compares two runs; name one candidate", file=page)
-    gold_file, base = file_of(arguments, "gold"), InputFile(arguments.before, arguments.before_format)
-    candidates = [*map(InputFile, arguments.runs, arguments.runs_format)]
-    refuse_two_stdins(gold_file, base, *candidates)
+    base = arguments.before
+    candidates = arguments.runs
+    names = [each.path for each in candidates]
     if base.path == STDIN and candidates[1:]:
         raise bad_input("BASE is read for each candidate, so it must be a file")
-    criteria = None if gold_file and not arguments.criteria else criteria_if_any(arguments)
-    gold = gold_of(gold_file, criteria)
+    criteria = None if arguments.gold and not arguments.criteria else criteria_if_any(arguments)
+    gold = gold_of(arguments.gold, criteria)
     plan = plan_of(arguments, criteria)
     if page:
         plan = with_shown(plan, SHOWN_ITEMS)
@@ -102,15 +99,15 @@ def run(arguments: argparse.Namespace) -> int:
         report = _report(gold, plan, scored_runs, compared, _notes(gold, plan, scored_runs))
         write_atomic(page, render_report(report, judged=False))
     if arguments.format == "json":
-        found = [_numbers(gold, each) for each in results]
-        say(as_json(found[0] if not found[1:] else {"runs": dict(zip(arguments.runs, found, strict=True))}))
+        numbers = [_numbers(gold, each) for each in results]
+        say(as_json({"runs": dict(zip(names, numbers, strict=True))} if numbers[1:] else numbers[0]))
         return 0
     notes = [line for each in results for line in _notes(gold, plan, each.runs)]
     notes += [line for each in results for line in _by_itself(each.runs[0].run, each.runs[1].run, each.compared)]
     if len(results) == 1:
         table = comparison_table(results[0].compared.items())
     else:
-        table = candidates_table(plan, base.path, dict(zip(arguments.runs, results, strict=True)))
+        table = candidates_table(plan, base.path, dict(zip(names, results, strict=True)))
         notes.insert(0, "Each interval is for its own pair; the best of several looks better than it is.")
     say([table, *([""] if notes else []), *dict.fromkeys(notes)])
     return 0
@@ -131,14 +128,22 @@ def _numbers(gold: Gold, pair: _Pair) -> Mapping[str, object]:
 
 def _notes(gold: Gold, plan: Plan, scored_runs: Sequence[ScoredRun]) -> list[str]:
     """What could not be compared, and what is odd."""
-    absent = absent_lines([(each.run.name, len(each.scores.missing)) for each in scored_runs])
-    sides = ((each.scores, on_one_line(each.run.name)) for each in scored_runs)
-    absent += [text for scores, name in sides for text in missing_notes(plan.metrics, scores, name)]
-    odd_runs = [(odd, each.run.name) for each in scored_runs if (odd := unmatched(gold, plan, each))]
-    absent += [never_line(odd, shown, on_one_line(name)) for odd, name in odd_runs]
+    absent: list[str] = []
+    undefined: list[str] = []
+    unmatched_ids: list[str] = []
+    for each in scored_runs:
+        name = on_one_line(each.run.name)
+        if missing := each.scores.missing:
+            absent.append(
+                f"{count_text(len(missing), 'question is', 'questions are')} absent from {name}, and not compared."
+            )
+        undefined += missing_notes(plan.metrics, each.scores, name)
+        if odd := unmatched(gold, plan, each):
+            unmatched_ids.append(never_line(odd, shown, name))
+    lines = [*absent, *undefined, *unmatched_ids]
     if cut := cut_text(plan.metrics, *(each.scores for each in scored_runs[::-1])):
-        absent.append(f"Lists were cut where the shorter store ends, on both sides{cut}.")
-    return absent
+        lines.append(f"Lists were cut where the shorter store ends, on both sides{cut}.")
+    return lines
 
 
 def _opened(arguments: argparse.Namespace, file: InputFile, *, needs: frozenset[RunField], deepest: int) -> Run:
@@ -154,26 +159,27 @@ def _report(
     gold: Gold, plan: Plan, runs: Sequence[ScoredRun], pairs: Mapping[Metric, Compared], notes: list[str]
 ) -> Report:
     """What the page shows, without a gate: recall@5 leads, else the first metric of relevant documents."""
-    leading = min(plan.metrics, key=lambda metric: (metric.name != USUAL, metric.kind is not Kind.RELEVANCE))
-    a, b = (each.run for each in runs)
-    old, new = (each.scores for each in runs)
+    leading = min(plan.metrics, key=lambda metric: (metric.name != LEADING, metric.kind is not Kind.RELEVANCE))
+    before, after = runs
+    old_run = before.run
+    new_run = after.run
     report = Report(
         verdict=Verdict.NOT_JUDGED,
         summary=_summary(leading, pairs[leading]),
         notes=[*_changes(pairs), *notes],
-        segments=by_tag(gold, plan.metrics, new, old, leading),
-        differences=run_differences(a.provenance, b.provenance),
+        segments=by_tag(gold, plan.metrics, after.scores, before.scores, leading),
+        differences=run_differences(old_run.provenance, new_run.provenance),
         provenance=Provenance(
             rankgate=__version__,
             date="",
             gold=Source(path=gold.name, format=gold.format),
-            run=Source(path=b.name, format=b.format, about=b.provenance),
-            baseline=BaselineSource(path=a.name, format=a.format, about=a.provenance),
+            run=Source(path=new_run.name, format=new_run.format, about=new_run.provenance),
+            baseline=BaselineSource(path=old_run.name, format=old_run.format, about=old_run.provenance),
             depth=min((each.run.depth for each in runs if each.run.depth), default=None),
         ),
     )
-    shown = Inputs(date="", details=SHOWN_ITEMS, texts=True)
-    return with_details(report, shown, gold, plan, runs[::-1], old, leading)
+    inputs = Inputs(date="", details=SHOWN_ITEMS, texts=True)
+    return with_details(report, inputs, gold, plan, runs[::-1], before.scores, leading)
 
 
 def _summary(metric: Metric, pairs: Compared) -> str:
@@ -197,15 +203,6 @@ def _changes(pairs: Mapping[Metric, Compared]) -> list[str]:
             interval = f" (95%: {bounds})" if bounds else ""
             lines.append(f"{metric.name} {values}, {delta_text(compared.delta, unit)}{interval}.")
     return lines
-
-
-def absent_lines(absent: Sequence[tuple[str, int]]) -> list[str]:
-    """Which questions could not be compared: leaving out the hard ones is no improvement."""
-    return [
-        f"{count_text(count, 'question is', 'questions are')} absent from {on_one_line(name)}, and not compared."
-        for name, count in absent
-        if count
-    ]
 
 
 def _by_itself(before: Run, after: Run, compared: Mapping[Metric, Compared]) -> list[str]:
@@ -259,9 +256,15 @@ def _cells(metric: Metric, pairs: Compared) -> Sequence[str]:
     unit = metric.unit
     if pairs is None:
         return [NOTHING] * 7
-    value, ci = value_text(pairs.value, unit), pairs.ci
+    value = value_text(pairs.value, unit)
     if isinstance(pairs, Estimate):
-        return (NOTHING, value, NOTHING, interval_text(ci, unit) or NOTHING, *[NOTHING] * 3)
-    change = (delta_text(pairs.delta, unit), interval_text(ci, unit, change=True) or NOTHING)
-    same = pairs.n_pairs - pairs.better - pairs.worse
-    return (value_text(pairs.baseline, unit), value, *change, *map(str, (pairs.better, pairs.worse, same)))
+        return [NOTHING, value, NOTHING, interval_text(pairs.ci, unit) or NOTHING, *[NOTHING] * 3]
+    return [
+        value_text(pairs.baseline, unit),
+        value,
+        delta_text(pairs.delta, unit),
+        interval_text(pairs.ci, unit, change=True) or NOTHING,
+        str(pairs.better),
+        str(pairs.worse),
+        str(pairs.n_pairs - pairs.better - pairs.worse),
+    ]

@@ -6,7 +6,7 @@ import argparse
 import re
 
 from rankgate.cli.inputs import metrics_of
-from rankgate.cli.options import add_date, date_of, make_parser
+from rankgate.cli.options import add_shared, date_of, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input, redacted
@@ -16,7 +16,7 @@ from rankgate.renderers.dashboards.site import write_site
 from rankgate.renderers.dashboards.values import INDEX
 from rankgate.renderers.pages.dashboard import site_of
 
-USUAL = 500  # runs that a page lists
+DEFAULT_LIMIT = 500  # runs that a page lists
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,11 +37,11 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--baseline", metavar="SPEC", help="the store (default: inputs.baseline of the criteria)")
     metrics = "metrics in place of recall@1,5,10,ndcg@10, beside those of the gates; what was not recorded is rescored"
     options.add_argument("--metrics", metavar="LIST", help=metrics)
-    limit = f"the newest runs to list (default: {USUAL})"
-    options.add_argument("--limit", metavar="N", type=int, default=USUAL, help=limit)
+    limit = f"the newest runs to list (default: {DEFAULT_LIMIT})"
+    options.add_argument("--limit", metavar="N", type=int, default=DEFAULT_LIMIT, help=limit)
     address = "where commits are linked to (default: the remote on github.com)"
     options.add_argument("--repository-url", metavar="URL", help=address)
-    add_date(options)
+    add_shared(options, "date")
     return options
 
 
@@ -66,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     write_site(arguments.directory, site_of(dashboard))
     runs = count_text(sum(len(each.runs) for each in dashboard.sets), "run")
-    place = f"{arguments.directory.rstrip('/')}/{INDEX}"
-    say(f"wrote {redacted(place)}: {count_text(len(paths), 'gate set')}, {runs}\n")
+    page = f"{arguments.directory.rstrip('/')}/{INDEX}"
+    say(f"wrote {redacted(page)}: {count_text(len(paths), 'gate set')}, {runs}\n")
     return 0
 
 

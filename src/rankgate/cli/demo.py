@@ -23,23 +23,15 @@ from typing import Any
 
 import msgspec
 
-from rankgate.cli import baseline
+from rankgate.cli import baseline as baseline_command
 from rankgate.cli import check as check_command
 from rankgate.cli import judge as judge_command
-from rankgate.cli.baseline_accept import accept
-from rankgate.cli.check import judge
-from rankgate.cli.options import add_date, date_of, make_parser
+from rankgate.cli.options import add_shared, date_of, make_parser
 from rankgate.cli.output import say
-from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import Inputs
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge.client import Endpoint
 from rankgate.judge.runs import verdicts_beside
-from rankgate.model.report import exit_code
-from rankgate.renderers.base import RENDERERS
-from rankgate.renderers.blocks import Block
-from rankgate.renderers.terminal import terminal_blocks
 
 DEFAULT_DIRECTORY = "rankgate-demo"
 MARK = "# rankgate demo:"  # the first words of our criteria, by which a directory is known to be ours
@@ -47,7 +39,6 @@ EXAMPLE = files("rankgate") / "cli" / "example"
 RUNS = ("runs/accepted.jsonl", "runs/harmless.jsonl", "runs/harmful.jsonl", "runs/generator.jsonl")
 SEARCH = "search/search.py"
 FILES = ("ship-criteria.yaml", "gold.yaml", "articles.jsonl", SEARCH, "search/ship-criteria.yaml", *RUNS)
-ACCEPT = ("accept", "--run", "runs/accepted.jsonl", "--commit", "none")
 
 # Of the search in its folder: what each change does to its code, and the options of the check after it.
 PAGE = ("-o", "report.html")
@@ -63,7 +54,8 @@ STEPS = (
     ("8. A harmful change: questions from Brazil go through the Spanish text analysis.", "harmful"),
     ("9. Another one: the same search, and a generator that writes what its passages do not say.", "generator"),
 )
-MAX_BYTES, SECONDS = 1_000_000, 10  # of a request to the replay; for which it waits
+MAX_BYTES = 1_000_000  # of a request to the replay
+SECONDS = 10  # for which it waits for one
 
 
 def parser() -> argparse.ArgumentParser:
@@ -81,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("directory", nargs="?", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}")
     options.add_argument("--answers", action="store_true", help="judge answers too, by a replay of labels by hand")
-    add_date(options)
+    add_shared(options, "date")
     return options
 
 
@@ -138,12 +130,16 @@ def _answers(date: str) -> int:
     with _replay() as endpoint:
         for title, name in STEPS:
             say(f"{title}\n\n")
-            if name and (code := _ask(name, endpoint)):
+            if name is None:
+                _accept(date, "--run", "runs/accepted.jsonl", gap="\n")
+                continue
+            run_file = f"runs/{name}.jsonl"
+            if code := _do(["judge", "--run", run_file], "--workers", "1", gap="\n", endpoint=endpoint):
                 return code
-            check = f"check --run runs/{name}.jsonl -o out/{name}/report.json -o out/{name}/comment.md"
-            say(f"  $ rankgate {check if name else 'baseline accept --run runs/accepted.jsonl'}\n\n")
-            say(_judge(name, date) if name else accept(baseline.parser().parse_args([*ACCEPT, "--date", date])))
+            outputs = ["-o", f"out/{name}/report.json", "-o", f"out/{name}/comment.md"]
             say("\n")
+            code = _do(["check", "--run", run_file, *outputs], "--date", date, gap="\n")
+            say(f"\n(exit code {code})\n\n")
     return 0
 
 
@@ -153,41 +149,48 @@ def _record(date: str) -> None:
     say("  $ cd search\n")
     _check_recorded(date, "-q")
     _accept(date)
-    for title, before, after, shown in CHANGES:
+    for title, before, after, options in CHANGES:
         say(f"{title}\n\n  $ sed -i.bak 's/{before}/{after}/' search.py\n")
         code = Path("search.py").read_bytes()
         write_atomic("search.py.bak", code)
         write_atomic("search.py", code.replace(before.encode(), after.encode()))
-        _check_recorded(date, *shown)
+        _check_recorded(date, *options)
     say("4. It is accepted on purpose, for a reason that the next comment names.\n\n")
     _accept(date, "--reason", "a smaller index, agreed in #12")
 
 
-def _check_recorded(date: str, *more: str) -> None:
-    say(f"  $ {shlex.join(['rankgate', 'check', '--record', *more])}\n")
-    code = check_command.run(check_command.parser().parse_args(["--record", *more, "--date", date]))
+def _check_recorded(date: str, *options: str) -> None:
+    code = _do(["check", "--record", *options], "--date", date)
     say(f"(exit code {code})\n\n")
 
 
-def _accept(date: str, *more: str) -> None:
-    say(f"  $ {shlex.join(['rankgate', 'baseline', 'accept', *more])}\n")
-    say(accept(baseline.parser().parse_args(["accept", "--commit", "none", *more, "--date", date])))
+def _accept(date: str, *options: str, gap: str = "") -> None:
+    _do(["baseline", "accept", *options], "--commit", "none", "--date", date, gap=gap)
     say("\n")
 
 
+def _do(words: Sequence[str], *unprinted: str, gap: str = "", endpoint: Endpoint | None = None) -> int:
+    """Print a command, and do it in this process with these further options; its exit code."""
+    say(f"  $ {shlex.join(['rankgate', *words])}\n{gap}")
+    command = {"baseline": baseline_command, "check": check_command, "judge": judge_command}[words[0]]
+    arguments = command.parser().parse_args([*words[1:], *unprinted])
+    code: int = judge_command.run(arguments, endpoint) if endpoint else command.run(arguments)
+    return code
+
+
 def _copy_example(directory: Path) -> None:
-    place = directory.as_posix()
+    path = directory.as_posix()
     criteria = directory / "ship-criteria.yaml"
     earlier = criteria.is_file() and criteria.read_bytes().startswith(MARK.encode())
     if directory.is_file() or (directory.is_dir() and any(directory.iterdir()) and not earlier):
-        raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=place)
+        raise bad_input("is not an empty directory, nor one of an earlier demo; name another", file=path)
     content = _example()
     there = [name for name in content if (directory / name).is_file()]
     ours = {name: (data, *(_changed(data) if name == SEARCH else ())) for name, data in content.items()}
     changed = ", ".join(name for name in there if (directory / name).read_bytes() not in ours[name])
     if changed:
         message = f"holds changed files of an earlier demo ({changed}); name another directory, or remove it"
-        raise bad_input(message, file=place)
+        raise bad_input(message, file=path)
     for name, data in content.items():
         write_atomic(directory / name, data)
     # The story begins without a baseline, a recorded run and verdicts each time.
@@ -268,18 +271,3 @@ class _Reply(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *values: Any) -> None:  # noqa: A002 -- as inherited
         """Nothing is logged."""
-
-
-def _ask(name: str, endpoint: Endpoint) -> int:
-    command = ["--run", f"runs/{name}.jsonl"]
-    say(f"  $ rankgate judge {shlex.join(command)}\n\n")
-    code = judge_command.run(judge_command.parser().parse_args([*command, "--workers", "1"]), endpoint)
-    say("\n")
-    return code
-
-
-def _judge(name: str, date: str) -> Sequence[Block]:
-    report = judge(Inputs(criteria="ship-criteria.yaml", date=date, run=InputFile(f"runs/{name}.jsonl")))
-    write_atomic(f"out/{name}/report.json", RENDERERS["json"](report))
-    write_atomic(f"out/{name}/comment.md", RENDERERS["markdown"](report))
-    return [*terminal_blocks(report), "", f"(exit code {exit_code(report, 'fail')})"]

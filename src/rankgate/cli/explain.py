@@ -12,8 +12,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from rankgate.check import check
-from rankgate.cli.inputs import file_of, inputs_of, metrics_of, refuse_two_stdins
-from rankgate.cli.options import NamedFile, add_criteria, add_date, add_gold, add_run, make_parser
+from rankgate.cli.inputs import inputs_of, metrics_of
+from rankgate.cli.options import ReadFile, add_shared, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
@@ -28,8 +28,9 @@ from rankgate.renderers.explaining.misses import render_misses
 from rankgate.renderers.explaining.query import render_query
 from rankgate.renderers.phrases import CAUSE_WORDS
 
-_Look = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
-DEPTH, LIMIT = 10, 20
+_Lookup = Callable[[Question, int], Lexical]  # what BM25 finds for a question, whose first k count
+DEPTH = 10
+LIMIT = 20
 _MISSES_DEPTH = 20  # items of each ranking that are looked through for what took a lost document's place
 _FOR_A_PIPE = 100  # columns where there is no terminal
 
@@ -53,33 +54,26 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--tag", metavar="TAG", help="list only questions with this tag")
     options.add_argument("--cause", metavar="CAUSE", help="list only questions of this cause, such as gone")
     options.add_argument("--limit", metavar="N", type=int, help=f"how many to list (default: {LIMIT})")
-    options.add_argument("--depth", metavar="N", type=int, help=f"results to show of each ranking (default: {DEPTH})")
+    add_shared(options, depth=f"results to show of each ranking (default: {DEPTH})")
     bm25 = (
         "the indexed documents, JSONL or Parquet (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
         "words alone; needs the extra rankgate[bm25]"
     )
-    options.add_argument("--bm25", metavar="CORPUS", help=bm25)
-    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
-    add_criteria(options)
-    add_gold(options)
-    add_run(options)
-    baseline = "a directory written by `rankgate baseline accept`, or any run file"
-    options.add_argument("--baseline", metavar="SPEC", action=NamedFile, help=baseline)
-    add_date(options)
+    options.add_argument("--bm25", metavar="CORPUS", action=ReadFile, help=bm25)
+    add_shared(options, "format", "criteria", "gold", "run", "baseline", "date")
     return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain; 0 where the check could be judged, else 2 with its problems."""
     _refuse_misfits(arguments)
-    refuse_two_stdins(*(file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline", "bm25")))
-    look = _lexical(arguments)  # before the check, so that nobody waits for one to hear of a misspelt corpus
+    lexical = _lexical(arguments)  # before the check, so that nobody waits for one to hear of a misspelt corpus
     report = _report(arguments)
     details = report.details
     if not isinstance(details, ReportDetails):
         raise RankgateError(report.problems)
     explained = _misses if arguments.query is None else _query
-    say(explained(arguments, report, details, look))
+    say(explained(arguments, report, details, lexical))
     for problem in report.problems:
         print(f"error: {problem}", file=sys.stderr)
     return 2 if report.verdict is Verdict.NOT_JUDGED else 0
@@ -103,24 +97,24 @@ def _leading(arguments: argparse.Namespace) -> Metric | None:
     return named[0]
 
 
-def _query(arguments: argparse.Namespace, report: Report, details: ReportDetails, look: _Look | None) -> str:
+def _query(arguments: argparse.Namespace, report: Report, details: ReportDetails, lexical: _Lookup | None) -> str:
     question = next((each for each in details.questions if each.query_id == arguments.query), None)
     if question is None:
         near = did_you_mean(arguments.query, [each.query_id for each in details.questions])
         raise bad_input(f"no question {shown(arguments.query)} in the gold set{near}")
     question = read(question)
-    explained = explain_query(report, details, question, look(question, details.k) if look else None)
+    explained = explain_query(report, details, question, lexical(question, details.k) if lexical else None)
     if arguments.format == "json":
         return as_json({"explains": "query", "query": explained})
     return render_query(explained, _width())
 
 
-def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetails, look: _Look | None) -> str:
+def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetails, lexical: _Lookup | None) -> str:
     labels = {CAUSE_WORDS[cause][0].replace(" ", "_"): cause for cause in Cause}
     causes = {**labels, **{cause.value: cause for cause in Cause}}
-    wanted = None if arguments.cause is None else re.sub(r"[- ]", "_", arguments.cause.lower())
-    if wanted is not None and wanted not in causes:
-        raise bad_input(f"--cause {shown(wanted)}: no such cause{did_you_mean(wanted, causes)} ({', '.join(labels)})")
+    written = None if arguments.cause is None else re.sub(r"[- ]", "_", arguments.cause.lower())
+    if written is not None and written not in causes:
+        raise bad_input(f"--cause {shown(written)}: no such cause{did_you_mean(written, causes)} ({', '.join(labels)})")
     tags = {tag for question in details.questions for tag in question.tags}
     if arguments.tag is not None and arguments.tag not in tags:
         raise bad_input(f"--tag {shown(arguments.tag)}: no question has it{did_you_mean(arguments.tag, tags)}")
@@ -128,9 +122,9 @@ def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetail
         report,
         details,
         tag=arguments.tag,
-        cause=causes[wanted] if wanted else None,
+        cause=causes[written] if written else None,
         limit=arguments.limit or LIMIT,
-        lexical=(lambda question: look(question, details.first(question))) if look else None,
+        lexical=(lambda question: lexical(question, details.first(question))) if lexical else None,
         depth=_depth(arguments),
     )
     if arguments.format == "json":
@@ -139,12 +133,12 @@ def _misses(arguments: argparse.Namespace, report: Report, details: ReportDetail
     return render_misses(misses, unit, _width())
 
 
-def _lexical(arguments: argparse.Namespace) -> _Look | None:
+def _lexical(arguments: argparse.Namespace) -> _Lookup | None:
     """What looks a question up in the corpus; None where none is named."""
-    file = file_of(arguments, "bm25")
-    if file is None:
+    if arguments.bm25 is None:
         return None
-    index, depth = LexicalIndex(read_corpus(file.path), file.path), _depth(arguments)
+    index = LexicalIndex(read_corpus(arguments.bm25), arguments.bm25)
+    depth = _depth(arguments)
     return lambda question, k: index.look(question, k, depth)
 
 

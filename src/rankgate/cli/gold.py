@@ -12,8 +12,8 @@ from pathlib import Path
 from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
 from rankgate.cli.gold_traffic import PAGE, traffic_merge, traffic_pool
-from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, plan_of, refuse_two_stdins
-from rankgate.cli.options import NamedFile, add_criteria, add_gold, add_match, add_metrics, add_run, make_parser
+from rankgate.cli.inputs import criteria_if_any, judge_in, matching_of, plan_of, required_criteria
+from rankgate.cli.options import NamedFile, add_shared, make_parser
 from rankgate.cli.output import say
 from rankgate.collecting.anchor import anchor
 from rankgate.collecting.gold_documents import GoldDocuments, read_documents
@@ -21,12 +21,12 @@ from rankgate.collecting.labels import Merge, compare_labels
 from rankgate.collecting.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, pool, with_inserted
 from rankgate.collecting.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.collecting.traffic_sheets import SHEET_FORMS
-from rankgate.criteria import InputFile, find_criteria, load_criteria
+from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import gold_of, named_run, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
-from rankgate.metrics.matching import BY_CHUNK, By, Matching
+from rankgate.metrics.matching import By
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
 from rankgate.model.values import Gold, Item, RunField
 from rankgate.model.wording import count_text
@@ -93,20 +93,18 @@ def parser() -> argparse.ArgumentParser:
     _add_anchor(add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR))
     negatives = add("negatives", help="add what runs confuse with relevant documents", description=_NEGATIVES)
     negatives.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set")
-    add_run(negatives)
+    add_shared(negatives, "run")
     mined = "another run to mine, or a baseline directory (default: the run itself, whose metrics then stay)"
     negatives.add_argument("--from", dest="mined", metavar="RUN", action=NamedFile, help=mined)
     negatives.add_argument("--depth", metavar="N", type=int, default=10, help="results to mine (default: 10)")
-    add_metrics(negatives)
+    add_shared(negatives, "metrics", "match")
     _add_output(negatives, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
     return options
 
 
 def _add_pool(options: argparse.ArgumentParser) -> None:
     options.add_argument("runs", metavar="RUN", nargs="*", default=[], action=NamedFile, help="runs or baselines")
-    add_gold(options)
-    add_criteria(options)
-    add_match(options)
+    add_shared(options, "gold", "criteria", "match")
     depth = f"results of each list (default: {DEFAULT_DEPTH})"
     options.add_argument("--depth", metavar="N", type=int, default=DEFAULT_DEPTH, help=depth)
     traffic = "a blind sheet instead: of the questions of inputs.traffic whose lists changed, the drawn ones"
@@ -189,20 +187,17 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
     if not arguments.runs:
         raise bad_input("name the RUNs to pool, or --traffic")
     _refuse_options(arguments)
-    gold_file = file_of(arguments, "gold")
-    files = [*map(InputFile, arguments.runs, arguments.runs_format)]
-    refuse_two_stdins(gold_file, *files)
     criteria = criteria_if_any(arguments)
-    block = judge_in(criteria or load_criteria(find_criteria())) if arguments.judge else None
-    named = gold_file or (criteria.inputs.gold if criteria else None)
+    block = judge_in(criteria or required_criteria(arguments)) if arguments.judge else None
+    named = arguments.gold or (criteria.inputs.gold if criteria else None)
     form = _output_suffix(arguments, {".jsonl": as_jsonl} if block else POOL_FORMS, "a pool")
-    names = run_names(arguments.runs)
-    how = Matching(by=By(arguments.match)) if arguments.match else criteria.match if criteria else BY_CHUNK
+    names = run_names([file.path for file in arguments.runs])
+    how = matching_of(arguments, criteria)
     if how.by in (By.TEXT, By.SPAN):
         advice = f"where the gold holds passages (match: {how.by.value}), there are none to label"
         raise bad_input(f"a pool is made of ids; {advice}")
     gold = gold_of(named, criteria)
-    opened = [named_run(file, how.needs | {RunField.TEXTS}) for file in files]
+    opened = [named_run(file, how.needs | {RunField.TEXTS}) for file in arguments.runs]
     runs = dict(zip(names, opened, strict=True))
     rankings = {name: run.rankings for name, run in runs.items()}
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
@@ -211,10 +206,10 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
             message = f"the run has none of the {len(gold.samples)} questions of {gold.name}"
             raise bad_input(message, file=runs[name].name)
     if criteria and block:
-        found = judge_pool(arguments, criteria, block, gold, pooled.unjudged())
-        if isinstance(found, int):
-            return found
-        pairs, lines = found
+        labelled = judge_pool(arguments, criteria, block, gold, pooled.unjudged())
+        if isinstance(labelled, int):
+            return labelled
+        pairs, lines = labelled
         merging = "a model labelled these, no person; to put them beside the gold set:"
     else:
         pairs = pooled.unjudged() if arguments.unjudged else pooled.pairs
@@ -266,7 +261,8 @@ def _counts(pairs: Sequence[Pair], pooled: Pool, gold: Gold, depth: int) -> Iter
 def _lacks(pooled: Pool, gold: Gold, runs: Mapping[str, Run], wanted: int) -> Iterator[str]:
     """What each run could not give."""
     for name, counts in pooled.runs.items():
-        run, depth = f"  {on_one_line(name)}", runs[name].depth
+        run = f"  {on_one_line(name)}"
+        depth = runs[name].depth
         if depth and depth < wanted:
             yield f"{run} was stored to depth {depth}"
         absent = len(gold.samples) - counts.known
@@ -274,8 +270,9 @@ def _lacks(pooled: Pool, gold: Gold, runs: Mapping[str, Run], wanted: int) -> It
             yield f"{run} lacks {count_text(absent, 'question')} of {gold.name}"
         if unknown := counts.unknown_queries:
             count = count_text(len(unknown), "question")
-            few, rest = ", ".join(map(shown, unknown[:_NAMED])), len(unknown) - _NAMED
-            yield f"{run} has {count} that {gold.name} lacks, left out: {few}" + (f" and {rest:,} more" * (rest > 0))
+            few = ", ".join(map(shown, unknown[:_NAMED]))
+            more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+            yield f"{run} has {count} that {gold.name} lacks, left out: {few}{more}"
 
 
 def _merge_command(gold: str, arguments: argparse.Namespace) -> str:
@@ -293,14 +290,13 @@ def _merge(arguments: argparse.Namespace) -> Done:
     """The new gold set as text, and what was added."""
     if arguments.traffic:
         return *traffic_merge(arguments), ()
-    refuse_two_stdins(*map(InputFile, arguments.labelled))
     gold, suffix = _gold_to_change(arguments)
     log = ProblemLog(MAX_PROBLEMS)
     files = [read_labels(path, log) for path in arguments.labelled]
     merge = compare_labels(gold, (label for file in files for label in file.labels), as_judge=arguments.as_judge)
     if log.problems or merge.problems:
         raise RankgateError([*log.problems, *merge.problems])
-    documents = read_documents(arguments.gold, gold).with_new(merge.new, as_judge=arguments.as_judge)
+    documents = read_documents(arguments.gold.path, gold).with_new(merge.new, as_judge=arguments.as_judge)
     summary = _merge_summary(merge, sum(file.blank for file in files), gold, as_judge=arguments.as_judge)
     return *_written(documents, suffix, summary), ()
 
@@ -311,11 +307,10 @@ def _anchor(arguments: argparse.Namespace) -> Done:
     corpus = {each.id: each.text for each in source_texts(arguments.corpus)}
     texts = read_corpus(arguments.chunks) if arguments.chunks else ()
     chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
-    file = file_of(arguments, "run")
-    run = file and named_run(file, frozenset({RunField.OFFSETS}))
+    run = arguments.run and named_run(arguments.run, frozenset({RunField.OFFSETS}))
     for ranking in run.rankings if run else ():
         chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
-    written = read_documents(arguments.gold, gold)
+    written = read_documents(arguments.gold.path, gold)
     documents, problems = anchor(gold, written, corpus, chunks, passages=arguments.passages)
     left = sum(documents.samples[each] is sample for each, sample in written.samples.items())
     summary = f"{count_text(len(gold.samples), 'sample')}, {left:,} of them as before\n"
@@ -324,13 +319,15 @@ def _anchor(arguments: argparse.Namespace) -> Done:
 
 def _gold_to_change(arguments: argparse.Namespace) -> tuple[Gold, str]:
     """The gold set, and the suffix of the form in which it is written again."""
-    if arguments.gold == STDIN or ((path := Path(arguments.gold)).exists() and not (path.is_file() or path.is_dir())):
-        raise bad_input("GOLD is read twice, so it must be a file or a folder of BEIR", file=arguments.gold)
+    file: InputFile = arguments.gold
+    path = Path(file.path)
+    if file.path == STDIN or (path.exists() and not (path.is_file() or path.is_dir())):
+        raise bad_input("GOLD is read twice, so it must be a file or a folder of BEIR", file=file.path)
     anchored = arguments.action == "anchor"
     suffix = _output_suffix(arguments, dict.fromkeys([".jsonl", ".json", *[".yaml"] * anchored]), "a gold set")
     if anchored:
-        return read_gold(arguments.gold, arguments.gold_format, scored=False), suffix
-    return gold_of(file_of(arguments, "gold"), None), suffix
+        return read_gold(file.path, file.format, scored=False), suffix
+    return gold_of(file, None), suffix
 
 
 def _written(documents: GoldDocuments, suffix: str, summary: str) -> tuple[str, str]:
@@ -345,33 +342,33 @@ def _negatives(arguments: argparse.Namespace) -> Done:
     """The new gold set as text; what was mined, and what it costs the run."""
     if arguments.depth < 1:
         raise bad_input(f"--depth must be at least 1, not {arguments.depth}")
-    file, other = file_of(arguments, "run"), file_of(arguments, "mined")
-    refuse_two_stdins(file, other)
     gold, suffix = _gold_to_change(arguments)
     criteria = criteria_if_any(arguments)
     plan = plan_of(arguments, criteria, compares=False)
     if (by := plan.how.by) in (By.TEXT, By.SPAN):
         raise bad_input(f"negatives are ids, which match: {by.value} does not compare; use chunk or doc", key="--match")
-    run = run_of(file, criteria, plan.needs, gold=gold)
+    run = run_of(arguments.run, criteria, plan.needs, gold=gold)
     lists = {ranking.query_id: ranking for ranking in run.rankings}
-    mined = lists.values() if other is None else named_run(other, plan.how.needs).rankings
-    found = hard_negatives(gold, mined, arguments.depth, plan.how)
+    mined = named_run(arguments.mined, plan.how.needs).rankings if arguments.mined else lists.values()
+    negatives = hard_negatives(gold, mined, arguments.depth, plan.how)
     scores = score(gold, lists.values(), plan)
     require_gold_queries(scores, run.name, gold)
     require_fields(scores, plan, run.name)
-    changed = {each: with_inserted(lists[each], found[each], plan.how) for each in found if each in lists}
-    known = {each: gold.samples[each] for each in found}
-    new = {each: [doc for doc in docs if doc not in known[each].negatives] for each, docs in found.items()}
-    judged = [doc in known[each].gains for each, docs in found.items() for doc in docs]
-    within = f"in {len(found):,} of {count_text(len(gold.samples), 'question')}"
+    changed = {query: with_inserted(lists[query], negatives[query], plan.how) for query in negatives if query in lists}
+    new: dict[str, list[str]] = {}
+    judged: list[bool] = []
+    for query, docs in negatives.items():
+        sample = gold.samples[query]
+        new[query] = [doc for doc in docs if doc not in sample.negatives]
+        judged += [doc in sample.gains for doc in docs]
+    within = f"in {len(negatives):,} of {count_text(len(gold.samples), 'question')}"
     table = comparison_table(compared_with(gold, plan, scores, changed), "value", "with them")
-    mined_text = f"{count_text(len(judged), 'hard negative')} {within}, {sum(map(len, new.values())):,} of them new"
     lines = [
-        mined_text,
+        f"{count_text(len(judged), 'hard negative')} {within}, {sum(map(len, new.values())):,} of them new",
         f"  {sum(judged):,} judged not relevant, {judged.count(False):,} not judged: these may be relevant",
     ]
     lines += aligned(table.rows, right=table.right)
-    documents = read_documents(arguments.gold, gold).with_negatives(new)
+    documents = read_documents(arguments.gold.path, gold).with_negatives(new)
     return *_written(documents, suffix, "".join(f"{line}\n" for line in lines)), ()
 
 

@@ -9,8 +9,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from rankgate.cli.judge import ask_job, end_of, refuse_committed, warnings_of
-from rankgate.cli.judge_end import cost_text
+from rankgate.cli.judge_ask import ask_job, cost_text, end_of, refuse_committed, warnings_of
 from rankgate.collecting.pool import Pair
 from rankgate.criteria import Criteria
 from rankgate.criteria.judge_block import JudgeBlock

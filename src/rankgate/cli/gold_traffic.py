@@ -9,13 +9,13 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from rankgate.cli.inputs import criteria_if_any
+from rankgate.cli.inputs import criteria_if_any, required_criteria
 from rankgate.cli.options import today
 from rankgate.collecting.pool import results_of
 from rankgate.collecting.traffic_draw import drawn_for, known_labels, sheet_of
 from rankgate.collecting.traffic_labels import MergedLabels, labels_text, merge_sheets
 from rankgate.collecting.traffic_sheets import SHEET_FORMS, FilledSheet, SheetRow, read_sheet, rows_of
-from rankgate.criteria import Criteria, find_criteria, load_criteria
+from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs, accepted_run, run_of
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files
 from rankgate.errors import RankgateError, bad_input, on_one_line, shown
@@ -39,7 +39,7 @@ def traffic_pool(arguments: argparse.Namespace, suffix: str) -> tuple[str, str]:
         raise bad_input("--traffic takes run and baseline from the criteria; name no RUN")
     if arguments.n < 1:
         raise bad_input(f"--n must be at least 1, not {arguments.n}")
-    criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
+    criteria = required_criteria(arguments)
     files = traffic_files(criteria)
     if files is None:
         raise bad_input("there is no traffic; add inputs: {traffic: traffic.jsonl}", file=criteria.name, key="inputs")
@@ -68,18 +68,19 @@ def traffic_pool(arguments: argparse.Namespace, suffix: str) -> tuple[str, str]:
 
 def traffic_merge(arguments: argparse.Namespace) -> tuple[str, str]:
     """The file of labels with those of the sheets added, and what was added; a RankgateError lists contradictions."""
-    path = Path(arguments.gold)
+    labels_file = arguments.gold.path
+    path = Path(labels_file)
     written = path.read_text(encoding="utf-8") if path.exists() else ""
     if written.strip() and not written.lstrip().startswith("{"):
-        raise bad_input("is no JSONL, as which labels are added; name another file", file=arguments.gold)
+        raise bad_input("is no JSONL, as which labels are added; name another file", file=labels_file)
     log = ProblemLog()
     pairs = _pairs_of_today(arguments)
     filled = [read_sheet(each, log, pairs) for each in arguments.labelled]
-    merged = merge_sheets(read_traffic_labels(arguments.gold), read_traffic_sheets(arguments.gold), filled)
+    merged = merge_sheets(read_traffic_labels(labels_file), read_traffic_sheets(labels_file), filled)
     if log.problems or merged.problems:
         raise RankgateError([*log.problems, *merged.problems])
     if arguments.output == "-":
-        arguments.output = arguments.gold
+        arguments.output = labels_file
     ending = "" if not written or written.endswith("\n") else "\n"
     return f"{written}{ending}{labels_text(merged)}", _merge_summary(merged, filled)
 
@@ -121,11 +122,12 @@ def _texts(inputs: Inputs, criteria: Criteria, documents: set[str], corpus: str 
 def _pool_summary(
     arguments: argparse.Namespace, criteria: Criteria, lists: TrafficLists, rows: Sequence[SheetRow]
 ) -> str:
-    changed, questions = len(lists.changed), {row.query_id for row in rows}
+    changed = count_text(len(lists.changed), "question")
+    questions = {row.query_id for row in rows}
     share = value_text(lists.share, Unit.SHARE)
     lines = [
         f"{count_text(len(rows), 'document')} of {count_text(len(questions), 'question')} to label",
-        f"  drawn from {count_text(changed, 'question')} that get other results, {share} of the traffic",
+        f"  drawn from {changed} that get other results, {share} of the traffic",
     ]
     textless = {row.query_id for row in rows if row.text is None}
     if textless:
@@ -143,9 +145,9 @@ def _pool_summary(
 
 
 def _merge_summary(merged: MergedLabels, filled: Sequence[FilledSheet]) -> str:
-    people = ", ".join(on_one_line(name) for name in sorted({label.labeller or "" for label in merged.labels}))
+    names = ", ".join(on_one_line(name) for name in sorted({label.labeller or "" for label in merged.labels}))
     blank = sum(sheet.blank for sheet in filled)
-    by = f" by {people}" if people else ""
+    by = f" by {names}" if names else ""
     lines = [
         f"{count_text(len(merged.labels), 'label')} added{by}",
         f"  {merged.known:,} known already, {blank:,} rows left empty",

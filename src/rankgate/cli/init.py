@@ -7,18 +7,18 @@ import importlib.util
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from rankgate import __version__
+from msgspec.structs import replace
+
 from rankgate.baselines.directory import holds_acceptance
-from rankgate.cli.inputs import file_of, refuse_two_stdins
-from rankgate.cli.options import add_gold, add_retriever, add_run, make_parser, retriever_of
+from rankgate.cli.init_workflows import workflow_job
+from rankgate.cli.options import add_retriever, add_shared, make_parser, retriever_of
 from rankgate.cli.progress import bar
 from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, Inputs, find_criteria, inputs_named, load_criteria
 from rankgate.criteria.inputs import FIRST_INPUTS, gold_of, missing_inputs, run_of
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
-from rankgate.criteria.retriever_block import Retriever
 from rankgate.criteria.starter import (
     FIRST_GATES,
     FirstJudge,
@@ -37,10 +37,11 @@ from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.git import ignore_beside
 from rankgate.files.writing import write_atomic
 from rankgate.forges.workflows.advice import to_do_on_github
-from rankgate.forges.workflows.written import GATE, REPORT, Job, action_of, gate_text, is_word, report_text
+from rankgate.forges.workflows.written import GATE, REPORT, gate_text, report_text
 from rankgate.gates.power import sight_text
 from rankgate.gates.warnings import counting, planned, reading_facts, small_parts
-from rankgate.metrics.estimates import best_possible, estimate
+from rankgate.metrics.base import Metric
+from rankgate.metrics.estimates import Estimate, best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
@@ -48,7 +49,7 @@ from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import VerdictKind
 from rankgate.model.gate_result import Detectable
-from rankgate.model.values import Evidence, Gold
+from rankgate.model.values import Evidence, Gold, Scores
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text
 from rankgate.readers.gold_columns import fields_of
@@ -57,9 +58,9 @@ from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
 REPORTS = ("report.json", "comment.md", "report.html")  # as the pages of the docs name what `check -o` writes
-ENDPOINT, MODEL = "https://api.openai.com/v1", "gpt-4o-2024-08-06"
+ENDPOINT = "https://api.openai.com/v1"
+MODEL = "gpt-4o-2024-08-06"
 _TEXTS = {GATE: gate_text, REPORT: report_text}
-_REMOTE_HEAD = ".git/refs/remotes/origin/HEAD"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -77,45 +78,40 @@ def parser() -> argparse.ArgumentParser:
         "rankgate init --gold gold.yaml --run run.jsonl --judge         # answers are judged, too, by a model",
         "rankgate init --github                                         # the workflows, once there are criteria",
     )
-    add_gold(options)
+    add_shared(options, "gold")
     columns = "which column of the gold set is what: question, document or documents, rating, id, tags"
     options.add_argument("--map", metavar="question=NAME,…", action="append", default=[], help=columns)
-    add_run(options)
+    add_shared(options, "run")
     add_retriever(options, "write into the criteria")
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
     options.add_argument("--judge", metavar="MODEL", nargs="?", const=MODEL, help=judge)
-    endpoint = f"the OpenAI-compatible API that has the model (default: {ENDPOINT})"
-    options.add_argument("--judge-endpoint", metavar="URL", help=endpoint)
     to = f"where the criteria go (default: {CRITERIA}); without --gold, where they are"
     options.add_argument("--to", metavar="FILE", help=to)
     options.add_argument("--github", action="store_true", help="write the two workflows")
     action = "the action as the workflows use it, best by the hash of a commit (default: this version's tag)"
     options.add_argument("--action", metavar="OWNER/NAME@REF", help=action)
-    own = (
-        "let authors of pull requests set the label that accepts their own change, as in a team of one (default: asked "
-        "at a terminal, else no)"
-    )
-    options.add_argument("--accept-own", action="store_true", help=own)
     options.add_argument("--force", action="store_true", help="overwrite files that exist")
     return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and print the next steps."""
-    gold, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
+    gold = arguments.gold
+    run_file = arguments.run
     retriever = retriever_of(arguments)
-    _refuse_misfits(arguments, gold, run_file, retriever)
+    _refuse_misfits(arguments, records=retriever is not None)
     judge = _judge_block(arguments)
     to = arguments.to or (CRITERIA if gold else find_criteria())
     before = _text_of(to)
     if gold:
-        gold, run_file = _with_maps(gold, run_file, arguments.map, _earlier_inputs(to))
+        earlier = _earlier_inputs(to)
+        gold = _with_map(gold, earlier.gold, fields_of(arguments.map) if arguments.map else None)
+        run_file = run_file and _with_map(run_file, earlier.run)
     block = retriever_text(retriever) if retriever else block_in(before)
-    job = _job(arguments, to, records=block is not None) if arguments.github else None
+    first_run = _first_run(gold.path, to) if gold else ""
+    job = workflow_job(arguments, to, first_run, records=block is not None)
     if not arguments.force:
-        added = "; without --gold the retriever is added to it" if retriever else ""
-        _refuse_existing({to: added} if gold else {})
-        _refuse_existing(dict.fromkeys(_TEXTS if job else (), ""))
+        _refuse_existing(to if gold else None, has_retriever=retriever is not None, workflows=job is not None)
     start = None
     if gold:
         start = _write_criteria(gold, run_file, to, judge, block, accept_own=_accept_own(arguments))
@@ -135,20 +131,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _with_maps(
-    gold: InputFile, run_file: InputFile | None, written: Sequence[str], earlier: Inputs
-) -> tuple[InputFile, InputFile | None]:
-    """Both files with their maps: the gold set's as it is written now, else those of the criteria so far."""
-    fields = fields_of(written) if written else _map_of(gold, earlier.gold)
-    run_file = run_file and InputFile(run_file.path, run_file.format, _map_of(run_file, earlier.run))
-    return InputFile(gold.path, gold.format, fields), run_file
-
-
-def _refuse_existing(advice: Mapping[str, str]) -> None:
-    """Overwrite no file; what else can be done is said by path."""
-    for path, more in advice.items():
+def _refuse_existing(criteria: str | None, *, has_retriever: bool, workflows: bool) -> None:
+    """Overwrite neither criteria nor workflows."""
+    if criteria and Path(criteria).exists():
+        advice = "; without --gold the retriever is added to it" if has_retriever else ""
+        raise bad_input(f"exists already; --force overwrites it{advice}", file=criteria)
+    for path in _TEXTS if workflows else ():
         if Path(path).exists():
-            raise bad_input(f"exists already; --force overwrites it{more}", file=path)
+            raise bad_input("exists already; --force overwrites it", file=path)
 
 
 def _say_where_to_run(function: str, to: str) -> None:
@@ -162,18 +152,15 @@ def _say_where_to_run(function: str, to: str) -> None:
     print(f"note: there is no module {name!r} in this directory, and none is installed{where}")
 
 
-def _refuse_misfits(
-    arguments: argparse.Namespace, gold: InputFile | None, run_file: InputFile | None, retriever: Retriever | None
-) -> None:
-    refuse_two_stdins(gold, run_file)
+def _refuse_misfits(arguments: argparse.Namespace, *, records: bool) -> None:
+    """Options that do not go together; `records` says whether a retriever is named."""
     if arguments.action is not None and not arguments.github:
         raise bad_input("--action says how workflows use the action; add --github")
-    if arguments.map and gold is None:
+    if arguments.map and arguments.gold is None:
         raise bad_input("--map names columns of a gold set; name it with --gold FILE")
-    if arguments.accept_own and gold is None:
-        raise bad_input("--accept-own writes criteria, which need --gold; in those that are there add accept_own: true")
-    goldless = arguments.github or retriever is not None
-    if STDIN in (arguments.gold, arguments.run) or (gold is None and (run_file or not goldless)):
+    without_gold = (arguments.github or records) and not arguments.run
+    paths = [file.path for file in (arguments.gold, arguments.run) if file]
+    if STDIN in paths or (arguments.gold is None and not without_gold):
         named = "name the gold set with --gold FILE (not standard input)"
         raise bad_input(f"init writes paths into the criteria; {named}")
 
@@ -186,17 +173,16 @@ def _earlier_inputs(path: str) -> Inputs:
         return Inputs()
 
 
-def _map_of(file: InputFile, earlier: InputFile | None) -> FieldMap | None:
-    """The map by which criteria read this file already."""
+def _with_map(file: InputFile, earlier: InputFile | None, fields: FieldMap | None = None) -> InputFile:
+    """The file with these fields, else with the map by which criteria read it already."""
     same = earlier is not None and os.path.realpath(earlier.path) == os.path.realpath(file.path)
-    return earlier.map if earlier and same else None
+    return replace(file, map=fields or (earlier.map if earlier and same else None))
 
 
 def _accept_own(arguments: argparse.Namespace) -> bool:
     """Whether authors may accept their own pull requests; asked for workflows alone, and where a person can answer."""
-    asks = arguments.github and not os.environ.get("CI") and sys.stdin.isatty() and sys.stdout.isatty()
-    if arguments.accept_own or not asks:
-        return bool(arguments.accept_own)
+    if not arguments.github or os.environ.get("CI") or not sys.stdin.isatty() or not sys.stdout.isatty():
+        return False
     answer = input(f"May the author of a pull request set its label `{ACCEPT_CHANGE}`, as in a team of one? [y/N] ")
     return answer.strip().casefold() in ("y", "yes")
 
@@ -204,17 +190,12 @@ def _accept_own(arguments: argparse.Namespace) -> bool:
 def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
     """Who judges answers, if that is asked for."""
     if arguments.judge is None:
-        if arguments.judge_endpoint is not None:
-            raise bad_input("--judge-endpoint goes with --judge")
         return None
     if arguments.gold is None:
         raise bad_input("--judge writes criteria, which need the gold set; name it with --gold FILE")
     if not arguments.judge:
         raise bad_input("expected a name", key="--judge")
-    try:
-        return JudgeBlock(endpoint=arguments.judge_endpoint or ENDPOINT, model=arguments.judge)
-    except ValueError as error:
-        raise bad_input(f"expected an address such as {ENDPOINT}", key="--judge-endpoint") from error
+    return JudgeBlock(endpoint=ENDPOINT, model=arguments.judge)
 
 
 def _write_criteria(
@@ -226,53 +207,40 @@ def _write_criteria(
     *,
     accept_own: bool,
 ) -> Start:
+    """Write them, say what they gate, and return what they were written from."""
     gold = gold_of(gold_file, None)
-    if block is not None and run_file is None:
-        _refuse_mute(gold)
+    samples = [*gold.samples.values()]
+    if block is not None and run_file is None and not any(sample.question for sample in samples):
+        hint = "give a folder with qrels/ and queries.jsonl, a table with a column `question`, or --run FILE"
+        raise bad_input(f"has no questions, so that the retriever has nothing to be asked; {hint}", file=gold.name)
     first = parse_metric(FIRST_GATES[0][0])
-    best = estimate([best_possible(first, sample, DEFAULT_K) for sample in gold.samples.values()], first)
+    best = estimate([best_possible(first, sample, DEFAULT_K) for sample in samples], first)
     reachable = best.value if best else None
     metrics = [parse_metric(name) for name, _ in first_gates(reachable)]
-    by_span = any(sample.spans for sample in gold.samples.values())
-    ways = [Matching(by=By.SPAN)] if by_span else [BY_CHUNK, Matching(by=By.DOC)]
-    how, scores = ways[0], None
     if run_file and judge:
-        from rankgate.judge.job import read_answers, require_answers
-        from rankgate.judge.runs import NEEDS
-
-        require_answers(
-            read_answers(run_of(run_file, None, NEEDS, gold=gold), gold, frozenset({VerdictKind.SUPPORT}), judge.depth)
-        )
-    for way in ways if run_file else []:
-        opened = run_of(run_file, None, way.needs, gold=gold)
-        found = score_run(gold, opened, Plan(metrics=metrics, how=way), watch=bar)
-        require_gold_queries(found, opened.name, gold)
-        finds = any(map(any, found.values.values()))
-        if finds or scores is None:  # the gold may name documents, and the run their chunks
-            how, scores = way, found
-        if finds:
-            break
-    base = os.path.dirname(to) or "."  # noqa: PTH120
-    baseline_path = _data_folder(gold_file.path, to) / "baseline"
-    paths = (gold_file.path, run_file.path if run_file else _first_run(gold_file.path, to), baseline_path)
-    gold_path, run_path, baseline = (Path(os.path.relpath(path, base)).as_posix() for path in paths)
-    measured = [
-        (metric, estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None)
-        for metric in metrics
-    ]
-    samples = [*gold.samples.values()]
-    drops, gates, sees = list[float](), list[Gate](), list[Detectable | None]()
-    for metric, value in measured:
+        _require_answers(run_file, gold, judge)
+    how, scores = _matched(gold, run_file, metrics)
+    measured: list[tuple[Metric, Estimate | None]] = []
+    drops: list[float] = []
+    sees: list[Detectable | None] = []
+    gates: list[Gate] = []
+    for metric in metrics:
+        value = estimate(scores.values[metric.name], metric, clusters=scores.clusters) if scores else None
         counted = [*filter(None, counting(metric, samples, DEFAULT_K))]
-        drops.append(first_drop(len(counted), value.value if value else None))
-        gates.append(Gate(name=metric.name, metric=metric, regression_max=drops[-1], evidence=Evidence.PROVEN_HARM))
-        sees.append(planned(gates[-1], counted))
-    claims = any(sample.claims or sample.answers for sample in gold.samples.values())
+        drop = first_drop(len(counted), value.value if value else None)
+        gate = Gate(name=metric.name, metric=metric, regression_max=drop, evidence=Evidence.PROVEN_HARM)
+        measured.append((metric, value))
+        drops.append(drop)
+        gates.append(gate)
+        sees.append(planned(gate, counted))
+    claims = any(sample.claims or sample.answers for sample in samples)
+    folder = Path(to).parent
+    baseline = _data_folder(gold_file.path, to) / "baseline"
     start = Start(
-        gold=gold_path,
-        run=run_path,
-        baseline=baseline,
-        accepted=holds_acceptance(Path(baseline_path)),
+        gold=_relative(gold_file.path, folder),
+        run=_relative(run_file.path if run_file else _first_run(gold_file.path, to), folder),
+        baseline=_relative(baseline, folder),
+        accepted=holds_acceptance(baseline),
         gold_format=gold_file.format,
         gold_map=gold_file.map,
         run_format=run_file.format if run_file else None,
@@ -284,23 +252,43 @@ def _write_criteria(
         measured_run=run_file.path if run_file else None,
         reachable=reachable,
         by=how.by,
-        judge=FirstJudge(judge.endpoint, judge.model, len(gold.samples), claims) if judge else None,
+        judge=FirstJudge(judge.endpoint, judge.model, len(samples), claims) if judge else None,
         accept_own=accept_own,
     )
     text = criteria_text(start) + (block or "")
     write_atomic(to, text)
-    print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(gold.samples), 'question')}")
+    print(f"wrote {redacted(to)}: {text.count('  - name:')} gates over {count_text(len(samples), 'question')}")
     if sees[0] is not None:
-        print(f"{measured[0][0].name}: {sight_text(gates[0], sees[0])}")
+        print(f"{metrics[0].name}: {sight_text(gates[0], sees[0])}")
     _say_segments(start, to, gold)
     return start
 
 
-def _refuse_mute(gold: Gold) -> None:
-    """A gold set without questions leaves a retriever nothing to be asked."""
-    if not any(sample.question for sample in gold.samples.values()):
-        hint = "give a folder with qrels/ and queries.jsonl, a table with a column `question`, or --run FILE"
-        raise bad_input(f"has no questions, so that the retriever has nothing to be asked; {hint}", file=gold.name)
+def _relative(path: str | Path, folder: Path) -> str:
+    return Path(os.path.relpath(path, folder)).as_posix()
+
+
+def _require_answers(run_file: InputFile, gold: Gold, judge: JudgeBlock) -> None:
+    from rankgate.judge.job import read_answers, require_answers
+    from rankgate.judge.runs import NEEDS
+
+    opened = run_of(run_file, None, NEEDS, gold=gold)
+    require_answers(read_answers(opened, gold, frozenset({VerdictKind.SUPPORT}), judge.depth))
+
+
+def _matched(gold: Gold, run_file: InputFile | None, metrics: Sequence[Metric]) -> tuple[Matching, Scores | None]:
+    """How results match the gold set, which may name documents where the run has their chunks; the run's scores."""
+    by_span = any(sample.spans for sample in gold.samples.values())
+    candidates = [Matching(by=By.SPAN)] if by_span else [BY_CHUNK, Matching(by=By.DOC)]
+    first: Scores | None = None
+    for matching in candidates if run_file else []:
+        opened = run_of(run_file, None, matching.needs, gold=gold)
+        scores = score_run(gold, opened, Plan(metrics=metrics, how=matching), watch=bar)
+        require_gold_queries(scores, opened.name, gold)
+        if any(map(any, scores.values.values())):
+            return matching, scores
+        first = scores if first is None else first
+    return candidates[0], first
 
 
 def _say_segments(start: Start, to: str, gold: Gold) -> None:
@@ -344,8 +332,9 @@ def _say_what_to_commit(arguments: argparse.Namespace, start: Start, to: str, *,
     base = Path(to).parent
     run_path = Path(os.path.relpath(base / start.run)).as_posix()
     baseline = Path(os.path.relpath(base / start.baseline)).as_posix()
-    ignored = _ignore([] if committed else [run_path], _data_folder(arguments.gold, to))
-    names = ", ".join(map(redacted, (to, arguments.gold, *[run_path] * committed)))
+    gold_path = arguments.gold.path
+    ignored = _ignore([] if committed else [run_path], _data_folder(gold_path, to))
+    names = ", ".join(map(redacted, (to, gold_path, *[run_path] * committed)))
     kept_out = "" if committed else f", not {redacted(run_path)}"
     if ignored:
         kept_out = f"; .gitignore has {ignored}"
@@ -408,53 +397,3 @@ def _add_retriever(path: str, before: str, block: str) -> None:
         print(f".gitignore has {ignored}")
     criteria_option = "" if path in DEFAULT_PATHS else f" --criteria {shlex.quote(redacted(path))}"
     print(f"next:\n  $ rankgate check --record{criteria_option}\n  $ rankgate baseline accept{criteria_option}")
-
-
-def _job(arguments: argparse.Namespace, criteria: str, *, records: bool) -> Job:
-    """What the workflows need to know, from the criteria where no gold set is named."""
-    gold, run, judged = arguments.gold, arguments.run or "", arguments.judge is not None
-    if gold is not None:
-        run = run or _first_run(gold, criteria)
-    else:
-        loaded = load_criteria(criteria)
-        inputs = loaded.inputs
-        if inputs.gold is None or inputs.run is None:
-            missing = " and no ".join(key for key in ("gold", "run") if getattr(inputs, key) is None)
-            raise bad_input(f"names no {missing}, which the workflow needs; add it", file=loaded.name, key="inputs")
-        gold, run, judged = inputs.gold.path, inputs.run.path, loaded.judge is not None
-        records |= loaded.retriever is not None
-    _inside(gold)
-    if not (records or arguments.run or Path(run).is_file()):
-        advice = f"name what to record with --retriever, --url or --command, or commit {run!r}"
-        raise bad_input(f"the workflow has no run to judge: {advice}")
-    return Job(
-        run=_inside(run),
-        criteria=_named(_inside(criteria)),
-        branches=_default_branches(),
-        version=__version__,
-        action=action_of(arguments.action, __version__),
-        records=records,
-        judged=judged,
-    )
-
-
-def _named(criteria: str) -> str | None:
-    """Criteria as the action's input; None where they are the first that it looks for."""
-    first = next((path for path in DEFAULT_PATHS if path == criteria or Path(path).is_file()), None)
-    return None if first == criteria else criteria
-
-
-def _inside(path: str) -> str:
-    inner = Path(os.path.relpath(path)).as_posix()
-    if inner.startswith("../"):
-        raise bad_input("lies outside this directory; run init at the repository's root", file=path)
-    return inner
-
-
-def _default_branches() -> list[str]:
-    """The remote's default branch as the clone remembers it; else the two usual names."""
-    try:
-        branch = Path(_REMOTE_HEAD).read_text(encoding="utf-8").strip().removeprefix("ref: refs/remotes/origin/")
-    except (OSError, UnicodeDecodeError):
-        branch = ""
-    return [branch] if is_word(branch) else ["main", "master"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.cli.options import INPUTS, OUTPUTS, date_of
-from rankgate.criteria import InputFile, find_criteria, inputs_named
+from rankgate.baselines.memory import Memory
+from rankgate.baselines.stores import store_for
+from rankgate.cli.options import INPUTS, OUTPUTS, date_of, named_paths
+from rankgate.criteria import find_criteria, inputs_named
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.writing import refuse_overwriting as overwriting
@@ -32,22 +33,15 @@ if TYPE_CHECKING:
 MAX_REPORT_BYTES = 256 * 1024 * 1024  # a report of ten thousand gates has a few megabytes
 
 
-def file_of(arguments: argparse.Namespace, flag: str) -> InputFile | None:
-    """The file that a flag names, with its forced format."""
-    path = getattr(arguments, flag, None)
-    if path == "":
-        raise bad_input(f"{INPUTS.get(flag, flag)} is empty; name a file")
-    if path and not path.isprintable() and path != path.encode("utf-8", "replace").decode():
-        raise bad_input(f"{INPUTS.get(flag, flag)}: the file name {path!a} is not UTF-8; rename the file")
-    return None if path is None else InputFile(path, getattr(arguments, f"{flag}_format", None))
-
-
 def inputs_of(arguments: argparse.Namespace) -> Inputs:
     """What `--criteria`, `--gold`, `--run`, `--baseline` and `--date` name."""
-    criteria, gold, run, baseline = (file_of(arguments, flag) for flag in ("criteria", "gold", "run", "baseline"))
-    refuse_two_stdins(criteria, gold, run, baseline)
-    path, date = criteria.path if criteria else None, date_of(arguments)
-    return Inputs(criteria=path, date=date, gold=gold, run=run, baseline=baseline)
+    return Inputs(
+        criteria=arguments.criteria,
+        date=date_of(arguments),
+        gold=arguments.gold,
+        run=arguments.run,
+        baseline=arguments.baseline,
+    )
 
 
 def read_report(path: str) -> Report:
@@ -64,23 +58,21 @@ def read_report(path: str) -> Report:
     return with_conclusion(report) if report.conclusion == NO_CONCLUSION else report
 
 
-def refuse_two_stdins(*files: InputFile | None) -> None:
-    """Standard input can be read once."""
-    if sum(file is not None and file.path == STDIN for file in files) > 1:
-        raise bad_input("only one input can be read from standard input (-)")
-
-
 def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     """No output of a command is one of its inputs, named by an option or by the criteria, or another output.
 
     A recorded run may replace one that the criteria name, also as the baseline, merged labels their GOLD, verdicts
     those beside the run, and a calibration the one of the criteria.
     """
-    outputs = [(name, path) for _, name, path in _named(arguments, OUTPUTS) if path != STDIN]
+    outputs = [(OUTPUTS[key], path) for key, path in named_paths(arguments, OUTPUTS) if path != STDIN]
     outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
     replaces = {"record": "run", "merge": "gold", "negatives": "gold", "calibrate": "judge.calibration"}
     replaced = replaces.get(getattr(arguments, "action", None) or command)
-    inputs = [(name, path) for key, name, path in _named(arguments, INPUTS) if key != replaced]
+    named = {key: name for key, name in INPUTS.items() if key not in (replaced, "retriever")}
+    inputs = [(named[key], path) for key, path in named_paths(arguments, named)]
+    if function := getattr(arguments, "retriever", None):
+        module = function.partition(":")[0].replace(".", "/")
+        inputs += [("--retriever", f"{module}.py"), ("--retriever", f"{module}/__init__.py")]
     given = [path for name, path in inputs if name == "--criteria"]
     for file in given or filter(None, [found_criteria() if outputs and hasattr(arguments, "criteria") else None]):
         inputs.append(("--criteria", file))
@@ -90,25 +82,11 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
                 inputs.append((f"{key} of {file}", path))
     if (command, getattr(arguments, "action", None)) != ("judge", None):  # whose output they are
         beside = [each for each in inputs if next(Path(each[1]).parent.glob("*.verdicts.jsonl"), None)]
-        inputs += [(f"{name} with its verdicts", _verdicts_beside(path)) for name, path in beside]
+        if beside:
+            from rankgate.judge.runs import verdicts_beside
+
+            inputs += [(f"{name} with its verdicts", verdicts_beside(path)) for name, path in beside]
     overwriting(outputs, inputs)
-
-
-def _verdicts_beside(run: str) -> str:
-    from rankgate.judge.runs import verdicts_beside
-
-    return verdicts_beside(run)
-
-
-def _named(arguments: argparse.Namespace, table: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Each path that the arguments name: the attribute, the option, the path."""
-    for key, name in table.items():
-        value = getattr(arguments, key, None) or ()
-        paths = [value] if isinstance(value, str) else value
-        if key == "retriever" and paths:
-            module = paths[0].partition(":")[0].replace(".", "/")
-            paths = [f"{module}.py", f"{module}/__init__.py"]
-        yield from ((key, name, path) for path in paths)
 
 
 def found_criteria() -> str | None:
@@ -121,13 +99,37 @@ def found_criteria() -> str | None:
 
 def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     """The criteria named or found, or None where there are none."""
-    named = file_of(arguments, "criteria")
-    path = named.path if named else found_criteria()
-    if not path:
-        return None
-    from rankgate.criteria import load_criteria
+    return required_criteria(arguments) if getattr(arguments, "criteria", None) or found_criteria() else None
 
-    return load_criteria(path)
+
+def required_criteria(arguments: argparse.Namespace) -> Criteria:
+    """The criteria named or found; an error where there are none."""
+    from rankgate.criteria import load_criteria  # pydantic is paid for only here
+
+    return load_criteria(getattr(arguments, "criteria", None) or find_criteria())
+
+
+def store_named(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
+    """The store that was named, or that of the criteria."""
+    if arguments.place:
+        return str(arguments.place)
+    if criteria and criteria.inputs.baseline:
+        return criteria.inputs.baseline.path
+    where = "name a directory with --baseline, or as inputs.baseline in the criteria"
+    raise bad_input(f"no place for the baseline; {where}")
+
+
+def memory_of(store: str) -> Memory:
+    """The memory of a store; a run file remembers nothing."""
+    memory = store_for(store).memory
+    if memory is None:
+        raise bad_input("is a file; a baseline is accepted into a directory", file=store)
+    return memory
+
+
+def named_memory(arguments: argparse.Namespace) -> Memory:
+    """The memory of the store that the arguments or the criteria name."""
+    return memory_of(store_named(arguments, criteria_if_any(arguments)))
 
 
 def retriever_in(criteria: Criteria | None) -> Retriever:
@@ -151,14 +153,21 @@ def judge_in(criteria: Criteria) -> JudgeBlock:
 
 def plan_of(arguments: argparse.Namespace, criteria: Criteria | None, *, compares: bool = True) -> Plan:
     """What `--metrics` lists, matched as `--match` or the criteria say; without what compares, where nothing can be."""
-    how = criteria.match if criteria else BY_CHUNK
-    if arguments.match:
-        how = Matching(by=By(arguments.match), exclude_query_id=how.exclude_query_id)
     metrics = metrics_of(arguments.metrics)
     for metric in metrics if not compares else ():
         if RunField.BASELINE in metric.needs:
             raise bad_input(f"{metric.name} compares with a baseline; use `rankgate compare A B`", key="--metrics")
-    return Plan(metrics=metrics, default_k=criteria.default_k if criteria else DEFAULT_K, how=how)
+    return Plan(
+        metrics=metrics, default_k=criteria.default_k if criteria else DEFAULT_K, how=matching_of(arguments, criteria)
+    )
+
+
+def matching_of(arguments: argparse.Namespace, criteria: Criteria | None) -> Matching:
+    """How results match the gold set, as `--match` or the criteria say."""
+    how = criteria.match if criteria else BY_CHUNK
+    if not arguments.match:
+        return how
+    return Matching(by=By(arguments.match), exclude_query_id=how.exclude_query_id)
 
 
 def metrics_of(listed: str, flag: str = "--metrics") -> list[Metric]:

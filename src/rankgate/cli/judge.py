@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,19 +16,15 @@ from msgspec.structs import replace
 
 from rankgate.base_ref.judge import ToJudge, judging_at
 from rankgate.baselines.stores import store_for, store_in
-from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, refuse_two_stdins
+from rankgate.cli.inputs import judge_in, required_criteria
+from rankgate.cli.judge_ask import NAMELESS, ask_job, cost_text, end_of, refuse_committed, warnings_of
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
-from rankgate.cli.judge_end import NAMELESS, cost_text, stopped_by
 from rankgate.cli.judge_labels import add_actions, named_files, next_line, run_action
-from rankgate.cli.options import add_criteria, add_gold, add_run, make_parser, today
+from rankgate.cli.options import add_shared, make_parser, today
 from rankgate.cli.output import as_json, say
-from rankgate.cli.progress import bar
-from rankgate.cli.signals import terminated_as_interrupted
-from rankgate.criteria import Criteria, find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, gold_of, runs_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
-from rankgate.errors import Problem, bad_input, redacted
-from rankgate.files.git import GitError, run_git
+from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.forges.base_branch import base_branch
 from rankgate.forges.runner import add_summary
@@ -42,8 +38,6 @@ from rankgate.judge.job import (
     Job,
     Outcome,
     Planned,
-    Spent,
-    do_job,
     plan_job,
     read_answers,
     require_answers,
@@ -55,7 +49,7 @@ from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
-from rankgate.model.answers import JudgeMark, UnjudgedKind
+from rankgate.model.answers import JudgeMark
 from rankgate.model.values import RunField
 from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
 from rankgate.readers.base import Run
@@ -86,11 +80,8 @@ def parser() -> argparse.ArgumentParser:
             "after both the same command goes on where it ended"
         ),
     )
-    add_criteria(options)
-    add_gold(options)
-    add_run(options)
     baseline = "whose answers need verdicts too, as for check (default: inputs.baseline)"
-    options.add_argument("--baseline", metavar="SPEC", help=baseline)
+    add_shared(options, "criteria", "gold", "run", baseline=baseline)
     base = "the commit that a pull request is to be merged into: its judge, prompts and budget count"
     options.add_argument("--base", metavar="REF", help=base)
     untrusted = (
@@ -111,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--store", metavar="FILE", help=store)
     output = "at the end, also the verdicts on these two runs alone, sorted"
     options.add_argument("-o", "--output", metavar="FILE", help=output)
-    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_shared(options, "format")
     add_actions(options, DESCRIPTION)
     return options
 
@@ -123,35 +114,42 @@ def run(arguments: argparse.Namespace, endpoint: Endpoint | None = None) -> int:
     """
     if arguments.action:
         return (calibrate if arguments.action == "calibrate" else run_action)(arguments)
-    refuse_two_stdins(*(file_of(arguments, flag) for flag in ("gold", "run", "baseline")))
     if arguments.untrusted_run and not arguments.store:
         raise bad_input("with --untrusted-run, name a file that the author of the run could not write", key="--store")
-    with _asked(arguments) as asked:
-        return _judge(arguments, asked, endpoint)
+    with _to_judge(arguments) as to_judge:
+        return _judge(arguments, to_judge, endpoint)
 
 
 @contextmanager
-def _asked(arguments: argparse.Namespace) -> Iterator[ToJudge]:
+def _to_judge(arguments: argparse.Namespace) -> Iterator[ToJudge]:
     """What to ask about, by what is here, or by the base and what is here."""
-    gold, run, baseline = (file_of(arguments, flag) for flag in ("gold", "run", "baseline"))
     if arguments.base:
-        inputs = Inputs(date=today(), criteria=arguments.criteria, gold=gold, run=run, baseline=baseline)
-        with judging_at(replace(inputs, untrusted_run=arguments.untrusted_run), arguments.base) as asked:
-            yield asked
+        inputs = Inputs(
+            date=today(),
+            criteria=arguments.criteria,
+            gold=arguments.gold,
+            run=arguments.run,
+            baseline=arguments.baseline,
+            untrusted_run=arguments.untrusted_run,
+        )
+        with judging_at(inputs, arguments.base) as to_judge:
+            yield to_judge
         return
-    criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
-    block, golds = judge_in(criteria), [gold_of(gold, criteria)]
-    yield ToJudge(criteria, block, golds, criteria.metrics(), run or criteria.inputs.run)
+    criteria = required_criteria(arguments)
+    block = judge_in(criteria)
+    golds = [gold_of(arguments.gold, criteria)]
+    yield ToJudge(criteria, block, golds, criteria.metrics(), arguments.run or criteria.inputs.run)
 
 
-def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | None) -> int:
-    criteria, place = asked.criteria, asked.run
+def _judge(arguments: argparse.Namespace, to_judge: ToJudge, endpoint: Endpoint | None) -> int:
+    run_file = to_judge.run
     _workers(arguments)
-    baseline = None if arguments.base else file_of(arguments, "baseline")
-    if place and place.path == STDIN and not arguments.store:
+    baseline = None if arguments.base else arguments.baseline
+    if run_file and run_file.path == STDIN and not arguments.store:
         raise bad_input("the run is read from standard input; name the file for its verdicts", key="--store")
-    names, job = _job(arguments, asked)
-    beside = [verdicts_beside(each.path) for each in (place, baseline or criteria.inputs.baseline) if each]
+    names, job = _job(arguments, to_judge)
+    files = [run_file, baseline or to_judge.criteria.inputs.baseline]
+    beside = [verdicts_beside(file.path) for file in files if file]
     path = arguments.store or (verdicts_beside(arguments.claims_of) if arguments.claims_of else beside[0])
     # Of a pull request's run nothing counts that its job may have left beside it.
     others = [] if arguments.untrusted_run or arguments.base else beside
@@ -159,18 +157,24 @@ def _judge(arguments: argparse.Namespace, asked: ToJudge, endpoint: Endpoint | N
     read = [read_verdicts(each) for each in others if each != path and Path(each).exists()]
     job = replace(job, beside=by_slot(record for each in read for record in each.values()))
     with Store(path, writes=not arguments.dry_run) as store:
-        return _plan_and_ask(arguments, asked, names, job, store, endpoint)
+        return _plan_and_ask(arguments, to_judge, names, job, store, endpoint)
 
 
 def _plan_and_ask(
-    arguments: argparse.Namespace, asked: ToJudge, names: list[str], job: Job, store: Store, endpoint: Endpoint | None
+    arguments: argparse.Namespace,
+    to_judge: ToJudge,
+    names: list[str],
+    job: Job,
+    store: Store,
+    endpoint: Endpoint | None,
 ) -> int:
-    criteria, output = asked.criteria, arguments.output
+    criteria = to_judge.criteria
+    output = arguments.output
     planned = plan_job(job, store)
     sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
     mark = JudgeMark(planned.judge.short, planned.judge.model)
-    people = people_of(criteria, mark, today()) if arguments.dry_run and not arguments.claims_of else {}
-    needs = judged_facts(criteria, asked.golds[0], [], people)
+    human_labels = people_of(criteria, mark, today()) if arguments.dry_run and not arguments.claims_of else {}
+    needs = judged_facts(criteria, to_judge.golds[0], [], human_labels)
     first = f"judge {planned.judge.short} ({planned.judge.model}) for {', '.join(names)}"
     if arguments.format == "terminal":
         say([first, *_plan_lines(job, planned), *needs, *(_next(arguments, None) if arguments.dry_run else [])])
@@ -208,20 +212,10 @@ def _next(arguments: argparse.Namespace, outcome: Outcome | None) -> list[str]:
     return [next_line("check", *named_files(arguments), *elsewhere)]
 
 
-def refuse_committed(paths: Iterable[str]) -> None:
-    """Refuse files of a commit, which its author may have written, or let lead elsewhere; links are followed."""
-    for path in filter(os.path.lexists, paths):
-        for place in dict.fromkeys([Path(path).absolute(), Path(path).resolve()]):
-            with suppress(GitError):  # without git there is no commit
-                listed = run_git(str(place.parent), "--literal-pathspecs", "ls-files", "--error-unmatch", place.name)
-                if not listed.returncode:
-                    advice = "verdicts are taken from no commit: remove it from git, or name another file"
-                    raise bad_input(f"is a file that git tracks; {advice}", file=path)
-
-
-def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job]:
+def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], Job]:
     """The names of the metrics, what is judged for them, and the verdicts that stored runs keep."""
-    criteria, block = asked.criteria, asked.block
+    criteria = to_judge.criteria
+    block = to_judge.block
     if arguments.fork:
         budget = block.budget.model_copy(update={"calls": block.budget.fork_calls})
         block = block.model_copy(update={"budget": budget})
@@ -231,7 +225,7 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job]
         )
         return ["the labelled claims"], Job(block=block, wants=OF_SAMPLE, run=of_sample, again=arguments.again)
     try:
-        chosen = [metric for name in arguments.metric for metric in parse_metrics(name)] or asked.metrics
+        chosen = [metric for name in arguments.metric for metric in parse_metrics(name)] or to_judge.metrics
     except UnknownMetricError as error:
         raise bad_input(str(error), key="--metric") from error
     metrics = [metric for metric in chosen if isinstance(metric, JudgedMetric)]
@@ -241,25 +235,26 @@ def _job(arguments: argparse.Namespace, asked: ToJudge) -> tuple[list[str], Job]
         raise bad_input(text, key="--metric") if arguments.metric else bad_input(text, file=criteria.name, key="gates")
     inputs = Inputs(
         date=today(),
-        run=asked.run,
-        baseline=None if arguments.base else file_of(arguments, "baseline"),
+        run=to_judge.run,
+        baseline=None if arguments.base else arguments.baseline,
         base=arguments.base,
         branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
         open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
     )
-    candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), asked.golds[0])
+    candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), to_judge.golds[0])
 
     def answers(runs: Iterable[Run | None]) -> list[Answers]:
         """By every gold set, as one; none of a run that is not there."""
-        opened = zip(runs, asked.golds, strict=True)
-        found = [read_answers(run, gold, wants, block.depth) for run, gold in opened if run]
-        both = dict.fromkeys(answer for each in found for answer in each.answers)
-        return [replace(each, answers=tuple(both)) for each in found[-1:]]
+        by_gold = [
+            read_answers(run, gold, wants, block.depth) for run, gold in zip(runs, to_judge.golds, strict=True) if run
+        ]
+        every = dict.fromkeys(answer for each in by_gold for answer in each.answers)
+        return [replace(each, answers=tuple(every)) for each in by_gold[-1:]]
 
-    [run] = answers(candidate(needs=NEEDS, gold=gold) for gold in asked.golds)
+    [run] = answers(candidate(needs=NEEDS, gold=gold) for gold in to_judge.golds)
     require_answers(run)
-    baseline = next(iter(answers(accepted(needs=NEEDS) for _ in asked.golds)), None)
+    baseline = next(iter(answers(accepted(needs=NEEDS) for _ in to_judge.golds)), None)
     opened = accepted(needs=frozenset({RunField.VERDICTS})) if baseline else None
     kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
     names = [metric.name for metric in metrics]
@@ -276,39 +271,6 @@ def _workers(arguments: argparse.Namespace) -> int:
     return int(written)
 
 
-def ask_job(job: Job, planned: Planned, store: Store, workers: int, endpoint: Endpoint | None) -> Outcome:
-    """Ask under a bar."""
-    now, block = [Spent()], job.block
-    endpoint = endpoint or Endpoint(block.endpoint, auth_header=block.auth_header, timeouts=block.timeouts)
-
-    def share() -> float:
-        return min(1.0, now[0].calls / max(1, now[0].planned))
-
-    with terminated_as_interrupted(), bar(share, lambda: f"judging: {cost_text(now[0])}"):
-        watch = partial(now.__setitem__, 0)
-        return do_job(job, planned, store, endpoint, workers=workers, watch=watch)
-
-
-def end_of(outcome: Outcome, criteria: Criteria, budget: str) -> int:
-    """Say what a reader of the verdicts should know; then the exit code, or what was in the way."""
-    if len(outcome.models) > 1:
-        models = " and ".join(sorted(model or NAMELESS for model in outcome.models))
-        text = f"these verdicts are by {models}: what answers as {outcome.judge.model!r} changed, and values with it"
-        problem = Problem(f"{text}; name a dated model, by which all is judged again", criteria.name, key="judge.model")
-        sys.stderr.write(f"warning: {problem}\n")
-    if outcome.stopped and outcome.stopped.kind is UnjudgedKind.INTERRUPTED:
-        sys.stderr.write("interrupted; the same command goes on\n")
-        return 130
-    if outcome.stopped:
-        own = budget if outcome.at == RUN else ".baseline_calls"
-        raise stopped_by(outcome.stopped, outcome.judge.model, outcome.spent, criteria, own)
-    if outcome.failed:
-        reasons = ", ".join(f"{count:,} {UNJUDGED_WORDS[kind]}" for kind, count in outcome.failed.items())
-        text = f"{count_text(sum(outcome.failed.values()), 'call')} failed ({reasons}); the same command asks again"
-        raise bad_input(text, file=criteria.name, key="judge.endpoint")
-    return 0
-
-
 def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
     calls = 0
     for name, run in job.runs.items():
@@ -316,7 +278,7 @@ def _plan_lines(job: Job, planned: Planned) -> Iterator[str]:
         known = f"{plan.cached - plan.failed:,} judged already{' or with these' if calls else ''}"
         if plan.failed:
             known += f", {plan.failed:,} that the judge failed at (`--again` asks once more)"
-        yield f"{_of(name)}{count_text(plan.answers, 'answer')}: {known}, {_to_judge(plan)}"
+        yield f"{_of(name)}{count_text(plan.answers, 'answer')}: {known}, {_left_text(plan)}"
         calls += plan.every_call
         if run.ignored:
             yield f"  {count_text(run.ignored, 'line')} of questions that the gold set lacks, ignored"
@@ -333,29 +295,10 @@ def _of(name: str) -> str:
     return "" if name == RUN else f"the {name}: "
 
 
-def _to_judge(plan: Plan) -> str:
+def _left_text(plan: Plan) -> str:
     about = tokens_text(round(plan.tokens, 2 - len(str(plan.tokens))))  # two digits
     left = plan.answers - plan.cached
     return f"{left:,} to judge: {count_text(plan.every_call, 'call')}, about {about}" if left else "none to judge"
-
-
-def warnings_of(job: Job, planned: Planned, criteria: Criteria) -> Iterator[Problem]:
-    """What to know before anything is asked."""
-    plan, budget = planned.plans[RUN], job.block.budget
-    for unit, needed, most in (("calls", plan.every_call, budget.calls), ("tokens", plan.tokens, budget.tokens)):
-        if most is not None and needed > most:
-            text = f"{most:,} {unit} will not do: judging these answers takes about {needed:,}; raise it"
-            yield Problem(text, criteria.name, key="judge.budget")
-    if job.block.is_alias:
-        text = f"{job.block.model!r} has no date, so what answers under this name may change; name a dated model"
-        yield Problem(text, criteria.name, key="judge.model")
-    if job.baseline and job.baseline.textless:
-        query_id, item_id = job.baseline.textless[0]
-        many = f"{count_text(len(job.baseline.textless), 'answer')} of the baseline"
-        text = f"{many} cannot be judged: a passage has no text, such as {item_id!r} of {query_id!r}"
-        yield Problem(text, job.baseline.run, key="text")
-    elif job.baseline and not job.baseline.answers:
-        yield Problem("the baseline states no answer: nothing to compare with", job.baseline.run, key="answer")
 
 
 def _outcome_lines(job: Job, outcome: Outcome) -> Iterator[str]:
@@ -379,15 +322,17 @@ def _json(job: Job, about: Mapping[str, list[str]], planned: Planned, outcome: O
         | {"ignored": run.ignored, "unanswered": run.unanswered, "textless": len(run.textless)}
         for (name, run), plan in zip(job.runs.items(), planned.plans.values(), strict=True)
     }
-    found: dict[str, Any] = {}
+    ended: dict[str, Any] = {}
     if outcome:
         for name, run in job.runs.items():
             missing = outcome.unjudged[name]
             unjudged = {kind.value: count for kind, count in missing.items()}  # msgspec 0.21 takes no enum as a key
-            found[name] = {"judged": len(run.answers) - missing.total(), "unjudged": unjudged}
-        found["calls"], found["tokens"], _ = outcome.spent
-        found["models"], found["verdicts"] = outcome.models, redacted(output)
-        found["failed"] = {kind.value: count for kind, count in outcome.failed.items()}
-        found["stopped"] = (why := outcome.stopped) and {"kind": why.kind, "number": why.number}
-    own = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}
-    return as_json({"judge": own, **about, "plan": plans, "outcome": found or None})
+            ended[name] = {"judged": len(run.answers) - missing.total(), "unjudged": unjudged}
+        ended["calls"] = outcome.spent.calls
+        ended["tokens"] = outcome.spent.tokens
+        ended["models"] = outcome.models
+        ended["verdicts"] = redacted(output)
+        ended["failed"] = {kind.value: count for kind, count in outcome.failed.items()}
+        ended["stopped"] = (why := outcome.stopped) and {"kind": why.kind, "number": why.number}
+    about_judge = {"id": judge.id, "model": judge.model, "structured": judge.mode, "tried": planned.tried}
+    return as_json({"judge": about_judge, **about, "plan": plans, "outcome": ended or None})

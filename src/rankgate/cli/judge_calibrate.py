@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -49,7 +49,6 @@ from rankgate.readers.yaml_text import with_entry
 from rankgate.renderers.blocks import Block, Pairs, Table
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.phrases import LONGEST, NOTHING
-from rankgate.statistics.prediction_powered import Powered
 
 DESCRIPTION = """\
 Say what people's labels make of the judge, metric by metric, and write it for gates: name the file as
@@ -73,7 +72,7 @@ _LEGEND = Pairs(
 )
 
 
-class _Side(NamedTuple):
+class _LabelledRun(NamedTuple):
     """A run: its answers' keys, the judge's values by metric, what was drawn of it, and what people checked."""
 
     keys: Mapping[str, str]
@@ -88,9 +87,9 @@ def calibrate(arguments: argparse.Namespace) -> int:
     items = label_files.read_sample(path)
     design = label_files.read_design(label_files.design_beside(path), items)
     labels = _labels(arguments.labels or [f"{path.removesuffix('.jsonl')}.labels.jsonl"], items)
-    found = judged_of(arguments, beside=verdicts_beside(path))
-    no_answer = {name for name, each in found.gold.samples.items() if each.no_answer}
-    words = words_of_people(items, labels, no_answer, found.rubrics)
+    run = judged_of(arguments, beside=verdicts_beside(path))
+    no_answer = {name for name, each in run.gold.samples.items() if each.no_answer}
+    words = words_of_people(items, labels, no_answer, run.rubrics)
     if not words:
         raise bad_input("nobody has labelled all of an answer yet; go on with `rankgate judge label`", file=path)
     counted = [unit.key for unit in design.drawn(words) if unit.key]
@@ -99,21 +98,26 @@ def calibrate(arguments: argparse.Namespace) -> int:
     if skipped and not counted:
         text = f"labels count in the order of the sample: label {shown(skipped.query_id)}, for {late} after it to count"
         raise bad_input(text, file=path)
-    side = _side(found, design, items, words, path)
-    calibration = _calibration(found, design, side, words)
-    output, named = _write(arguments, found.criteria, calibration)
-    differing = disagreements(side.checked.values())
-    judges = {name: calibration.trust(JudgeMark(found.judge.id, ""), name).judge() for name in calibration.metrics}
+    labelled = _labelled_run(run, design, items, words, path)
+    calibration = _calibration(run, design, labelled, words)
+    output, named = _write(arguments, run.criteria, calibration)
+    differing = disagreements(labelled.checked.values())
+    judges = {name: calibration.trust(JudgeMark(run.judge.id, ""), name).judge() for name in calibration.metrics}
     if arguments.format == "json":
-        known: dict[str, Any] = {"answers": len(items), "labelled": len(words), "counted": len(counted)}
-        known["labels_needed"] = {name: each.labels and each.labels.needed(each.j) for name, each in judges.items()}
-        known |= {"output": redacted(output), "calibration": msgspec.to_builtins(calibration)}
-        known["disagreements"] = [{**asdict(each), "item": each.item.key} for each in differing]
-        say(as_json(known))
+        facts = {
+            "answers": len(items),
+            "labelled": len(words),
+            "counted": len(counted),
+            "labels_needed": {name: each.labels and each.labels.needed(each.j) for name, each in judges.items()},
+            "output": redacted(output),
+            "calibration": msgspec.to_builtins(calibration),
+            "disagreements": [{**asdict(each), "item": each.item.key} for each in differing],
+        }
+        say(as_json(facts))
         return 0
     who = f"{len(words):,} of {count_text(len(items), 'answer')} labelled by {', '.join(calibration.people)}"
     who += "" if calibration.agreement is None else f", who agree with kappa {calibration.agreement:.2f}"
-    lines: list[Block] = [f"judge {found.judge.short} ({found.judge.model}) on {redacted(found.run.run)}: {who}"]
+    lines: list[Block] = [f"judge {run.judge.short} ({run.judge.model}) on {redacted(run.run.run)}: {who}"]
     if skipped:
         lines.append(
             f"Labels count in the order of the sample: {shown(skipped.query_id)} is not labelled, so that {late} after "
@@ -121,14 +125,14 @@ def calibrate(arguments: argparse.Namespace) -> int:
         )
     lines += [*_metric_lines(calibration, judges), f"written: {redacted(output)}"]
     if arguments.write and not named:
-        lines.append(f"{found.criteria.name}: names it now")
+        lines.append(f"{run.criteria.name}: names it now")
     elif not named:
-        entry = _entry(found.criteria, output)
+        entry = _entry(run.criteria, output)
         lines.append(f"Gates count on it once the criteria name it (`--write` does): judge: {{{entry}}}")
     if left := len(items) - len(words):
         lines.append(f"{count_text(left, 'answer')} of the sample left to label: `rankgate judge label` goes on")
     if named or arguments.write:
-        lines += [_blocking_text(found.criteria, judges), next_line("check", *named_files(arguments))]
+        lines += [_blocking_text(run.criteria, judges), next_line("check", *named_files(arguments))]
     say([*lines, *_disagreement_lines(differing)])
     return 0
 
@@ -158,7 +162,8 @@ def _name_in_criteria(criteria: Criteria, output: str) -> None:
     Raises:
         RankgateError: it cannot be added so that the file then says just that; nothing is written.
     """
-    path, entry = Path(criteria.name), _entry(criteria, output)
+    path = Path(criteria.name)
+    entry = _entry(criteria, output)
     after = with_entry(path.read_bytes().decode(), "judge", entry) if path.is_file() else None
     with suppress(RankgateError):
         if after and _without_calibration(criteria_in(after, criteria.name)) == _without_calibration(criteria):
@@ -185,10 +190,13 @@ def _blocking_text(criteria: Criteria, judges: Mapping[str, GateJudge]) -> str:
 
 def _refuse_others(output: str) -> None:
     """No file is written over that is something else, such as the labels of another sample."""
-    written, there = None, Path(output).is_file() and Path(output).stat().st_size
+    file = Path(output)
+    if not file.is_file() or not file.stat().st_size:
+        return
+    written = None
     with suppress(OSError, ValueError):
-        written = json.loads(Path(output).read_bytes()) if there else None
-    if there and not (isinstance(written, dict) and {"judge", "metrics", "people"} <= written.keys()):
+        written = json.loads(file.read_bytes())
+    if not (isinstance(written, dict) and {"judge", "metrics", "people"} <= written.keys()):
         raise bad_input("exists, and is no calibration; name another file, or remove this one", file=output)
 
 
@@ -198,7 +206,7 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
     Raises:
         RankgateError: a person labelled a claim in two files, and differently, or has a name in two spellings.
     """
-    found: dict[Place, Label] = {}
+    labels: dict[Place, Label] = {}
     spelt: dict[str, str] = {}
     keys = {item.key for item in items}
     for path in paths:
@@ -206,27 +214,30 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
             raise bad_input("is not there; `rankgate judge label` writes it", file=path)
         sheet = path.casefold().endswith(".csv")
         read = label_files.labels_of_sheet(path, items) if sheet else label_files.read_labels(path, items)
-        own = {place: label for place, label in read.items() if label.key in keys}
-        if read and not own:
+        of_sample = [label for label in read.values() if label.key in keys]
+        if read and not of_sample:
             raise bad_input("has labels of other samples alone", file=path, key="key")
-        for label in own.values():
+        for label in of_sample:
             if (name := spelt.setdefault(label_files.name_key(label.by), label.by)) != label.by:
                 text = f"has labels by {label.by!r}, and others are by {name!r}; write one person's name in one way"
                 raise bad_input(text, file=path, key="by")
-            if found.setdefault(label.place, label).verdict != label.verdict:
+            if labels.setdefault(label.place, label).verdict != label.verdict:
                 text = f"{label.by!r} labelled claim {label.n} of {shown(label.query_id)} differently in another file"
                 raise bad_input(f"{text}; keep one of these labels", file=path, key="verdict")
-    return found
+    return labels
 
 
-def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[str, People], path: str) -> _Side:
+def _labelled_run(
+    run: Judged, design: Design, items: Sequence[Item], words: Mapping[str, People], path: str
+) -> _LabelledRun:
     """What is known of the run.
 
     Raises:
         RankgateError: it is another run than was labelled, or the judge was not asked.
     """
-    judge, block, samples = found.judge, found.criteria.judge, found.gold.samples
-    answers = {each.query_id: each for each in found.run.answers}
+    judge = run.judge
+    block = run.criteria.judge
+    answers = {each.query_id: each for each in run.run.answers}
     of_key = {each.key: each for each in items}
     units = [(unit.query_id, unit.key) for unit in design.units]
     for query, key in units:
@@ -234,62 +245,61 @@ def _side(found: Judged, design: Design, items: Sequence[Item], words: Mapping[s
         gone = key != "" and query not in answers
         if gone or (item and item_of(answers[query]) != replace(item, claims=(), rubrics=())):
             text = f"has another answer to {shown(query)} than was labelled; name the run that was: "
-            raise bad_input(text + shown(design.run), file=found.run.run, key="answer")
+            raise bad_input(text + shown(design.run), file=run.run.run, key="answer")
     repeats = range(block.repeats if block else 1)
     verdicts = {
-        query: tuple(judged(answer, judge, found.wants, found.known, repeat) for repeat in repeats)
+        query: tuple(judged(answer, judge, run.wants, run.known, repeat) for repeat in repeats)
         for query, answer in answers.items()
     }
     judged_units = [verdicts[query] for query, _ in units if query in verdicts]
-    lacking = sum(any(map(_not_asked, own)) for own in judged_units)
-    if lacking:
+    if lacking := sum(any(map(_lacks_verdicts, repeated)) for repeated in judged_units):
         text = f"judge {judge.short} was not asked about {count_text(lacking, 'answer')} of those to draw from"
-        raise bad_input(f"{text}; `{found.command}` with this run as --run asks it", file=found.run.run)
+        raise bad_input(f"{text}; `{run.command}` with this run as --run asks it", file=run.run.run)
     drawn = design.drawn(words)
-    support = {unit.key: support_of(of_key[unit.key], judge, found.known) for unit in drawn if unit.key}
+    support = {unit.key: support_of(of_key[unit.key], judge, run.known) for unit in drawn if unit.key}
     if unasked := sum(each == NO_VERDICT for each in support.values()):
         text = f"judge {judge.short} was not asked about the labelled claims of {count_text(unasked, 'answer')}"
         raise bad_input(f"{text}; `rankgate judge --sample {redacted(path)}` asks it", file=path)
-    checked = {
-        query: Checked(of_key[key], words[key], verdicts[query], own)
-        for query, key in ((unit.query_id, unit.key) for unit in drawn)
-        if key and isinstance(own := support[key], tuple)
-    }
-    absent = [sample for query, sample in samples.items() if query not in answers]
+    checked: dict[str, Checked] = {}
+    for unit in drawn:
+        of_claims = support.get(unit.key)
+        if isinstance(of_claims, tuple):
+            checked[unit.query_id] = Checked(of_key[unit.key], words[unit.key], verdicts[unit.query_id], of_claims)
+    absent = [sample for query, sample in run.gold.samples.items() if query not in answers]
     values = {
         metric.name: {query: value for query, each in verdicts.items() if (value := metric.mean(each)) is not None}
         | {each.query_id: metric.worst for each in absent if metric.counts(each) and metric.worst is not None}
-        for metric in metrics_of(found.rubrics)
+        for metric in metrics_of(run.rubrics)
     }
     keys = {query: item_of(answer).key for query, answer in answers.items()}
-    return _Side(keys, values, drawn, checked)
+    return _LabelledRun(keys, values, drawn, checked)
 
 
-def _not_asked(found: AnswerVerdicts) -> bool:
-    rubrics = found.rubrics.values() if isinstance(found.rubrics, Mapping) else ()
-    return NO_VERDICT in (found.state, found.support, *rubrics)
+def _lacks_verdicts(verdicts: AnswerVerdicts) -> bool:
+    rubrics = verdicts.rubrics.values() if isinstance(verdicts.rubrics, Mapping) else ()
+    return NO_VERDICT in (verdicts.state, verdicts.support, *rubrics)
 
 
-def _calibration(found: Judged, design: Design, side: _Side, words: Mapping[str, People]) -> Calibration:
-    clusters = dict(zip(found.gold.samples, clusters_of(found.gold), strict=False))
-    metrics = metrics_of(found.rubrics)
-    each = {
-        metric: metric_calibration(metric, design.units, side.drawn, side.values[metric.name], side.checked, clusters)
-        for metric in metrics
-    }
-    segments = segments_by_query(found.gold, found.criteria)
+def _calibration(run: Judged, design: Design, labelled: _LabelledRun, words: Mapping[str, People]) -> Calibration:
+    clusters = dict(zip(run.gold.samples, clusters_of(run.gold), strict=False))
+    metrics = metrics_of(run.rubrics)
+    by_name: dict[str, MetricCalibration] = {}
+    for metric in metrics:
+        values = labelled.values[metric.name]
+        of_metric = metric_calibration(metric, design.units, labelled.drawn, values, labelled.checked, clusters)
+        if of_metric:
+            by_name[metric.name] = replace(of_metric, criterion=criterion_of(metric, run.rubrics))
+    segments = segments_by_query(run.gold, run.criteria)
     return Calibration(
-        judge=found.judge.id,
-        model=found.judge.model,
+        judge=run.judge.id,
+        model=run.judge.model,
         date=today(),
-        run=redacted(found.run.run),
-        answers=answers_key(side.keys),
+        run=redacted(run.run.run),
+        answers=answers_key(labelled.keys),
         people=tuple(sorted({by for each in words.values() for by in each})),
         agreement=agreement(words.values()),
-        metrics={
-            metric.name: replace(of, criterion=criterion_of(metric, found.rubrics)) for metric, of in each.items() if of
-        },
-        segments=segment_calibrations(metrics, side.checked, side.values, segments, clusters),
+        metrics=by_name,
+        segments=segment_calibrations(metrics, labelled.checked, labelled.values, segments, clusters),
     )
 
 
@@ -308,22 +318,20 @@ def _metric_lines(calibration: Calibration, judges: Mapping[str, GateJudge]) -> 
         yield f"{name}: {labels_text(name, judge)}"
 
 
-def _row(name: str, found: MetricCalibration) -> tuple[str, ...]:
+def _row(name: str, of_metric: MetricCalibration) -> tuple[str, ...]:
     rates = [
         f"{each.value:.0%} (95%: {100 * each.low:.0f} to {each.high:.0%})" if each else NOTHING
-        for each in (found.slope, found.sensitivity, found.specificity)
+        for each in (of_metric.slope, of_metric.sensitivity, of_metric.specificity)
     ]
-    by_people = by_judge = NOTHING
-    if found.value:
-        by_people = _with_interval(found.value)
-        by_judge = value_text(math.fsum(found.values.values()) / len(found.values), Unit.SHARE)
-    kappa = NOTHING if found.kappa is None else f"{found.kappa:.2f}"
-    return (name, f"{found.labels:,} ({found.rarer:,})", *rates, kappa, by_people, by_judge)
-
-
-def _with_interval(found: Powered) -> str:
-    low, high = (min(max(bound, 0.0), 1.0) for bound in found.bounds())
-    return f"{value_text(found.value, Unit.SHARE)} (95%: {interval_text((low, high), Unit.SHARE)})"
+    by_labels = NOTHING
+    by_judge = NOTHING
+    if value := of_metric.value:
+        low, high = value.bounds()
+        interval = interval_text((min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)), Unit.SHARE)
+        by_labels = f"{value_text(value.value, Unit.SHARE)} (95%: {interval})"
+        by_judge = value_text(math.fsum(of_metric.values.values()) / len(of_metric.values), Unit.SHARE)
+    kappa = NOTHING if of_metric.kappa is None else f"{of_metric.kappa:.2f}"
+    return (name, f"{of_metric.labels:,} ({of_metric.rarer:,})", *rates, kappa, by_labels, by_judge)
 
 
 def _disagreement_lines(found: Sequence[Disagreement]) -> Iterator[Block]:

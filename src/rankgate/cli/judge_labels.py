@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from rankgate.cli.inputs import criteria_if_any, file_of, judge_in, refuse_two_stdins
+from rankgate.cli.inputs import judge_in, required_criteria
 from rankgate.cli.labels import due, take_labels
-from rankgate.cli.options import add_criteria, add_gold, add_run, today
+from rankgate.cli.options import add_shared, as_written, today
 from rankgate.cli.output import say
-from rankgate.criteria import Criteria, find_criteria, load_criteria
+from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs, gold_of, runs_of
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
@@ -57,10 +57,8 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     sample = add("sample", description=_SAMPLE, argument_default=argparse.SUPPRESS)
     calibrate = add("calibrate", description=calibration, argument_default=argparse.SUPPRESS)
     for each in (sample, calibrate):
-        add_criteria(each)
-        add_gold(each)
-        add_run(each)
-        each.add_argument("--baseline", metavar="SPEC", help="whose verdicts count too (default: inputs.baseline)")
+        baseline = "whose verdicts count too (default: inputs.baseline)"
+        add_shared(each, "criteria", "gold", "run", baseline=baseline)
         each.add_argument("--verdicts", metavar="FILE", default=None, help="default: those beside the run")
     calibrate.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
     calibrate.add_argument("labels", metavar="LABELS", nargs="*", default=[], help="default: sample.labels.jsonl")
@@ -92,8 +90,11 @@ def next_line(*words: str) -> str:
 
 def named_files(arguments: argparse.Namespace) -> list[str]:
     """The options that name what a check reads, as they were given."""
-    given = ((f"--{flag}", getattr(arguments, flag, None)) for flag in ("criteria", "gold", "run", "baseline"))
-    return [word for flag, value in given if value for word in (flag, value)]
+    words = ["--criteria", arguments.criteria] if arguments.criteria else []
+    for flag in ("gold", "run", "baseline"):
+        if file := getattr(arguments, flag):
+            words += [f"--{flag}", as_written(file)]
+    return words
 
 
 class Judged(NamedTuple):
@@ -124,54 +125,53 @@ class Judged(NamedTuple):
 
 def judged_of(arguments: argparse.Namespace, *, beside: str | None = None) -> Judged:
     """What the options name; `beside` is a further file of verdicts, if it is there."""
-    criteria = criteria_if_any(arguments) or load_criteria(find_criteria())
-    block, files = judge_in(criteria), [file_of(arguments, flag) for flag in ("gold", "run", "baseline")]
-    refuse_two_stdins(*files)
+    criteria = required_criteria(arguments)
+    block = judge_in(criteria)
     inputs = Inputs(
         date=today(),
-        run=files[1],
-        baseline=files[2],
+        run=arguments.run,
+        baseline=arguments.baseline,
         untrusted_run=arguments.untrusted_run,
         verdicts=arguments.verdicts,
     )
-    gold = gold_of(files[0], criteria)
+    gold = gold_of(arguments.gold, criteria)
     candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), gold)
     run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
     require_answers(run)
     named, known = known_verdicts(inputs, criteria, accepted)
-    own = read_verdicts(beside) if beside and Path(beside).exists() else {}
-    return Judged(criteria, gold, run, judge_with_verdicts(block, named, known), {**own, **known})
+    further = read_verdicts(beside) if beside and Path(beside).exists() else {}
+    return Judged(criteria, gold, run, judge_with_verdicts(block, named, known), {**further, **known})
 
 
 def _sample(arguments: argparse.Namespace) -> Iterator[str]:
-    number, output = whole_number(arguments.n), arguments.output or "sample.jsonl"
+    number = whole_number(arguments.n)
+    output = arguments.output or "sample.jsonl"
     if number is None or number < LEAST:
         raise bad_input(f"{arguments.n!r} is not a number from {LEAST}; fewer would say too little", key="--n")
     if not output.endswith(".jsonl"):
         raise bad_input("a sample is .jsonl; a sheet of it is written beside", file=output)
-    found = judged_of(arguments)
-    run = found.run
+    judged = judged_of(arguments)
+    run = judged.run
     answered = {answer.query_id for answer in run.answers}
-    lacking = [query for query in found.gold.samples if query not in answered]
     items, design = draw(
         run.answers,
-        found.judge,
-        found.known,
+        judged.judge,
+        judged.known,
         number=number,
         run=redacted(run.run),
-        lacking=lacking,
-        wants=found.wants,
+        lacking=[query for query in judged.gold.samples if query not in answered],
+        wants=judged.wants,
     )
     left = f"{count_text(design.unjudged, 'answer')} without a verdict"
     if not items:
-        raise bad_input(f"has no answer to label ({left}); `{found.command}` asks for verdicts", file=run.run)
-    beside, sheet = label_files.design_beside(output), label_files.sheet_beside(output)
+        raise bad_input(f"has no answer to label ({left}); `{judged.command}` asks for verdicts", file=run.run)
     _write_sample(output, items, design)
     yield f"{redacted(output)}: {count_text(len(items), 'answer')} of {len(design.units):,} to label"
     if empty := design.sampled - len(items):
         yield f"{count_text(empty, 'further answer')} drawn: empty or lacking, which nobody needs to label"
-    yield f"{redacted(beside)}: how they were drawn"
-    yield f"{redacted(sheet)}: a sheet of them; a copy of it named after who labels is taken by `judge calibrate`, too"
+    yield f"{redacted(label_files.design_beside(output))}: how they were drawn"
+    sheet = redacted(label_files.sheet_beside(output))
+    yield f"{sheet}: a sheet of them; a copy of it named after who labels is taken by `judge calibrate`, too"
     if design.unjudged:
         yield f"left out: {left}"
     yield next_line("judge", "label", output, "--by", "NAME")
@@ -201,18 +201,19 @@ def _write_sample(output: str, items: Sequence[Item], design: Design) -> None:
 
 def segments_by_query(gold: Gold, criteria: Criteria) -> dict[str, str]:
     """The segment of each query, by all keys of the judged gates' segments."""
-    judged = [gate for gate in criteria.gates if isinstance(gate.metric, JudgedMetric)]
-    keys = dict.fromkeys(key for gate in judged for rule in gate.segments for key in rule.by)
+    gates = [gate for gate in criteria.gates if isinstance(gate.metric, JudgedMetric)]
+    keys = dict.fromkeys(key for gate in gates for rule in gate.segments for key in rule.by)
     ids = list(gold.samples)
     return {ids[row]: name for name, rows in reversed(segments_of(gold, [*keys]).items()) for row in rows}
 
 
 def _label(arguments: argparse.Namespace) -> Iterator[str]:
-    items, by = label_files.read_sample(arguments.sample), arguments.by.strip()
+    items = label_files.read_sample(arguments.sample)
+    by = arguments.by.strip()
     path = arguments.output or f"{arguments.sample.removesuffix('.jsonl')}.labels.jsonl"
     labels = take_labels(arguments, items, path)
     done = sum(all((by, item.key, n) in labels for n in due(item, labels, by)) for item in items)
     yield f"{redacted(path)}: {done:,} of {count_text(len(items), 'answer')} labelled by {by}"
     if done == len(items):
-        own = [] if arguments.output is None else [arguments.output]
-        yield next_line("judge", "calibrate", arguments.sample, *own, "--write")
+        labels_file = [] if arguments.output is None else [arguments.output]
+        yield next_line("judge", "calibrate", arguments.sample, *labels_file, "--write")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from rankgate.cli.screen import show_pages
+from rankgate.cli.terminal import show_pages
 from rankgate.errors import bad_input
 from rankgate.judge import label_files
 from rankgate.judge.label_files import Label, Labels, Place
@@ -38,9 +38,11 @@ _KEYS = {
 
 def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str) -> Labels:
     """All labels after what this person says now, at the terminal or in a sheet."""
-    labels, by = label_files.read_labels(path, items), arguments.by.strip()
-    names, key = {label.by for label in labels.values()}, label_files.name_key
-    like = next((name for name in names - {by} if key(name) == key(by) and by not in names), None)
+    labels = label_files.read_labels(path, items)
+    by = arguments.by.strip()
+    names = {label.by for label in labels.values()}
+    name_key = label_files.name_key
+    like = next((name for name in names - {by} if name_key(name) == name_key(by) and by not in names), None)
     if like or not by:
         known = f"{path} has labels by {like!r}" if like else "it is empty"
         raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
@@ -65,21 +67,26 @@ def due(item: Item, labels: Labels, by: str) -> Sequence[int]:
 
 def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) -> None:
     """Ask until all is labelled or skipped, or the person quits; only what this person said or skipped is undone."""
-    places = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(len(item.statements))]
-    index = {(item.key, n): at for at, (_, item, n) in enumerate(places)}
-    own = (index.get((label.key, label.n)) for label in labels.values() if label.by == by)
-    back = [at for at in own if at is not None]  # the last one in time comes last
-    at, printed, skipped, explained = 0, (0, False), set[int](), set[Labelled]()
-    while at < len(places):
-        number, item, n = places[at]
-        if at in skipped or (by, item.key, n) in labels or n not in due(item, labels, by):
-            at += 1
+    statements = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(len(item.statements))]
+    positions = {(item.key, n): position for position, (_, item, n) in enumerate(statements)}
+    labelled = [positions.get((label.key, label.n)) for label in labels.values() if label.by == by]
+    undoable = [position for position in labelled if position is not None]  # the last one in time comes last
+    skipped: set[int] = set()
+    explained: set[Labelled] = set()
+    printed = (0, False)  # the number of the answer that is on the screen, and whether its passages are
+    position = 0
+    while position < len(statements):
+        number, item, n = statements[position]
+        if position in skipped or (by, item.key, n) in labels or n not in due(item, labels, by):
+            position += 1
             continue
         kind = item.labelled(n)
-        words, keys = label_files.WORDS[kind], {**_MEANS[kind], **_KEYS}
-        head = ["", f"Answer {number:,} of {len(items):,}"] if printed[0] != number else []
+        words = label_files.WORDS[kind]
+        keys = {**_MEANS[kind], **_KEYS}
         of_claim = kind is Labelled.CLAIM
-        context = _context(item, first=bool(head), passages=of_claim and printed != (number, True))
+        is_new = printed[0] != number
+        head = ["", f"Answer {number:,} of {len(items):,}"] if is_new else []
+        context = _context(item, first=is_new, passages=of_claim and printed != (number, True))
         titles = {Labelled.CLAIM: f"Claim {n} of {len(item.claims)}", Labelled.RUBRIC: "Criterion"}
         statement = _lines(titles[kind], item.statements[n]) if n else ()
         legend = [] if kind in explained else [Pairs([*keys.items()])]
@@ -91,14 +98,17 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) 
             label = label_files.label_of(item, n, words[key], by)
             label_files.add_labels(path, [label])
             labels[label.place] = label
-            back, at = [*back, at], 0  # what was undone may stand below others that are due
+            undoable.append(position)
+            position = 0  # what was undone may stand below others that are due
         elif key == "k":
-            skipped.add(at)
-            back, at = [*back, at], 0
-        elif key == "u" and back:
-            at = back.pop()
-            skipped.discard(at)
-            undone = label_files.label_of(places[at][1], places[at][2], None, by)
+            skipped.add(position)
+            undoable.append(position)
+            position = 0
+        elif key == "u" and undoable:
+            position = undoable.pop()
+            skipped.discard(position)
+            _, item, n = statements[position]
+            undone = label_files.label_of(item, n, None, by)
             if labels.pop(undone.place, None):
                 label_files.add_labels(path, [undone])
         elif key == "p":

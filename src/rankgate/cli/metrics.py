@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.cli.options import make_parser
+from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.errors import bad_input
 from rankgate.metrics.answers import JudgedMetric
@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
         *(f"rankgate metrics{words}" for words in examples),
     )
     options.add_argument("name", metavar="NAME", nargs="?", help="a metric as a gate writes it, or a part of its name")
-    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_shared(options, "format")
     return options
 
 
@@ -168,7 +168,8 @@ def describe_view(parameter: str) -> Facts:
 
 def describe_gain(name: str) -> Facts:
     """A gain as plain values."""
-    example, parameters = parse_metric(GAINS[name]), parameters_of(ListGain)
+    example = parse_metric(GAINS[name])
+    parameters = parameters_of(ListGain)
     parameters = parameters if name == REWRITE_GAIN else {"metric": parameters["metric"]}
     return _described("gain", name, ListGain, example, absent=example.worst, parameters=parameters)
 
@@ -249,8 +250,11 @@ def default_text(facts: Facts) -> str:
     default = facts["default"]
     if facts["required"]:
         return "required"
-    plain = str(default).lower() if isinstance(default, bool) else str(default)
-    return "none" if default is None else f"{default:g}" if isinstance(default, float) else plain
+    if default is None:
+        return "none"
+    if isinstance(default, float):
+        return f"{default:g}"
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def _list(listed: Sequence[Facts]) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rankgate.criteria import DEFAULT_PATHS
+from rankgate.baselines import KINDS
+from rankgate.criteria import DEFAULT_PATHS, InputFile
 from rankgate.errors import bad_input, did_you_mean, redacted_text
 from rankgate.metrics.names import COMPARED_METRICS
+from rankgate.readers.formats import GOLD_FORMATS, RUN_FORMATS, split_format
+from rankgate.readers.source import STDIN
 
 if TYPE_CHECKING:
     from rankgate.criteria.retriever_block import Retriever
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 # Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
 OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
 _FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "verdicts", "template", "bm25", "retriever")
-_PLACES = {
+_ARGUMENTS = {
     "place": "--baseline",
     "report": "--from",
     "runs": "RUN",
@@ -29,10 +33,24 @@ _PLACES = {
     "sheet": "--import",
     "claims_of": "--sample",
 }
-_PLACES |= {"corpus": "--corpus", "chunks": "--chunks"}
-INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _PLACES
+_ARGUMENTS |= {"corpus": "--corpus", "chunks": "--chunks"}
+INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _ARGUMENTS
 RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
 _MOST_LINES = 2  # of a usage that stands above an error
+
+
+def named_paths(arguments: argparse.Namespace, table: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each path that the arguments name by an option or argument of the table, with its attribute."""
+    for name in table:
+        value = getattr(arguments, name, None) or ()
+        files = [value] if isinstance(value, str | InputFile) else value
+        yield from ((name, each if isinstance(each, str) else each.path) for each in files)
+
+
+def refuse_two_stdins(arguments: argparse.Namespace) -> None:
+    """Standard input can be read once."""
+    if [path for _, path in named_paths(arguments, INPUTS)].count(STDIN) > 1:
+        raise bad_input("only one input can be read from standard input (-)")
 
 
 # What `--help` of a long command shows; `--help --all` shows all of it.
@@ -44,7 +62,7 @@ EVERYDAY = {
     "explain": ("--metric", "--tag", "--limit", "--depth", "--bm25", "--run", "--baseline"),
     "score": ("--gold", "--run", "--metrics", "--match", "--per-query", "--format"),
     "compare": ("--gold", "--metrics", "--output", "--format"),
-    "comment": ("--begin", "--dry-run", "--comment", "--no-check", "--repository", "--pull"),
+    "comment": ("--begin", "--dry-run", "--comment", "--repository", "--pull"),
     "baseline accept": ("--run", "--baseline", "--reason", "--by", "--new-anchor", "--verdicts"),
     "baseline record": ("--run", "--baseline", "--commit", "--branch", "--verdicts"),
     "gold pool": ("--gold", "--depth", "--unjudged", "--judge", "--output", "--force"),
@@ -55,22 +73,37 @@ EVERYDAY = {
 _FEW = 4  # examples without --all
 
 
-class NamedFile(argparse.Action):
-    """`FORMAT:FILE`, or a file whose format its content tells; of several each has its own format."""
+class ReadFile(argparse.Action):
+    """A file to read, by its path; a name that is empty or not UTF-8 is refused."""
 
     def __call__(self, _parser: Any, namespace: argparse.Namespace, values: Any, _option: str | None = None) -> None:
-        """Keep the file by the option's name, and beside it the format, which the name with `_format` has."""
-        from rankgate.readers.formats import split_format
+        """Keep each file by the option's name."""
+        files = [self._file(text) for text in values] if isinstance(values, list) else self._file(values)
+        setattr(namespace, self.dest, files)
 
-        named = [split_format(text) for text in ([values] if isinstance(values, str) else values)]
-        formats, files = [form for form, _ in named], [file for _, file in named]
-        one = isinstance(values, str)
-        setattr(namespace, self.dest, files[0] if one else files)
-        setattr(namespace, f"{self.dest}_format", formats[0] if one else formats)
+    def _file(self, path: str) -> Any:
+        if path == "":
+            raise bad_input(f"{INPUTS[self.dest]} is empty; name a file")
+        if not path.isprintable() and path != path.encode("utf-8", "replace").decode():
+            raise bad_input(f"{INPUTS[self.dest]}: the file name {path!a} is not UTF-8; rename the file")
+        return path
+
+
+class NamedFile(ReadFile):
+    """`FORMAT:FILE`, or a file whose format its content tells, as an `InputFile`."""
+
+    def _file(self, path: str) -> InputFile:
+        form, path = split_format(path)
+        return InputFile(super()._file(path), form)
+
+
+def as_written(file: InputFile) -> str:
+    """The file as an option names it."""
+    return f"{file.format}:{file.path}" if file.format else file.path
 
 
 class _Parser(argparse.ArgumentParser):
-    whole_help = False  # whether --all is there
+    shows_all = False  # whether --all is there
     exits = ""  # what each exit code means, where a command has codes of its own
 
     def __init__(self, **settings: Any) -> None:
@@ -81,31 +114,31 @@ class _Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """A screen of help, or with `--all` all of it."""
         everyday = EVERYDAY.get(self.prog.removeprefix("rankgate "))
-        if everyday is None or self.whole_help:
+        if everyday is None or self.shows_all:
             return super().format_help()
-        rare = [
-            each for each in self._actions if each.option_strings and not {"--help", *everyday} & {*each.option_strings}
-        ]
-        texts = [each.help for each in rare]
-        usage, description, epilog = self.usage, self.description or "", self.epilog or ""
-        first = description.partition("\n\n")[0]
-        examples = epilog.splitlines(keepends=True)[: _FEW + 1]
-        words = [str(each.metavar or each.dest) for each in self._get_positional_actions()]
-        try:
-            for each in rare:
-                each.help = argparse.SUPPRESS
-            self.usage = " ".join(["%(prog)s", *words, "[options]"])
-            self.description = "\n\n".join(filter(None, [first, self.exits]))
-            self.epilog = "".join(examples)
-            return f"{super().format_help()}\n{self.prog} --help --all: {len(rare)} more options, and more examples\n"
-        finally:
-            for each, text in zip(rare, texts, strict=True):
-                each.help = text
-            self.usage, self.description, self.epilog = usage, description, epilog
+        kept = {"--help", *everyday}
+        options = [each for each in self._get_optional_actions() if kept & {*each.option_strings}]
+        rare = len(self._get_optional_actions()) - len(options)
+        examples = (self.epilog or "").splitlines(keepends=True)[: _FEW + 1]
+        formatter = self._get_formatter()
+        formatter.add_usage(self._short_usage(), self._actions, [])
+        formatter.add_text((self.description or "").partition("\n\n")[0])
+        formatter.add_text(self.exits)
+        for title, actions in (("positional arguments", self._get_positional_actions()), ("options", options)):
+            formatter.start_section(title)
+            formatter.add_arguments(actions)
+            formatter.end_section()
+        formatter.add_text("".join(examples))
+        formatter.add_text(f"{self.prog} --help --all: {rare} more options, and more examples")
+        return formatter.format_help()
+
+    def _short_usage(self) -> str:
+        words = [str(action.metavar or action.dest) for action in self._get_positional_actions()]
+        return " ".join([self.prog, *words, "[options]"])
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What a command or an action does not know is its own error, not that of the group."""
-        self.whole_help = "--all" in (args or ())
+        self.shows_all = "--all" in (args or ())
         known, others = super().parse_known_args(args, namespace)
         if others:
             self.error(f"unrecognized arguments: {' '.join(others)}")
@@ -115,8 +148,7 @@ class _Parser(argparse.ArgumentParser):
         """End with a usage error; what was written in place of a number or a choice may be an address."""
         usage = self.format_usage()
         if usage.count("\n") > _MOST_LINES:
-            words = [str(action.metavar or action.dest) for action in self._get_positional_actions()]
-            usage = f"usage: {' '.join([self.prog, *words, '[options]'])}; {self.prog} --help lists them\n"
+            usage = f"usage: {self._short_usage()}; {self.prog} --help lists them\n"
         self.exit(2, f"{usage}{self.prog}: error: {redacted_text(message)}{self._meant(message)}\n")
 
     def _meant(self, message: str) -> str:
@@ -142,53 +174,65 @@ def make_parser(command: str, description: str, *examples: str, exits: str = "")
     return parser
 
 
-def add_gold(parser: argparse.ArgumentParser) -> None:
-    """`--gold`."""
-    from rankgate.readers.formats import GOLD_FORMATS
-
-    text = f"the gold set ({', '.join(GOLD_FORMATS)}; FORMAT:FILE names one; - for stdin)"
-    parser.add_argument("--gold", metavar="FILE", action=NamedFile, help=text)
-
-
-def add_run(parser: argparse.ArgumentParser) -> None:
-    """`--run`."""
-    from rankgate.readers.formats import RUN_FORMATS
-
-    text = f"the run ({', '.join(RUN_FORMATS)}; FORMAT:FILE names one; - for stdin)"
-    parser.add_argument("--run", metavar="FILE", action=NamedFile, help=text)
-
-
-def add_criteria(parser: argparse.ArgumentParser) -> None:
-    """`--criteria`."""
-    text = f"ship criteria (default: the first of {', '.join(DEFAULT_PATHS)})"
-    parser.add_argument("--criteria", metavar="FILE", help=text)
-
-
-def add_metrics(parser: argparse.ArgumentParser) -> None:
-    """`--metrics` and `--match`."""
-    text = f"comma-separated (default: {COMPARED_METRICS})"
-    parser.add_argument("--metrics", metavar="LIST", default=COMPARED_METRICS, help=text)
-    add_match(parser)
-
-
-def add_match(parser: argparse.ArgumentParser) -> None:
-    """`--match`."""
-    match = (
-        "what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
-        "of a chunk, a text that lies in a passage of the gold, or offsets that cover a span of it"
-    )
-    parser.add_argument("--match", choices=["chunk", "doc", "text", "span"], help=match)
-
-
-def add_traffic_limit(parser: argparse.ArgumentParser) -> None:
-    """`--traffic-limit`."""
-    text = "of inputs.traffic record so many questions, those first by a hash of their ids (default: all)"
-    parser.add_argument("--traffic-limit", metavar="N", type=int, help=text)
+_INPUT = "FORMAT:FILE names one; - for stdin"
+_MATCH = (
+    "what makes a result a document of the gold: equal ids (default, or as the criteria say), the document "
+    "of a chunk, a text that lies in a passage of the gold, or offsets that cover a span of it"
+)
+# Options that several commands share, by name, as argparse takes them.
+SHARED: dict[str, dict[str, Any]] = {
+    "baseline": {
+        "metavar": "SPEC",
+        "action": NamedFile,
+        "help": f"what to compare with: {KINDS}, or any run file (default: inputs.baseline)",
+    },
+    "criteria": {
+        "metavar": "FILE",
+        "action": ReadFile,
+        "help": f"ship criteria (default: the first of {', '.join(DEFAULT_PATHS)})",
+    },
+    "date": {"metavar": "YYYY-MM-DD", "help": "the date to judge by and to record (default: today, UTC)"},
+    "depth": {"metavar": "N", "type": int},
+    "format": {"choices": ["terminal", "json"], "default": "terminal", "help": "what to print"},
+    "gold": {
+        "metavar": "FILE",
+        "action": NamedFile,
+        "help": f"the gold set ({', '.join(GOLD_FORMATS)}; {_INPUT})",
+    },
+    "match": {"choices": ["chunk", "doc", "text", "span"], "help": _MATCH},
+    "metrics": {
+        "metavar": "LIST",
+        "default": COMPARED_METRICS,
+        "help": f"comma-separated (default: {COMPARED_METRICS})",
+    },
+    "run": {"metavar": "FILE", "action": NamedFile, "help": f"the run ({', '.join(RUN_FORMATS)}; {_INPUT})"},
+    "traffic_limit": {
+        "metavar": "N",
+        "type": int,
+        "help": "of inputs.traffic record so many questions, those first by a hash of their ids (default: all)",
+    },
+    "verdicts": {"metavar": "FILE"},
+}
 
 
-def add_date(parser: argparse.ArgumentParser) -> None:
-    """`--date`, the only clock."""
-    parser.add_argument("--date", metavar="YYYY-MM-DD", help="the date to judge by and to record (default: today, UTC)")
+def add_shared(parser: argparse.ArgumentParser, *names: str, **texts: str) -> None:
+    """Add options of `SHARED`; one that is given by keyword has a help text of the command's."""
+    for name in (*names, *texts):
+        settings = SHARED[name] if name in names else {**SHARED[name], "help": texts[name]}
+        parser.add_argument(f"--{name.replace('_', '-')}", **settings)
+
+
+TABLE_OR_JSON: dict[str, Any] = {
+    "choices": ["table", "json"],
+    "default": "table",
+    "help": "what to print (default: table)",
+}
+
+
+def add_store(parser: argparse.ArgumentParser, *others: str) -> None:
+    """`--baseline`, under which other names as well."""
+    text = f"the store: {KINDS} (default: inputs.baseline)"
+    parser.add_argument("--baseline", *others, dest="place", metavar="SPEC", help=text)
 
 
 def date_of(arguments: argparse.Namespace) -> str:

@@ -22,7 +22,7 @@ def say(content: str | Sequence[Block]) -> None:
     if isinstance(content, str):
         sys.stdout.write(content)
     elif sys.stdout.isatty():
-        from rankgate.cli.screen import show
+        from rankgate.cli.terminal import show
 
         show(content)
     else:
@@ -39,7 +39,7 @@ def as_json(value: object) -> str:
 def say_lines(text: str) -> None:
     """Print a text that is laid out already, with the words of verdicts in colour at a terminal or where forced."""
     if sys.stdout.isatty() or forces_colour():
-        from rankgate.cli.screen import show_lines
+        from rankgate.cli.terminal import show_lines
 
         show_lines(text)
     else:

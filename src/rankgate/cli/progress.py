@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 
 MOMENT = 1.0  # seconds
-_LOOK = 0.2
+_INTERVAL = 0.2
 
 
 @contextmanager
@@ -39,15 +39,21 @@ def _show(share: Callable[[], float], what: str | Callable[[], str], done: Event
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    console, prints = Console(stderr=True), sys.stdout.isatty()  # of a retriever that is under way
-    with Progress(*columns, console=console, transient=True, auto_refresh=False, redirect_stdout=prints) as progress:
+    bar_of = Progress(
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+        auto_refresh=False,
+        redirect_stdout=sys.stdout.isatty(),  # what a retriever prints that is under way
+    )
+    with bar_of as progress:
         task = progress.add_task("", total=1.0)
-        while not done.wait(_LOOK):
+        while not done.wait(_INTERVAL):
             words = what if isinstance(what, str) else what()
             progress.update(task, description=words, completed=share(), refresh=True)
 
 
 def forces_colour() -> bool:
     """Whether colour is asked for wherever the output goes; NO_COLOR wins over that, and that over TERM=dumb."""
-    asked = os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0").removeprefix("0")
-    return bool(asked) and not os.environ.get("NO_COLOR")
+    forced = os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0").removeprefix("0")
+    return bool(forced) and not os.environ.get("NO_COLOR")

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from rankgate.cli.inputs import criteria_if_any, file_of, refuse_overwriting, retriever_in
+from rankgate.cli.inputs import criteria_if_any, refuse_overwriting, retriever_in
 from rankgate.cli.options import (
     RETRIEVERS,
-    add_criteria,
-    add_gold,
     add_retriever,
-    add_traffic_limit,
+    add_shared,
     make_parser,
     retriever_of,
 )
@@ -82,8 +80,7 @@ def parser() -> argparse.ArgumentParser:
         ),
     )
     add_retriever(options, "in its place")
-    add_criteria(options)
-    add_gold(options)
+    add_shared(options, "criteria", "gold")
     output = "the run to write (JSONL; gzipped where it ends in .gz; default: inputs.run of the criteria)"
     options.add_argument("-o", "--output", metavar="FILE", help=output)
     only = "ask this question alone, print what comes back, and write nothing"
@@ -94,11 +91,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--allow-errors", metavar="N", type=int, default=0, help=errors)
     timeout = "of a call, which then failed (default: as the criteria say, else 60, for a function none)"
     options.add_argument("--timeout", metavar="SECONDS", type=float, help=timeout)
-    retries = (
-        "how often a call that failed is repeated, after 0.5 s, 1 s, 2 s and so on; after 4xx it is not, "
-        "and a server that asks to wait (429, 503 with Retry-After) is waited for anyway"
-    )
-    options.add_argument("--retries", metavar="N", type=int, help=retries)
     stamp = (
         "stamp every line, as in index_version=v7; the value is JSON where it reads as JSON, else text; "
         "system is the retriever and code_version the commit that is checked out, unless set; repeats"
@@ -109,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
         "id or text is another, so that `check --base` finds both answered"
     )
     options.add_argument("--base", metavar="REF", help=base)
-    add_traffic_limit(options)
+    add_shared(options, "traffic_limit")
     options.add_argument("--restart", action="store_true", help="begin again, also where FILE.partial could be resumed")
     return options
 
@@ -173,17 +165,17 @@ def _sender(headers: Mapping[str, str], seconds: float, workers: int) -> Send:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record, say what was done, and return 0 or 130; problems are raised."""
-    gold_file = file_of(arguments, "gold")
-    complete = gold_file and (arguments.output or arguments.only) and any(getattr(arguments, key) for key in RETRIEVERS)
+    named = any(getattr(arguments, key) for key in RETRIEVERS)
+    complete = named and arguments.gold and (arguments.output or arguments.only)
     criteria = None if complete else criteria_if_any(arguments)
     retriever = retriever_of(arguments) or retriever_in(criteria)
-    given = {key: getattr(arguments, key) for key in ("workers", "timeout", "retries")}
-    limits = {key: getattr(retriever, key) if value is None else value for key, value in given.items()}
-    if limits["timeout"] is None and retriever.function is None:
-        limits["timeout"] = _SECONDS
-    calls = Calls(**limits)
+    timeout = retriever.timeout if arguments.timeout is None else arguments.timeout
+    if timeout is None and retriever.function is None:
+        timeout = _SECONDS
+    workers = retriever.workers if arguments.workers is None else arguments.workers
+    calls = Calls(workers=workers, timeout=timeout, retries=retriever.retries)
     refuse_limits(calls, arguments.allow_errors)
-    gold = gold_of(gold_file, criteria)
+    gold = gold_of(arguments.gold, criteria)
     if arguments.only is not None:
         with _naming(criteria, retriever):
             line = ask_one(gold, arguments.only, _opened(retriever, calls), calls, retriever.map)
@@ -192,21 +184,37 @@ def run(arguments: argparse.Namespace) -> int:
     return _record(arguments, gold, criteria, retriever, calls)
 
 
+class _Progress:
+    """How many questions are answered, and of how many."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.total = 0
+
+    def update(self, done: int, total: int) -> None:
+        self.done = done
+        self.total = total
+
+    def share(self) -> float:
+        return self.done / max(1, self.total)
+
+
 def _record(
     arguments: argparse.Namespace, gold: Gold, criteria: Criteria | None, retriever: Retriever, calls: Calls
 ) -> int:
     output = arguments.output = _output(arguments, criteria)
     refuse_overwriting("record", arguments)
     stated = settings(arguments.settings)
-    making, base = _making(arguments, criteria, retriever), _base_questions(arguments)
+    making = _making(arguments, criteria, retriever)
+    base = _base_questions(arguments)
     traffic = _traffic(arguments, criteria, base)
     # From here on the user's code runs, and may change the directory.
     path = output if output == STDIN else Path(output).absolute()
-    done = [0, 1]
+    progress = _Progress()
     try:
         with (
             terminated_as_interrupted(),
-            bar(lambda: done[0] / max(1, done[1]), "recording"),
+            bar(progress.share, "recording"),
             _marked(str(path)),
             ExitStack() as ending,
         ):
@@ -232,12 +240,13 @@ def _record(
                     timeout=calls.timeout,
                     retries=calls.retries,
                     restart=arguments.restart,
-                    progress=lambda *now: done.__setitem__(slice(2), now),
+                    progress=progress.update,
                 )
     except (KeyboardInterrupt, StopError) as stop:
-        what, code = (f"error: {stop}", 2) if isinstance(stop, StopError) else ("interrupted", 130)
+        is_refused = isinstance(stop, StopError)
+        what = f"error: {stop}" if is_refused else "interrupted"
         sys.stderr.write(": ".join([what, *getattr(stop, "__notes__", [])]) + "\n")
-        return code
+        return 2 if is_refused else 130
     for problem in first_failures(recorded):
         sys.stderr.write(f"warning: {problem}\n")
     say(summary(recorded))
@@ -250,7 +259,7 @@ def _base_questions(arguments: argparse.Namespace) -> tuple[Gold | None, Sequenc
         return None, ()
     from rankgate.base_ref.judge import base_questions
 
-    inputs = Inputs(date="", criteria=arguments.criteria, gold=file_of(arguments, "gold"))
+    inputs = Inputs(date="", criteria=arguments.criteria, gold=arguments.gold)
     try:
         return base_questions(inputs, arguments.base)
     except GitError:
@@ -276,9 +285,10 @@ def _making(arguments: argparse.Namespace, criteria: Criteria | None, retriever:
     state = code_state(arguments.output)
     if state is None:
         return None
+    gold = arguments.gold.path if arguments.gold else None
     return Making(
         state=state,
-        files=code_files(criteria, arguments.gold, arguments.output, state.root, retriever.files),
+        files=code_files(criteria, gold, arguments.output, state.root, retriever.files),
         retriever=retriever.digest,
         is_function=retriever.function is not None,
         begin=now(),

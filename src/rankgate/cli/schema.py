@@ -10,8 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from rankgate.baselines.records import Log, Record
-from rankgate.cli.baseline_look import ListedRecord
-from rankgate.cli.baseline_tend import Verified
+from rankgate.cli.baseline import ListedRecord, Verified
 from rankgate.cli.options import make_parser
 from rankgate.criteria import Criteria
 from rankgate.criteria.parts import json_schema
@@ -26,7 +25,10 @@ from rankgate.model.values import Direction, Distribution, Interval, Unit
 # A shape is a type, whose schema msgspec knows; an object by its keys, of which those with ? may be absent, or
 # {"*": the shape of every value}; [the shape of every entry]; or (one shape, or another).
 Shape = dict[str, Any]
-_CI, _FLOAT, _TEXTS, _SPENT = Interval | None, float | None, list[str], {"calls": int, "tokens": int}
+_CI = Interval | None
+_FLOAT = float | None
+_TEXTS = list[str]
+_SPENT = {"calls": int, "tokens": int}
 _CHANGE: Shape = {"a": _FLOAT, "b": float, "delta": _FLOAT, "ci": _CI, "n_pairs": int, "better?": int, "worse?": int}
 _SCORED: Shape = {"value": _FLOAT, "ci": _CI, "n": int, "undefined": int, "distribution": Distribution | None}
 _SCORED |= {"with_judge?": JudgedValue | None, "as_of?": (_CHANGE, None)}
@@ -39,7 +41,8 @@ _METRIC |= {"unit?": Unit, "low?": _FLOAT, "high?": _FLOAT, "cutoff?": str, "abs
 _METRIC |= {"parameters": {"*": _PARAMETER}, "views?": _TEXTS, "description": str}
 _METRIC |= {"needs": {"run": _TEXTS, "gold": _TEXTS, "baseline": _TEXTS, "judge": _TEXTS}}
 _PLAN = {"answers": int, "cached": int, **_SPENT, "ignored": int, "unanswered": int, "textless": int}
-_KINDS, _STOPPED = dict[UnjudgedKind, int], {"kind": UnjudgedKind, "number": int | None}
+_KINDS = dict[UnjudgedKind, int]
+_STOPPED = {"kind": UnjudgedKind, "number": int | None}
 _OF_RUN = {"judged": int, "unjudged": _KINDS}
 _OUTCOME: Shape = {"run": _OF_RUN, "baseline?": _OF_RUN, **_SPENT, "models": dict[str, int]}
 _OUTCOME |= {"verdicts": str, "failed": _KINDS, "stopped": (_STOPPED, None)}

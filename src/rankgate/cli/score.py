@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.cli.compare import compared_with, comparison_table
-from rankgate.cli.inputs import criteria_if_any, file_of, plan_of, refuse_two_stdins
-from rankgate.cli.options import add_criteria, add_gold, add_metrics, add_run, make_parser
+from rankgate.cli.inputs import criteria_if_any, plan_of
+from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria.inputs import gold_of, run_of
@@ -44,28 +44,25 @@ def parser() -> argparse.ArgumentParser:
         "rankgate score --gold gold.yaml --run run.jsonl --as-of   # without what is newer than the question",
         "rankgate score --gold gold.yaml --run run.jsonl --per-query scores.jsonl --format json",
     )
-    add_gold(options)
-    add_run(options)
-    add_criteria(options)
-    add_metrics(options)
+    add_shared(options, "gold", "run", "criteria", "metrics", "match")
     as_of = "also without the documents whose doc_version is later than the question's metadata.as_of"
     options.add_argument("--as-of", action="store_true", help=as_of)
     options.add_argument("--per-query", metavar="FILE", help="also write one JSON line a query")
-    options.add_argument("--format", choices=["terminal", "json"], default="terminal", help="what to print")
+    add_shared(options, "format")
     return options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score and print."""
-    gold_file, run_file = file_of(arguments, "gold"), file_of(arguments, "run")
-    refuse_two_stdins(gold_file, run_file)
-    criteria = None if gold_file and run_file and not arguments.criteria else criteria_if_any(arguments)
+    complete = arguments.gold and arguments.run and not arguments.criteria
+    criteria = None if complete else criteria_if_any(arguments)
     plan = plan_of(arguments, criteria, compares=False)
-    gold = gold_of(gold_file, criteria)
+    gold = gold_of(arguments.gold, criteria)
     if arguments.as_of and all(sample.as_of is None for sample in gold.samples.values()):
         raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
     plan = replace(plan, also=frozenset({RunField.VERSIONS})) if arguments.as_of else plan
-    again, seen = partial(run_of, run_file, criteria), Dated()
+    again = partial(run_of, arguments.run, criteria)
+    seen = Dated()
     opened = again(needs=plan.needs)
     through = partial(_dated, gold, seen) if arguments.as_of else iter
     scored_run = scored(gold, opened, plan, again, watch=bar, through=through)
@@ -98,7 +95,8 @@ def _dated(gold: Gold, seen: Dated, rankings: Iterable[Ranking]) -> Iterator[Ran
     """The rankings as they are; `seen` gets those of questions that state a day."""
     for ranking in rankings:
         if (sample := gold.samples.get(ranking.query_id)) and sample.as_of:
-            kept, items = valid_on(ranking, sample.as_of), (ranking.details and ranking.details.items) or ()
+            kept = valid_on(ranking, sample.as_of)
+            items = (ranking.details and ranking.details.items) or ()
             undated = sum(item.version is None for item in items)
             seen[ranking.query_id] = kept, len(ranking.ids) - len(kept.ids), undated
         yield ranking
@@ -111,9 +109,9 @@ def _as_of_counts(seen: Dated) -> dict[str, int]:
 
 
 def _as_of_text(counts: Mapping[str, int]) -> str:
-    asked = f"As of its day, for {count_text(counts['queries'], 'question')} that state one"
+    dated = f"As of its day, for {count_text(counts['queries'], 'question')} that state one"
     newer = f"{count_text(counts['left_out'], 'newer result')} left out of {count_text(counts['changed'], 'list')}"
-    return f"{asked}: {newer}; {count_text(counts['undated'], 'result')} without doc_version kept."
+    return f"{dated}: {newer}; {count_text(counts['undated'], 'result')} without doc_version kept."
 
 
 def per_query_lines(scores: Scores) -> bytes:
@@ -122,21 +120,23 @@ def per_query_lines(scores: Scores) -> bytes:
     A query that the run lacks has `"missing": true` as well.
     """
     encode = msgspec.json.Encoder().encode
-    values = ({name: column[row] for name, column in scores.values.items()} for row in range(len(scores.query_ids)))
-    lines = (
-        encode({"query_id": query_id, "scores": own, **({"missing": True} if query_id in scores.missing else {})})
-        for query_id, own in zip(scores.query_ids, values, strict=True)
-    )
-    return b"".join(line + b"\n" for line in lines)
+    lines: list[bytes] = []
+    for row, query_id in enumerate(scores.query_ids):
+        line: dict[str, Any] = {"query_id": query_id}
+        line["scores"] = {name: column[row] for name, column in scores.values.items()}
+        if query_id in scores.missing:
+            line["missing"] = True
+        lines.append(encode(line) + b"\n")
+    return b"".join(lines)
 
 
 def _json(
-    own: Sequence[tuple[Metric, Estimate | None]], scores: Scores, later: Mapping[Metric, Compared], seen: Dated
+    estimates: Sequence[tuple[Metric, Estimate | None]], scores: Scores, later: Mapping[Metric, Compared], seen: Dated
 ) -> str:
     total = len(scores.query_ids)
     nothing = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
     described: dict[str, dict[str, Any]] = {}
-    for metric, estimated in own:
+    for metric, estimated in estimates:
         value = nothing if estimated is None else msgspec.to_builtins(estimated)
         judged = {"with_judge": judged_value(metric, scores)} if scores.with_judge else {}
         described[metric.name] = {**value, **judged}
@@ -149,7 +149,8 @@ def _json(
 def _row(metric: Metric, estimated: Estimate | None) -> tuple[str, ...]:
     if estimated is None:
         return (metric.name, NOTHING, NOTHING, "0", "", "")
-    value, interval = value_text(estimated.value, metric.unit), interval_text(estimated.ci, metric.unit) or NOTHING
+    value = value_text(estimated.value, metric.unit)
+    interval = interval_text(estimated.ci, metric.unit) or NOTHING
     spread = estimated.distribution
     ends = [f"{100 * share:.0f}%" for share in (spread.zero, spread.one)] if spread else ["", ""]
     return (metric.name, value, interval, str(estimated.n), *ends)

@@ -7,7 +7,7 @@ import argparse
 from msgspec.structs import replace
 
 from rankgate.cli.inputs import found_criteria, inputs_of
-from rankgate.cli.options import NamedFile, add_criteria, add_date, add_gold, add_run, make_parser
+from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
 from rankgate.errors import bad_input
@@ -25,11 +25,7 @@ def parser() -> argparse.ArgumentParser:
         "rankgate validate",
         "rankgate validate --gold gold.yaml --run run.jsonl",
     )
-    add_criteria(options)
-    add_gold(options)
-    add_run(options)
-    options.add_argument("--baseline", metavar="SPEC", action=NamedFile, help="a baseline directory or run file")
-    add_date(options)
+    add_shared(options, "criteria", "gold", "run", "baseline", "date")
     return options
 
 
@@ -44,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = [f"problem: {problem}" for problem in result.problems] + [f"look at: {fact}" for fact in result.facts]
     lines = [line for text in remarks for line in text.splitlines()]
     where = f" in {', '.join(result.read)}" if result.read and not result.problems else ""
-    problems, things = count_text(len(result.problems), "problem"), count_text(len(result.facts), "thing")
-    lines.append(f"{problems}, {things} to look at{where}")
+    problems = count_text(len(result.problems), "problem")
+    lines.append(f"{problems}, {count_text(len(result.facts), 'thing')} to look at{where}")
     lines += [f"note: {note}" for note in result.notes]
     if result.entries:
         lines += ["", "to let these violations pass for a while, merge into ship-waivers.yaml first:"]

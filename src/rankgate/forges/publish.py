@@ -43,7 +43,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     gate: str = DEFAULT_GATE
     login: str = ACTIONS_LOGIN
     comment: When = "always"
-    check: bool = True
     fresh: bool = False
     fail_on: str = "fail"
     criteria: str | None = None
@@ -65,7 +64,7 @@ def check_of(context: Context, settings: Settings) -> Check | None:
     """
     pull, triggered = context.pull, context.workflow_run is not None
     required = pull is not None or context.event == "merge_group"
-    if context.sha is None or not settings.check or not (required or (settings.push and not triggered)):
+    if context.sha is None or not (required or (settings.push and not triggered)):
         return None
     number, base = (pull.number, base_key(pull.base_ref)) if pull else (QUEUE, base_key(""))
     judged, job = context.judged, context.job or "-"

@@ -52,7 +52,8 @@ def show_pages(blocks: Sequence[Block]) -> None:
     console = _console()
     with console.capture() as captured:
         lay_out(blocks, console)
-    rows, page = captured.get().removesuffix("\n").split("\n"), max(1, console.height - 2)
+    rows = captured.get().removesuffix("\n").split("\n")
+    page = max(1, console.height - 2)
     for start in range(0, len(rows), page):
         if start:
             input("Enter for more > ")
@@ -70,7 +71,9 @@ def _console() -> Console:
     forced = forces_colour()
     colourless = not forced and (bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb")
     size = shutil.get_terminal_size()
-    colours: Literal["auto", "standard"] | None = None if colourless else "standard" if forced else "auto"
+    colours: Literal["auto", "standard"] | None = "standard" if forced else "auto"
+    if colourless:
+        colours = None
     # Said outright, for older versions of Rich take an empty NO_COLOR for a full one.
     return Console(file=sys.stdout, width=size.columns, height=size.lines, color_system=colours, no_color=colourless)
 
@@ -121,19 +124,21 @@ def _print_table(table: Table, console: Console) -> None:
     rows = [[row[index] for index in kept] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     wrapped = max(range(len(kept)), key=lambda index: (kept[index] not in table.right, widths[index]))
-    room = console.width - INDENT - GAP * (len(kept) - 1) - sum(widths) + widths[wrapped]
-    cells = [_wrapped(row[wrapped], max(1, room), console) for row in rows]
-    if room < max(_longest_word(row[wrapped]) for row in rows) or any(len(cell) > TALLEST for cell in cells):
+    available = console.width - INDENT - GAP * (len(kept) - 1) - sum(widths) + widths[wrapped]
+    cells = [_wrapped(row[wrapped], max(1, available), console) for row in rows]
+    if available < max(_longest_word(row[wrapped]) for row in rows) or any(len(cell) > TALLEST for cell in cells):
         if table.instead and console.width >= STACKED:
             lay_out([block for each in table.instead for block in ("", each)][1:], console)
         else:
             _print_paragraphs(rows, console)
         return
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
-    for place, heading in enumerate(rows[0]):
-        grid.add_column(heading, justify="right" if kept[place] in table.right else "left", no_wrap=place != wrapped)
+    for column, heading in enumerate(rows[0]):
+        grid.add_column(heading, justify="right" if kept[column] in table.right else "left", no_wrap=column != wrapped)
     for row, cell in zip(rows[1:], cells[1:], strict=True):
-        grid.add_row(*(Text("\n").join(cell) if place == wrapped else _styled(text) for place, text in enumerate(row)))
+        grid.add_row(
+            *(Text("\n").join(cell) if column == wrapped else _styled(text) for column, text in enumerate(row))
+        )
     console.print(Padding(grid, (0, 0, 0, INDENT), expand=False))
 
 

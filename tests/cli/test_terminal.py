@@ -23,7 +23,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.scenario_calls import CHECKS, report_of
 
-from rankgate.cli.screen import lay_out
+from rankgate.cli.terminal import lay_out
 from rankgate.model.report_text import decode_report
 from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
 from rankgate.renderers.terminal import terminal_blocks
