@@ -86,15 +86,16 @@ def sections(examples: Examples) -> str:
 
 
 def section(facts: Facts, examples: Examples, explained: dict[tuple[str, str], str]) -> str:
-    """One metric; a parameter that an earlier metric explains, which `explained` names, is only named."""
+    """One metric; what the page says of all, and a parameter that an earlier metric explains, is not repeated."""
     better = f"{facts['direction']} is better" if facts["direction"] else "better as its user states"
     also = aliases(facts)
     reach = range_text(facts)
+    usual = (reach, facts["direction"]) == ("0 to 1", "higher")  # as the page says before the cards
     lines = [
-        f"- Formula: `{facts['formula']}`",
-        f"- {reach[0].upper()}{reach[1:]}, {better}{example(facts, examples)}",
+        f"- Formula: `{facts['formula']}`{example(facts, examples)}",
+        "" if usual else f"- {reach[0].upper()}{reach[1:]}, {better}",
         f"- Aliases: {also}" if also else "",
-        "- Undefined for an absent query" if facts["absent"] is None else "",
+        "- Undefined for an absent query" if facts["absent"] is None and "ndefined" not in facts["description"] else "",
     ]
     known: list[str] = []
     for name, parameter in facts["parameters"].items():

@@ -113,7 +113,7 @@ def test_python_prints_what_the_page_says(program: str, printed: str, tmp_path: 
 
 def test_all_python_of_its_page_is_run() -> None:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    assert len(PROGRAM.findall(page)) == page.count("```python\n") == 4
+    assert len(PROGRAM.findall(page)) == page.count("```python\n") == 3
 
 
 def commands(page: Path) -> list[str]:

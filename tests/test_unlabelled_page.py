@@ -69,7 +69,7 @@ def test_a_limit() -> None:
 
 def test_from_a_sheet_to_a_verdict_over_all_traffic(capsys: pytest.CaptureFixture[str]) -> None:
     """One question of both gets nothing any more, and what it got before was right."""
-    record, accept, _, pool, merge, check = COMMANDS
+    record, accept, _, pool, merge, check, _ = COMMANDS
     labels, gates = INPUTS[1].split("gates:\n")
     inputs = INPUTS[0] + labels.removeprefix("inputs:\n")
     gold_gate = "  - {name: recall@5, regression_max: 0.03}\n"

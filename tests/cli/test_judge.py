@@ -752,7 +752,7 @@ def test_a_terminal_sees_the_cost_so_far(server: HashJudge, monkeypatch: pytest.
 
 
 def test_the_page_names_every_setting_with_its_default() -> None:
-    page = (ROOT / "docs" / "judge.md").read_text("utf-8").partition("\n## What it costs\n")[0]
+    page = (ROOT / "docs" / "judge-keys.md").read_text("utf-8").partition("\n## What happens when\n")[0]
     rows = dict(re.findall(r"^\| `([a-z_.]+)` \|([^|]*)\|", page, re.MULTILINE))
     parts: dict[str, type[Part]] = {"": JudgeBlock, "budget.": Budget, "calibration.": CalibrationFile}
     parts["timeouts."] = Timeouts

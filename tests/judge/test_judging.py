@@ -411,7 +411,7 @@ def test_what_an_obedient_model_raises_is_what_docs_say(place: str, values: dict
     if place == "nowhere":
         assert names == "nothing"
     else:
-        assert f"| {place} | {names} |\n" in (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
+        assert f"| {place} | {names} |\n" in (ROOT / "docs" / "judge-keys.md").read_text(encoding="utf-8")
 
 
 def kinds_or_none(found: object) -> list[str]:

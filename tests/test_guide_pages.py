@@ -1,0 +1,126 @@
+"""Pages of the guide, typed line by line from an empty directory: each command does what stands beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.test_pages import BLOCK, DOCS, ROOT
+
+BIN = Path(sys.executable).parent
+GUIDE = ["getting-started", "report", "failed", "questions", "commit", "baselines", "other-tools"]
+EXIT = {"PASS": 0, "WARN": 0, "FAIL": 1, "NOT JUDGED": 2}
+RETRIEVER = "def retrieve(question):\n    return ['doc-3', 'doc-1']\n"
+GOLD = "samples:\n  - {id: q-1, input: {question: refunds?}, expected_output: [doc-3]}\n"
+STEP = re.compile(r"^```(\w+)(?: title=\"(\S+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Reader:
+    """Types what a page shows, in its order, and writes the files that it names."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.typed = 0
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        self.environment["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+
+    def follow(self, page: str) -> None:
+        for language, title, text in STEP.findall(page):
+            if title:
+                (self.directory / title).write_text(text, encoding="utf-8")
+            elif language == "sh":
+                for line in text.splitlines():
+                    self.type(line)
+
+    def type(self, line: str) -> None:
+        if line.startswith("pip install"):
+            return
+        self.typed += 1
+        if line.startswith("cd "):
+            self.directory /= line.split()[1]
+            return
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", line],
+            cwd=self.directory,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        verdict = re.search(r"# (PASS|WARN|FAIL|NOT JUDGED)\b", line)
+        assert done.returncode == (EXIT[verdict[1]] if verdict else 0), (line, done.stdout, done.stderr)
+        if verdict:
+            assert done.stdout.startswith(f"{verdict[1]}  "), (line, done.stdout)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", GUIDE)
+def test_a_page_does_what_it_says_from_an_empty_directory(name: str, tmp_path: Path) -> None:
+    (tmp_path / "my_app").mkdir()
+    (tmp_path / "my_app" / "search.py").write_text(RETRIEVER, encoding="utf-8")
+    if name == "commit":
+        (tmp_path / "gold.yaml").write_text(GOLD, encoding="utf-8")
+    reader = Reader(tmp_path)
+    reader.follow((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"))
+    assert reader.typed > 2
+
+
+def guide() -> list[str]:
+    """The pages of the guide, but for the recipes, which have their own form."""
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    [pages] = [part["Guide"] for part in site["nav"] if "Guide" in part]
+    return [page for page in pages if isinstance(page, str)]
+
+
+@pytest.mark.parametrize("name", guide())
+def test_a_page_begins_with_what_it_lets_you_do_and_ends_with_the_command_that_shows_it(name: str) -> None:
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert re.match(r"# .+\n\nThis page ", text)
+    assert BLOCK.findall(text)[-1][1] == "sh"
+
+
+def test_generated_pages_are_fresh() -> None:
+    script = ROOT / "scripts" / "make_pages.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_line_that_installs_names_one_source() -> None:
+    script = (ROOT / "scripts" / "make_pages.py").read_text(encoding="utf-8")
+    [source] = re.findall(r'^INSTALL = "(.+)"$', script, re.MULTILINE)
+    line = re.compile(r"(?:pip install|pipx install|uv tool install|uvx --from) +(?:-\S+ )*'?(\S*rankgate\S*)")
+    for page in [ROOT / "README.md", *DOCS]:
+        text = re.sub(r"^\| `parquet` \|.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)  # of the format
+        for named in line.findall(text):
+            assert named.startswith(source), (page.name, named)
+
+
+def sentences(page: Path) -> list[str]:
+    """Of paragraphs and lists, without code, tables and headings."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    text = re.sub(r"^(?:\||#|<!--|!\[|>).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`\n]*`", "X", text))
+    paragraphs = re.split(r"\n\s*\n|\n *(?:[-*]|\d+\.) ", text)
+    found = [each for paragraph in paragraphs for each in re.split(r"(?<=[.?!:])\s+", " ".join(paragraph.split()))]
+    return [each for each in found if re.search(r"\w", each)]
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in DOCS])
+def test_sentences_are_short(page: Path) -> None:
+    lengths = [len(sentence.split()) for sentence in sentences(page)]
+    assert statistics.median(lengths) <= 18
+
+
+def test_no_page_says_a_word_that_only_we_understand() -> None:
+    words = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Words\n")[2]
+    [listed] = re.findall(r"^> (.*)$", words, re.MULTILINE)
+    coined = re.compile(rf"\b(?:{'|'.join(listed.split(', '))})\b", re.IGNORECASE)
+    for page in DOCS:
+        prose = re.sub(r"`[^`\n]*`", "", BLOCK.sub("", page.read_text(encoding="utf-8")))
+        assert coined.findall(prose) == [], page.name
