@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from rankgate.gates.decision_rule import rule_on_drop
 from rankgate.gates.people import without_gain
+from rankgate.gates.trust import advisory
 from rankgate.model.answers import Rate
 from rankgate.model.calibration import MetricCalibration
 from rankgate.model.values import Direction, Evidence, Interval, Ruling
@@ -336,7 +337,7 @@ def counts(checked: Quality) -> bool:
     unused: dict[str, Any] = {"sensitivity": None, "specificity": None, "kappa": None, "value": None}
     slope = checked.slope and Rate(*checked.slope)
     known = MetricCalibration(labels=checked.n, rarer=checked.rarer, slope=slope, **unused)
-    return known.advisory(drop=True) is None
+    return advisory(known, drop=True) is None
 
 
 def blocked(pair: Pair, checked: Quality) -> bool:

@@ -16,6 +16,7 @@ from tests.judge.hash_judge import KEY, REFUSAL, HashJudge, judging, share
 
 from rankgate.cli import judge_calibrate, main
 from rankgate.criteria import load_criteria
+from rankgate.gates.trust import advisory
 from rankgate.judge import client
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.label_files import add_labels, label_of, read_labels, read_sample
@@ -156,7 +157,7 @@ def test_a_calibrated_gate_blocks_a_true_drop(capsys: Capture) -> None:
     found = read_calibration("calibration.json")
     assert found is not None
     of = found.metrics["faithfulness"]
-    assert of.advisory(drop=True) is None
+    assert advisory(of, drop=True) is None
     assert of.sensitivity is not None
     assert of.specificity is not None
     assert of.value is not None

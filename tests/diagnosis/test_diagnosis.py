@@ -12,6 +12,7 @@ from tests.gates.deciding import decide
 
 from rankgate.cli import main
 from rankgate.criteria import Gate
+from rankgate.diagnosis.common_tags import TagShare, common_tags
 from rankgate.diagnosis.listings import Listings, listings_of, oddities_of
 from rankgate.diagnosis.look import diagnose
 from rankgate.metrics.base import BaseMetric, Metric, RelevanceMetric
@@ -20,7 +21,6 @@ from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.report import Diagnosis, Oddities
-from rankgate.model.tags import TagShare, standing_out
 from rankgate.model.values import Details, Evidence, Gold, MatchedQuery, Ranking, Sample
 from rankgate.readers.formats import read_run
 
@@ -264,7 +264,7 @@ def test_no_text_of_the_inputs_is_in_a_finding() -> None:
 def test_a_tag_stands_out_beyond_chance(some: dict[str, int], others: dict[str, int], expected: list[str]) -> None:
     drawn = [[tag] for tag, count in some.items() for _ in range(count)]
     every = [*drawn, *([tag] for tag, count in others.items() for _ in range(count))]
-    told = standing_out(drawn, every)
+    told = common_tags(drawn, every)
     assert [each.tag for each in told] == expected
     if expected:
         assert told[0] == TagShare(tag="es", misses=12, of_misses=12, questions=12, of_questions=30)

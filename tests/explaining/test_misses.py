@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.diagnosis.misses import explain_misses
-from rankgate.model.details import Cause, Expected, Listed, Measure, Question, ReportDetails, worst_rows
+from rankgate.diagnosis.worst_first import worst_rows
+from rankgate.model.details import Cause, Expected, Listed, Measure, Question, ReportDetails
 from rankgate.model.report import BaselineSource, Movement, Provenance, Report
 from rankgate.model.tags import failing
 from rankgate.model.values import Direction, Unit, Verdict

@@ -18,9 +18,10 @@ from rankgate.criteria import Gate, load_criteria
 from rankgate.gates.judged import Judge, filtered, people_of
 from rankgate.gates.people import PeopleUnits
 from rankgate.gates.segments import with_hard_checks
+from rankgate.gates.trust import Trust, trust_of, without_labels
 from rankgate.judge.sample import answers_key
 from rankgate.model.answers import Advisory, AnswerVerdicts, JudgeMark
-from rankgate.model.calibration import Calibration, MetricCalibration, Trust, without_labels
+from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Details, Evidence, Gold, MatchedQuery, ReasonKind, Sample, Scores, Verdict
 from rankgate.statistics.prediction_powered import Powered
@@ -43,7 +44,7 @@ def people(found: MetricCalibration | None) -> PeopleUnits:
     known = Calibration(
         judge="a" * 64, model="m", date="2026-01-31", run="r", people=("ana",), agreement=None, metrics={METRIC: found}
     )
-    return PeopleUnits(known.trust(JudgeMark("a" * 64, "m"), METRIC), found)
+    return PeopleUnits(trust_of(known, JudgeMark("a" * 64, "m"), METRIC), found)
 
 
 def by_people(made: Gate, now: Scores, before: Scores | None, units: PeopleUnits) -> GateResult:

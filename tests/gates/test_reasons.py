@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 from tests.renderers.reports import RECALL
 
+from rankgate.gates.trust import without_labels
 from rankgate.model.answers import Advisory, GateJudge, UnjudgedKind
-from rankgate.model.calibration import without_labels
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
 from rankgate.model.values import (
     Direction,

@@ -11,17 +11,11 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria
 from rankgate.criteria.model import parse_criteria
 from rankgate.criteria.traffic import TrafficRuns, compared_as
+from rankgate.gates.conclude import traffic_share
 from rankgate.gates.traffic import traffic_of, with_share
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.model.report import Provenance, Report
-from rankgate.model.traffic import (
-    Traffic,
-    TrafficFiles,
-    TrafficLabel,
-    TrafficQuestion,
-    TrafficSegment,
-    traffic_share,
-)
+from rankgate.model.traffic import Traffic, TrafficFiles, TrafficLabel, TrafficQuestion, TrafficSegment
 from rankgate.model.traffic_words import traffic_command, traffic_line
 from rankgate.model.values import Gold, Ranking, Sample, Verdict
 

@@ -11,6 +11,7 @@ from tests.gates.deciding import decide
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.gates.judged import Judge
 from rankgate.gates.people import PeopleUnits
+from rankgate.gates.trust import without_labels
 from rankgate.gates.warnings import (
     gate_facts,
     gold_facts,
@@ -25,7 +26,6 @@ from rankgate.gates.warnings import (
 from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Advisory
-from rankgate.model.calibration import without_labels
 from rankgate.model.values import Evidence, Gold, Ranking, Sample, Scores
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.gates.trust import few_clusters
 from rankgate.judge.calibrate import (
     Checked,
     agreement,
@@ -169,8 +170,8 @@ def test_answers_of_a_cluster_are_counted_once() -> None:
     assert alone.value is not None
     assert (found.value.n, alone.value.n) == (10, 30)
     assert found.value.value == alone.value.value
-    assert found.few_clusters
-    assert not alone.few_clusters
+    assert few_clusters(found)
+    assert not few_clusters(alone)
 
 
 def test_empty_answers_need_nobody() -> None:

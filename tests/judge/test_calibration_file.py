@@ -11,6 +11,7 @@ import pytest
 from tests.judge.calibrated import TODAY, metric_found
 
 from rankgate.errors import RankgateError
+from rankgate.gates.trust import trust_of
 from rankgate.judge.calibration import read_calibration
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, LabelCounts, Rate
 from rankgate.model.calibration import Calibration
@@ -87,8 +88,8 @@ def test_a_device_that_never_ends_is_not_read(device: str) -> None:
 
 
 def test_a_judge_is_known_by_the_whole_id_and_more_labels_are_asked_for_where_they_may_help() -> None:
-    assert GOOD.trust(JudgeMark("a" * 64, "m"), "faithfulness").floor is None
-    assert GOOD.trust(JudgeMark("a" * 8, "m"), "faithfulness").floor is Advisory.JUDGE
+    assert trust_of(GOOD, JudgeMark("a" * 64, "m"), "faithfulness").floor is None
+    assert trust_of(GOOD, JudgeMark("a" * 8, "m"), "faithfulness").floor is Advisory.JUDGE
 
     def told(low: float, value: float, high: float, **more: int) -> str:
         counts = LabelCounts(**{"answers": 200, "rarer": 60, "people": 2, "among": 5_000, **more})

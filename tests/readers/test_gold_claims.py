@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from rankgate.base_ref.changes import query_changes
 from rankgate.collecting.gold_documents import written
 from rankgate.criteria.model import parse_criteria
+from rankgate.diagnosis.gold_changes import gold_changes, judgment_digests, mark_of
 from rankgate.errors import Problem, RankgateError
 from rankgate.model.answers import GoldClaim
-from rankgate.model.gold_changes import gold_changes, judged, mark_of
 from rankgate.model.values import Gold, Sample
 from rankgate.readers.base import ProblemLog
 from rankgate.readers.formats import fingerprint_of, read_gold
@@ -190,7 +190,7 @@ def test_a_gold_set_without_claims_has_the_fingerprints_of_earlier_versions() ->
     """As the version before claims wrote them into its stores."""
     samples = gold(replace(Q1, claims=()), Q2, Q3)
     assert fingerprint_of(samples) == "a6c7f925edc20f8c7dbf40b1d1eab9ff6b8e3b079ecdcfe48e59bd72fdb4ac1a"
-    assert judged(samples) == {"q1": "00f388ab", "q2": "9b65d464", "q3": "4f53cda1"}
+    assert judgment_digests(samples) == {"q1": "00f388ab", "q2": "9b65d464", "q3": "4f53cda1"}
 
 
 CHANGES = [
@@ -221,7 +221,7 @@ def test_their_order_is_no_label() -> None:
     """But what a judge is asked, so that a pull request that reorders them edits the question."""
     before, after = gold(Q1), gold(replace(Q1, claims=Q1.claims[::-1]))
     assert fingerprint_of(before) == fingerprint_of(after)
-    assert judged(before) == judged(after)
+    assert judgment_digests(before) == judgment_digests(after)
     found = query_changes(before, after, CRITERIA, CRITERIA)
     assert found is not None
     assert (found.relabelled, found.edited_ids) == (0, ["q1"])

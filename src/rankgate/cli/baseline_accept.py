@@ -24,6 +24,7 @@ from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs, gold_of, run_of
 from rankgate.criteria.starter import REQUIRED
+from rankgate.diagnosis.gold_changes import mark_of
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted_text
 from rankgate.files.git import GitError, repository_around
 from rankgate.files.writing import readable_twice
@@ -35,7 +36,6 @@ from rankgate.judge.store import by_slot, read_verdicts, stored_verdicts
 from rankgate.metrics.matching import By
 from rankgate.metrics.registry import packages_of
 from rankgate.model.base_ref import SHA
-from rankgate.model.gold_changes import mark_of
 from rankgate.model.headline import given_up_text
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.report import Report

@@ -22,6 +22,7 @@ from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs, deepest_cutoff, gold_of, named_run
+from rankgate.diagnosis.differences import run_differences
 from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import cut_text, missing_notes
@@ -36,7 +37,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import Compared, ScoredRun, scored_pair
 from rankgate.metrics.scoring import Tally
 from rankgate.model.base_ref import SHA
-from rankgate.model.differences import COMPONENTS, run_differences
+from rankgate.model.differences import COMPONENTS
 from rankgate.model.report import BaselineSource, Provenance, Report, Source
 from rankgate.model.values import Gold, Ranking, RunField, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text, interval_text, size_text, value_text

@@ -21,6 +21,7 @@ from rankgate.criteria import Criteria
 from rankgate.criteria.model import criteria_in
 from rankgate.errors import RankgateError, bad_input, redacted, shown
 from rankgate.files.writing import write_atomic
+from rankgate.gates.trust import trust_of
 from rankgate.judge import label_files
 from rankgate.judge.calibrate import (
     Checked,
@@ -102,7 +103,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     calibration = _calibration(run, design, labelled, words)
     output, named = _write(arguments, run.criteria, calibration)
     differing = disagreements(labelled.checked.values())
-    judges = {name: calibration.trust(JudgeMark(run.judge.id, ""), name).judge() for name in calibration.metrics}
+    judges = {name: trust_of(calibration, JudgeMark(run.judge.id, ""), name).judge() for name in calibration.metrics}
     if arguments.format == "json":
         facts = {
             "answers": len(items),

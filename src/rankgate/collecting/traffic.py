@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 
 from rankgate.collecting.pool import results_of
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import Matching
 from rankgate.model.question_text import digest_matches
-from rankgate.model.traffic import TrafficLists, TrafficPair, TrafficQuestion, draw_order
+from rankgate.model.traffic import TrafficLists, TrafficPair, TrafficQuestion
 from rankgate.model.values import Ranking
 
 # Families that see which documents are among the first k, and not in what order.
@@ -19,7 +20,8 @@ def limited(questions: Sequence[TrafficQuestion], most: int | None) -> list[Traf
     """So many of the questions, the first by the hash of their ids, in the order of the file; all without a limit."""
     if most is None or most >= len(questions):
         return list(questions)
-    taken = {each.query_id for each in sorted(questions, key=lambda each: draw_order(each.query_id))[:most]}
+    by_hash = sorted(questions, key=lambda each: sha256(each.query_id.encode("utf-8", "surrogatepass")).digest())
+    taken = {each.query_id for each in by_hash[:most]}
     return [each for each in questions if each.query_id in taken]
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rankgate.diagnosis import causes
 from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, fell, floor_broken, of_list, speaks
+from rankgate.diagnosis.common_tags import TagShare, common_tags
 from rankgate.diagnosis.listings import Lists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
@@ -20,7 +21,7 @@ from rankgate.model.details import Cause
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import OF_GATES
 from rankgate.model.report import Diagnosis, Report
-from rankgate.model.tags import TagShare, in_segment, part_names, standing_out
+from rankgate.model.tags import in_segment, part_names
 from rankgate.model.values import Gold, MatchedQuery, Scores, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text
 from rankgate.statistics.chance import at_least
@@ -121,7 +122,7 @@ def look_first(
 def _shared_by_all(case: Case) -> Diagnosis:
     """The tag of all that got worse, which is a fact also where no change is proven."""
     tags = {sample.query_id: sample.tags for sample in case.samples}
-    for each in standing_out([tags[query] for query in case.worse], list(tags.values())):
+    for each in common_tags([tags[query] for query in case.worse], list(tags.values())):
         if each.misses == each.of_misses:
             text = f"{_those(each.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(each)})"
             return Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(each)})
@@ -197,7 +198,7 @@ def _of_lists(
 def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Scores) -> TagShare | None:
     """The tag that stands out among these questions, if the change over all questions with it is proven."""
     tags = {sample.query_id: sample.tags for sample in case.samples}
-    found = standing_out([tags[query] for query in queries], list(tags.values()))
+    found = common_tags([tags[query] for query in queries], list(tags.values()))
     now, before = candidate.values[case.metric.name], baseline_column(case.metric, baseline)
     for each in found:
         part = [

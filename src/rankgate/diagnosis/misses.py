@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from rankgate.diagnosis.common_tags import TagShare, common_tags
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.model.answer_losses import AnswerLoss, Unsupported
 from rankgate.model.details import Cause, Expected, Listed, Question, ReportDetails, sampled
 from rankgate.model.report import Report
-from rankgate.model.tags import TagShare, standing_out
 from rankgate.model.values import Direction, Unit
 
 LOST = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER)  # causes by which the run lost what the baseline had, or all
@@ -174,7 +174,7 @@ def explain_misses(
         questions=len(looked_at),
         causes={each.value: counts[each] for each in Cause if counts[each]},
         of_lost=lost is not misses,
-        shared=tuple(standing_out([each.tags for each in lost], [each.tags for each in looked_at])),
+        shared=tuple(common_tags([each.tags for each in lost], [each.tags for each in looked_at])),
         listed=tuple(listed),
         more=len(misses) - len(listed),
         found_by_words=sum(by_words) if lexical else None,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rankgate.diagnosis.worst_first import severity
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
-from rankgate.model.details import Expected, came, left, sampled, severity
+from rankgate.model.details import Expected, came, left, sampled
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Movement, Row, Segment, SegmentValue
 from rankgate.model.tags import failing, in_segment, part_names, rows_by_tag

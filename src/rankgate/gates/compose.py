@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from rankgate import __version__
 from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
+from rankgate.diagnosis.differences import gold_differences, run_differences
+from rankgate.diagnosis.gold_changes import gold_changes, mark_of
 from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
 from rankgate.diagnosis.movements import losers, most_telling
 from rankgate.diagnosis.notes import (
@@ -21,6 +23,7 @@ from rankgate.diagnosis.notes import (
     stray_scores,
     untrusted_notes,
 )
+from rankgate.diagnosis.worst_first import worst_rows
 from rankgate.errors import Problem, ProblemKind, shown
 from rankgate.gates.conclude import concluded, empties_of, with_conclusion
 from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
@@ -34,10 +37,10 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import packages_of
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
-from rankgate.model.details import TEXTS_OF, worst_rows
-from rankgate.model.differences import Difference, gold_differences, run_differences
+from rankgate.model.details import TEXTS_OF
+from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.gold_changes import GoldMark, gold_changes, mark_of
+from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import (
     age_problems,
     anchor_problem,

@@ -19,7 +19,7 @@ from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Em
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import sentence
 from rankgate.model.report import Call, Report
-from rankgate.model.traffic import traffic_share
+from rankgate.model.traffic import Traffic, TrafficShare
 from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Scores, Unit, Verdict, worst
 
 PAGE = "report.html"
@@ -56,6 +56,19 @@ def conclude(report: Report) -> Conclusion:
     found = next(filter(None, (make(report) for make in _MAKERS)))
     shares = traffic_share(report.traffic)
     return replace(found, next=_next(report, found), accept=_accept(report, found), traffic=shares)
+
+
+def traffic_share(traffic: Traffic | None) -> TrafficShare | None:
+    """What a conclusion says of the traffic; nothing where nothing was compared."""
+    if traffic is None or not traffic.asked:
+        return None
+    return TrafficShare(
+        changed=traffic.share,
+        asked=traffic.asked,
+        segment=traffic.concentrated.tag if traffic.concentrated else None,
+        labelled=traffic.labelled,
+        bound=traffic.bound,
+    )
 
 
 def _empty_verdict(report: Report) -> Verdict:

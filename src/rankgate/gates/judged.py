@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria, Gate
 from rankgate.diagnosis.answers import failed_verdicts
 from rankgate.gates.people import PeopleUnits, gate_judge
+from rankgate.gates.trust import Trust, trust_of, without_labels
 from rankgate.judge.calibration import read_calibration
 from rankgate.judge.identity import judges_of
 from rankgate.judge.sample import answers_key
@@ -23,7 +24,6 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.lines import GivenRate
 from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels, served_text
-from rankgate.model.calibration import Trust, without_labels
 from rankgate.model.gate_result import GateResult
 from rankgate.model.values import Reason, ReasonKind, Ruling, RunField, Scores, Verdict
 from rankgate.readers.dates import days_between
@@ -79,7 +79,7 @@ def people_of(
     itself = answers_key(_keys(candidate) if candidate else {}) == calibration.answers
     people: dict[str, Judge] = {}
     for name, metric in metrics.items():
-        trust = calibration.trust(mark, name, aged)
+        trust = trust_of(calibration, mark, name, aged)
         known = calibration.metrics.get(name) if trust.labels else None
         if known and known.criterion != criterion_of(metric, block.rubrics):
             trust, known = without_labels(Advisory.METRIC), None  # of another text under that name

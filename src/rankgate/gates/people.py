@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import astuple, replace
 
 from rankgate.gates.evaluation import Units, Value
+from rankgate.gates.trust import Trust
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, paired
 from rankgate.metrics.estimates import Estimate
 from rankgate.model.answers import GateJudge
-from rankgate.model.calibration import MetricCalibration, Trust
+from rankgate.model.calibration import MetricCalibration
 from rankgate.model.values import Direction, Evidence, Scores
 from rankgate.statistics.calibration import Change, Measured, anchored, people_change
 

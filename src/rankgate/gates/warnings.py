@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from rankgate.criteria import Criteria, Gate, SegmentRule
 from rankgate.errors import redacted, shown
 from rankgate.gates.power import IN_RUNS, blind_spot, detectable, leaves_open, rounded, sight_text, sights_text
+from rankgate.gates.trust import without_labels
 from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
 from rankgate.model.answers import Advisory, VerdictKind, has_labels
-from rankgate.model.calibration import without_labels
 from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.reasons import advisory_text, labels_text
 from rankgate.model.tags import segments_of

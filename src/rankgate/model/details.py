@@ -7,7 +7,7 @@ megabytes with it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Literal, TypeVar
 
@@ -18,7 +18,7 @@ from rankgate.model.values import TOLERANCE, Direction, Interval, Unit
 
 T = TypeVar("T")
 TEXTS_OF = 3_000  # questions of whose lists texts are read, the worst
-_NOWHERE = 10**6  # the rank of what is in no list: below all others
+NOWHERE = 10**6  # the rank of what is in no list: below all others
 
 
 class Cause(Enum):
@@ -172,57 +172,24 @@ def fate_of(documents: Iterable[Expected], k: int, *, no_result: bool) -> Cause:
     if no_result:
         return Cause.NO_RESULT
     lost = [each.after for each in documents if left(each, k)]
-    return Cause.FINE if not lost else Cause.GONE if None in lost else Cause.LOWER
+    if not lost:
+        return Cause.FINE
+    return Cause.GONE if None in lost else Cause.LOWER
 
 
 def left(document: Expected, k: int) -> bool:
     """Whether a document left the first k."""
-    return (document.before or _NOWHERE) <= k < (document.after or _NOWHERE)
+    return (document.before or NOWHERE) <= k < (document.after or NOWHERE)
 
 
 def came(document: Expected, k: int) -> bool:
     """Whether a document came into the first k."""
-    return (document.after or _NOWHERE) <= k < (document.before or _NOWHERE)
+    return (document.after or NOWHERE) <= k < (document.before or NOWHERE)
 
 
 def depth_of(document: Expected) -> int:
     """How far it fell; from a list into none counts as further than within any list."""
-    return (document.after or _NOWHERE) - (document.before or _NOWHERE)
-
-
-def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing: bool) -> tuple[int, bool, int]:
-    """The one order of questions that got worse, in the comment, the terminal and the page: the least is the worst.
-
-    No result first, then a relevant document that fell out of the list, then one that fell below the first k, then the
-    rest; within each those of a failing segment; then by the deepest fall.
-    """
-    fate = (Cause.NO_RESULT, Cause.GONE, Cause.LOWER, Cause.FINE).index(fate_of(documents, k, no_result=no_result))
-    return fate, not failing, -max(map(depth_of, documents), default=0)
-
-
-def worst_rows(
-    details: ReportDetails, failing: Callable[[Sequence[str]], bool], named: Collection[str] = ()
-) -> list[int]:
-    """The places of the questions by `severity`; those that did not get worse after the others, by change and cause.
-
-    The question that the next command names stands before all others, so that every output begins with it.
-    """
-    ranks = {cause: rank for rank, cause in enumerate(Cause)}
-    sign = -1 if details.lower else 1
-
-    def key(row: int) -> tuple[float, ...]:
-        question = details.questions[row]
-        now = question.values.get(details.leading or "", (None, None))[1]
-        change, net = details.moved(question)
-        value = -_NOWHERE if now is None else sign * now  # a value that is not there is the worst
-        later = question.query_id not in named
-        if question.before is not None and (change, net) < (0, 0):
-            gone, k = question.cause is Cause.NO_RESULT, details.first(question)
-            worse = severity(question.expected, k, no_result=gone, failing=failing(question.tags))
-            return (later, 0, *worse, change, value)
-        return (later, 1, change, ranks[question.cause], value)
-
-    return sorted(range(len(details.questions)), key=key)
+    return (document.after or NOWHERE) - (document.before or NOWHERE)
 
 
 def sampled(items: Sequence[T], group: Callable[[T], object], most: int) -> list[T]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated
 
 import msgspec
@@ -153,22 +152,3 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     segments: list[TrafficSegment] = []
     examples: list[TrafficExample] = []
     repeated: list[str] = []
-
-
-def traffic_share(traffic: Traffic | None) -> TrafficShare | None:
-    """What a conclusion says of it; nothing where nothing was compared."""
-    if traffic is None or not traffic.asked:
-        return None
-    segment = traffic.concentrated.tag if traffic.concentrated else None
-    return TrafficShare(
-        changed=traffic.share,
-        asked=traffic.asked,
-        segment=segment,
-        labelled=traffic.labelled,
-        bound=traffic.bound,
-    )
-
-
-def draw_order(query_id: str) -> str:
-    """By which a limit takes questions: a digest of the id, so that the order of the file does not matter."""
-    return hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).hexdigest()

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from rankgate.diagnosis.worst_first import worst_rows
 from rankgate.model.details import (
     Cause,
     Expected,
@@ -21,7 +22,6 @@ from rankgate.model.details import (
     Question,
     ReportDetails,
     Sweep,
-    worst_rows,
 )
 from rankgate.model.gate_result import GateResult
 from rankgate.model.tags import failing

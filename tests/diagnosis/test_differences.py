@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rankgate.model.differences import COMPONENTS, KNOWN_KEYS, Difference, gold_differences, run_differences, text_of
-from rankgate.model.gold_changes import GoldMark, mark_of
+from rankgate.diagnosis.differences import gold_differences, run_differences
+from rankgate.diagnosis.gold_changes import mark_of
+from rankgate.model.differences import COMPONENTS, KNOWN_KEYS, Difference, text_of
+from rankgate.model.gold_changes import GoldMark
 from rankgate.model.values import Gold, Sample
 
 Told = tuple[str, str | None, str | None, str | None]
