@@ -19,7 +19,8 @@ import numpy.typing as npt
 import rankgate
 from rankgate.criteria.model import parse_criteria
 from rankgate.gates.lost_parts import unnamed_losses
-from rankgate.model.values import Gold, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_gold
 from simulate_verdicts import percent, table
 

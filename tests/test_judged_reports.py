@@ -44,7 +44,8 @@ from rankgate.model.answers import (
     VerdictKind,
 )
 from rankgate.model.report import Provenance, Report
-from rankgate.model.values import Details, MatchedQuery, Reason, ReasonKind, Sample, Unit, Verdict
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Reason, ReasonKind, Sample, Unit, Verdict
 from rankgate.model.wording import delta_text
 from rankgate.readers.formats import read_gold, read_run
 from rankgate.renderers.answer_rows import answer_lines, fate

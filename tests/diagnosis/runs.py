@@ -8,7 +8,8 @@ from rankgate.gates.compose import SHOWN
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Details, Gold, Ranking, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Details, Gold, Ranking, Sample
 
 
 def gold_of(relevant: Mapping[str, str], tags: Mapping[str, Sequence[str]] | None = None) -> Gold:

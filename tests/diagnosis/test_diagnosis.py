@@ -21,7 +21,8 @@ from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.report import Diagnosis, Oddities
-from rankgate.model.values import Details, Evidence, Gold, MatchedQuery, Ranking, Sample
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Evidence, Gold, Ranking, Sample
 from rankgate.readers.formats import read_run
 
 COUNT, LENGTH = 30, 20

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from rankgate.diagnosis.listings import Listing, Listings, with_displacers
 from rankgate.model.details import Expected
 from rankgate.model.report import Movement
-from rankgate.model.values import Ranking, RankSummary
+from rankgate.model.scores import RankSummary
+from rankgate.model.values import Ranking
 
 
 def lost(query_id: str = "q", *, count: int = 1, k: int = 3) -> Movement:

@@ -18,7 +18,8 @@ from rankgate.metrics.scoring import score
 from rankgate.model.details import Expected
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Movement
-from rankgate.model.values import Gold, Ranking, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold, Ranking, Sample
 
 SAMPLES = {"q1": {"a": 1.0}, "q2": {"b": 3.0, "c": 1.0}, "q3": {"d": 1.0, "e": 0.0, "f": -1.0}, "none": {}}
 ACCEPTED = {"q1": "a x", "q2": "b c x", "q3": "x d", "none": "x"}

@@ -10,7 +10,8 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.metrics.sets import Recall
 from rankgate.model.details import Cause, Expected
-from rankgate.model.values import Gold, MatchedQuery, Ranking, RunField, Sample, Scores
+from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.values import Gold, Ranking, RunField, Sample
 
 K = 3
 

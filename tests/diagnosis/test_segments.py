@@ -13,7 +13,8 @@ from rankgate.metrics.comparison import baseline_column, compare
 from rankgate.metrics.estimates import estimate
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.model.report import Segment, SegmentValue
-from rankgate.model.values import Direction, Gold, Sample, Scores, Unit
+from rankgate.model.scores import Scores
+from rankgate.model.values import Direction, Gold, Sample, Unit
 
 
 def gold(tags: Mapping[str, Sequence[str]]) -> Gold:

@@ -13,7 +13,8 @@ from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Details, Gold, Item, Ranking, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Details, Gold, Item, Ranking, Sample
 
 BY_DOC, BY_TEXT = Matching(by=By.DOC), Matching(by=By.TEXT)
 NONE_FOUND = {"q1": "x1 x2 x3", "q2": "x4 x5 x6", "q3": "x7 x8 x9"}

@@ -6,7 +6,7 @@ from rankgate.criteria import Gate
 from rankgate.gates.decide import decide as decide_evaluation
 from rankgate.gates.evaluation import METRIC_UNITS, Units, evaluate
 from rankgate.model.gate_result import GateResult
-from rankgate.model.values import Scores
+from rankgate.model.scores import Scores
 
 
 def decide(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units = METRIC_UNITS) -> GateResult:

@@ -17,7 +17,8 @@ from rankgate.criteria import Gate
 from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.values import SEVERITY_ORDER, Direction, Evidence, EvidenceState, RunField, Scores, Unit, Verdict
+from rankgate.model.scores import Scores
+from rankgate.model.values import SEVERITY_ORDER, Direction, Evidence, EvidenceState, RunField, Unit, Verdict
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 Column = Sequence[float | None]

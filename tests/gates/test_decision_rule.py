@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.gates.decision_rule import beyond_drop, rule_on_drop, rule_on_floor
-from rankgate.model.values import Direction, Evidence, EvidenceState, Exact, Interval, Ruling
+from rankgate.model.scores import Exact
+from rankgate.model.values import Direction, Evidence, EvidenceState, Interval, Ruling
 
 ESTIMATE, SAFE, HARM = Evidence.ESTIMATE, Evidence.PROVEN_SAFE, Evidence.PROVEN_HARM
 HOLDS, VIOLATED, OPEN = Ruling.HOLDS, Ruling.VIOLATED, Ruling.INCONCLUSIVE

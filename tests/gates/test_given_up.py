@@ -9,7 +9,8 @@ import pytest
 from rankgate.criteria.model import parse_criteria
 from rankgate.gates.given_up import ScoredAnchor, given_up, noted
 from rankgate.model.lineage import AnchorMark
-from rankgate.model.values import Gold, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold, Sample
 
 GOLD = Gold(samples={f"q{n}": Sample(query_id=f"q{n}", gains={"d": 1.0}) for n in range(300)}, name="g", format="made")
 MARK = AnchorMark(id="0123456789ab", date="2026-01-01", steps=3)

@@ -23,7 +23,8 @@ from rankgate.judge.sample import answers_key
 from rankgate.model.answers import Advisory, AnswerVerdicts, JudgeMark
 from rankgate.model.calibration import Calibration, MetricCalibration
 from rankgate.model.gate_result import GateResult
-from rankgate.model.values import Details, Evidence, Gold, MatchedQuery, ReasonKind, Sample, Scores, Verdict
+from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.values import Details, Evidence, Gold, ReasonKind, Sample, Verdict
 from rankgate.statistics.prediction_powered import Powered
 
 COUNT, METRIC = 200, "faithfulness"

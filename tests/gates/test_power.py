@@ -15,7 +15,8 @@ from rankgate.gates.power import blind_spot, detectable
 from rankgate.metrics.evaluation import score
 from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import Detectable, GateResult
-from rankgate.model.values import Evidence, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Evidence
 from rankgate.readers.formats import read_gold
 
 HARM, SAFE, ESTIMATE = Evidence.PROVEN_HARM, Evidence.PROVEN_SAFE, Evidence.ESTIMATE

@@ -17,7 +17,8 @@ from rankgate.gates.segments import with_hard_checks
 from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.values import Gold, Sample, Scores, Verdict
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold, Sample, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
 GOLD = Gold(

@@ -14,11 +14,11 @@ from tests.renderers.reports import RECALL
 from rankgate.gates.trust import without_labels
 from rankgate.model.answers import Advisory, GateJudge, UnjudgedKind
 from rankgate.model.reasons import plain_sentence, problems_of, sentences
+from rankgate.model.scores import Exact
 from rankgate.model.values import (
     Direction,
     Evidence,
     EvidenceState,
-    Exact,
     Reason,
     ReasonKind,
     Ruling,

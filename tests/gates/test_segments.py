@@ -17,7 +17,8 @@ from rankgate.metrics.names import parse_metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import paradox_of
 from rankgate.model.reasons import sentences
-from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Scores, Verdict
+from rankgate.model.scores import Scores
+from rankgate.model.values import Evidence, EvidenceState, Gold, Sample, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
 ESTIMATE, SAFE, HARM = Evidence.ESTIMATE, Evidence.PROVEN_SAFE, Evidence.PROVEN_HARM

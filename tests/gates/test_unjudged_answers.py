@@ -18,18 +18,8 @@ from rankgate.gates.segments import decide_segments, with_hard_checks
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import NO_VERDICT, AnswerVerdicts, Unjudged, UnjudgedKind
 from rankgate.model.reasons import sentences
-from rankgate.model.values import (
-    Details,
-    Direction,
-    Evidence,
-    Generated,
-    Gold,
-    MatchedQuery,
-    ReasonKind,
-    Sample,
-    Scores,
-    Verdict,
-)
+from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.values import Details, Direction, Evidence, Generated, Gold, ReasonKind, Sample, Verdict
 
 COUNT, MOST = 60, 0.05  # of 60 answers three may lack a verdict
 ORDER = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 2, Verdict.NOT_JUDGED: 2}  # the last two stop the merge

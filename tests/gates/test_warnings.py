@@ -26,7 +26,8 @@ from rankgate.gates.warnings import (
 from rankgate.metrics.answers import SPREADS
 from rankgate.metrics.names import parse_metric
 from rankgate.model.answers import Advisory
-from rankgate.model.values import Evidence, Gold, Ranking, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Evidence, Gold, Ranking, Sample
 
 
 def sample(query_id: str, *relevant: str, **known: object) -> Sample:

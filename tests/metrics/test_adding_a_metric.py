@@ -17,7 +17,8 @@ from rankgate.metrics import registry
 from rankgate.metrics.base import BaseMetric, Kind, Metric, RelevanceMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.registry import families
-from rankgate.model.values import MatchedQuery, RunField
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import RunField
 
 
 class First(RelevanceMetric, frozen=True, kw_only=True):

@@ -30,7 +30,8 @@ from rankgate.model.answers import (
     UnjudgedKind,
     VerdictKind,
 )
-from rankgate.model.values import Details, Gold, Ranking, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Details, Gold, Ranking, Sample
 
 YES, NO = Entailment.SUPPORTED, Entailment.ABSENT
 

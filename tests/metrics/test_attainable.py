@@ -8,7 +8,8 @@ from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, Ranking, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold, Ranking, Sample
 
 COUNTS = [1, 5, 10, 20, 50]  # relevant documents of the queries
 

@@ -14,7 +14,8 @@ from tests.gates.test_decide import scores
 from rankgate.gates.decision_rule import rule_on_drop
 from rankgate.metrics.comparison import Comparison, Pairs, baseline_column, compare, gaps, paired
 from rankgate.metrics.names import parse_metric
-from rankgate.model.values import Direction, Evidence, Interval, Ruling, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Direction, Evidence, Interval, Ruling
 
 Column = list[float | None]
 

@@ -7,7 +7,8 @@ import pytest
 
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
-from rankgate.model.values import Details, Direction, Generated, Item, MatchedQuery, Ranking, Sample
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Direction, Generated, Item, Ranking, Sample
 
 
 def value(metric: str, gold: Mapping[str, Any], ids: Sequence[str] = (), **said: Any) -> float | None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from rankgate.metrics.matching import BY_CHUNK, By, Matching, document_of, match
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.model.values import Details, Item, MatchedQuery, Ranking, RunField, Sample
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Item, Ranking, RunField, Sample
 
 DOC = Matching(by=By.DOC)
 TEXT = Matching(by=By.TEXT)

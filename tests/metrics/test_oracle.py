@@ -18,7 +18,8 @@ from rankgate.metrics.matching import BY_CHUNK, By, Matching, match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.registry import families
 from rankgate.metrics.views import ListGain, View
-from rankgate.model.values import Details, Item, MatchedQuery, Ranking, RunField, Sample
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Item, Ranking, RunField, Sample
 from rankgate.readers.base import once
 
 # Those of passages have theirs in test_placing.py, those of answers in test_answers.py.

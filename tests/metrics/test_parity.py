@@ -16,7 +16,8 @@ from rankgate.metrics.estimates import estimate
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold
 from rankgate.readers.formats import read_gold, read_run
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -18,7 +18,8 @@ from rankgate.metrics.names import parse_metric
 from rankgate.metrics.placing import placed, plain
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Details, Gold, Item, Ranking, Sample, Span, Unfit
+from rankgate.model.scores import Unfit
+from rankgate.model.values import Details, Gold, Item, Ranking, Sample, Span
 
 P = "Refunds for the yearly plan take thirty days, if the card is still valid."
 BEFORE, AFTER = "Our terms, in short. ", " Other questions go to the desk."

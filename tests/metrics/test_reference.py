@@ -15,7 +15,7 @@ import pytest
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Scores
+from rankgate.model.scores import Scores
 from rankgate.readers.formats import read_gold, read_run
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,8 @@ from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, MatchedQuery, Sample, Scores
+from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.values import Gold, Sample
 from rankgate.readers.formats import read_run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,7 +19,8 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import require_gold_queries, score
-from rankgate.model.values import Direction, Gold, MatchedQuery, Ranking, RankSummary, RunField, Sample, Scores
+from rankgate.model.scores import MatchedQuery, RankSummary, Scores
+from rankgate.model.values import Direction, Gold, Ranking, RunField, Sample
 from rankgate.readers.base import once
 from rankgate.statistics.quantiles import quantile
 

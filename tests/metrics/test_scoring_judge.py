@@ -16,7 +16,8 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import require_fields, score, with_judge
-from rankgate.model.values import Details, Gold, Item, Ranking, RunField, Sample, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Details, Gold, Item, Ranking, RunField, Sample
 
 FAMILIES = tuple(families())
 

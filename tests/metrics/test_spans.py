@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.texts import _flat, folded, places
-from rankgate.model.values import Details, Item, MatchedQuery, Ranking, RunField, Sample, Span
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Item, Ranking, RunField, Sample, Span
 
 Placed = tuple[str, int, int]
 SPAN = Matching(by=By.SPAN)

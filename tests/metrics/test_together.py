@@ -7,7 +7,8 @@ import pytest
 from rankgate.metrics.base import Metric, RelevanceMetric, Together, sees_hits_alone
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
-from rankgate.model.values import MatchedQuery, Ranking, RunField, Sample
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Ranking, RunField, Sample
 
 
 class OfAPackage(RelevanceMetric, frozen=True, kw_only=True):

@@ -25,7 +25,8 @@ import pytest
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, MatchedQuery, Ranking, RunField
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.formats import read_gold, read_run
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "tool_tests"

@@ -29,7 +29,8 @@ from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
-from rankgate.model.values import Gold, MatchedQuery, Ranking, RunField, Scores
+from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_gold, read_run
 

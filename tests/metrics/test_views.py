@@ -10,7 +10,8 @@ from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.views import ListGain
-from rankgate.model.values import Details, MatchedQuery, Ranking, RunField, Sample
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Ranking, RunField, Sample
 
 GAINS = {"a": 1.0, "b": 1.0}
 FINAL = "a b x"

@@ -14,7 +14,8 @@ from rankgate.metrics.matching import OF_THE_LINE, match
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_fields, score
-from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, MatchedQuery, Ranking, RunField, Sample
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import CONTEXT_DEPTH, Details, Generated, Gold, Item, Ranking, RunField, Sample
 from rankgate.readers import untrusted
 from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run

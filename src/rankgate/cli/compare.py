@@ -39,7 +39,8 @@ from rankgate.metrics.scoring import Tally
 from rankgate.model.base_ref import SHA
 from rankgate.model.differences import COMPONENTS
 from rankgate.model.report import BaselineSource, Provenance, Report, Source
-from rankgate.model.values import Gold, Ranking, RunField, Scores, Unit, Verdict
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold, Ranking, RunField, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text, interval_text, size_text, value_text
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN, shown_path

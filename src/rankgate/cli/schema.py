@@ -20,7 +20,8 @@ from rankgate.gates.acceptance import GateChange
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.calibration import Calibration
 from rankgate.model.report import JudgedValue, ReportFile
-from rankgate.model.values import Direction, Distribution, Interval, Unit
+from rankgate.model.scores import Distribution
+from rankgate.model.values import Direction, Interval, Unit
 
 # A shape is a type, whose schema msgspec knows; an object by its keys, of which those with ? may be absent, or
 # {"*": the shape of every value}; [the shape of every entry]; or (one shape, or another).

@@ -25,7 +25,8 @@ from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.evaluation import in_numbers
 from rankgate.metrics.scored_run import Compared, scored
 from rankgate.metrics.scoring import require_fields, require_gold_queries, valid_on
-from rankgate.model.values import Gold, Ranking, RunField, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.renderers.blocks import Block, Table
 from rankgate.renderers.phrases import NOTHING, never_line

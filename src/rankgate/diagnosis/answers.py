@@ -34,7 +34,8 @@ from rankgate.model.answers import (
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import stage_finding
 from rankgate.model.report import Diagnosis
-from rankgate.model.values import TOLERANCE, Details, MatchedQuery, RunField, Scores, Verdict
+from rankgate.model.scores import MatchedQuery, Scores
+from rankgate.model.values import TOLERANCE, Details, RunField, Verdict
 
 MAX_CLAIMS, LONGEST_CLAIM = 5, 300  # of a question; characters
 _OF_CLAIMS = ("faithfulness", "unfaithful_rate")  # undefined for an answer that asserts nothing

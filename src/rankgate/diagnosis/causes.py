@@ -17,7 +17,8 @@ from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.details import Cause, fate_of
 from rankgate.model.gate_result import GateResult
-from rankgate.model.values import TOLERANCE, Gold, Sample, Scores, Verdict
+from rankgate.model.scores import Scores
+from rankgate.model.values import TOLERANCE, Gold, Sample, Verdict
 from rankgate.statistics.chance import at_least
 
 LEVEL = 0.01  # one-sided, of every test here

@@ -34,8 +34,9 @@ from rankgate.model.details import (
 )
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Segment
+from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.tags import rows_by_tag
-from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, MatchedQuery, Ranking, RunField, Sample, Scores
+from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, Ranking, RunField, Sample
 
 MAX_TAGS = 40  # with a row and curves of their own
 MIN_QUERIES = 5  # queries with which a tag has curves

@@ -16,7 +16,8 @@ from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.report import NAMED, Movement, Oddities, Spelling
-from rankgate.model.values import Gold, Ranking, RankSummary, Scores
+from rankgate.model.scores import RankSummary, Scores
+from rankgate.model.values import Gold, Ranking
 
 MAX_QUERIES = 20_000  # of the gold set: longer runs are not read again for this
 DEEPEST = 100  # ranks of each list that are kept

@@ -21,8 +21,9 @@ from rankgate.model.details import Cause
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import OF_GATES
 from rankgate.model.report import Diagnosis, Report
+from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.tags import in_segment, part_names
-from rankgate.model.values import Gold, MatchedQuery, Scores, Unit, Verdict
+from rankgate.model.values import Gold, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text
 from rankgate.statistics.chance import at_least
 from rankgate.statistics.saddlepoint import difference_interval

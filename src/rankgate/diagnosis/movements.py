@@ -13,8 +13,9 @@ from rankgate.metrics.matching import DEFAULT_K
 from rankgate.model.details import Expected, came, left, sampled
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Movement, Row, Segment, SegmentValue
+from rankgate.model.scores import RankSummary, Scores
 from rankgate.model.tags import failing, in_segment, part_names, rows_by_tag
-from rankgate.model.values import TOLERANCE, Gold, RankSummary, Sample, Scores, Verdict
+from rankgate.model.values import TOLERANCE, Gold, Sample, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate

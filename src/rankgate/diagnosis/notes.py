@@ -10,7 +10,8 @@ from rankgate.metrics.comparison import gaps
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import JudgedValue
-from rankgate.model.values import TOLERANCE, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import TOLERANCE
 from rankgate.model.wording import count_text, telling_decimals, value_text
 
 if TYPE_CHECKING:

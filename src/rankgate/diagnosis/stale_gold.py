@@ -19,7 +19,8 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun, Watch, scored, unwatched
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
 from rankgate.model.report import NAMED
-from rankgate.model.values import Gold, Ranking, RunField, Scores, Unfit
+from rankgate.model.scores import Scores, Unfit
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 

@@ -64,8 +64,9 @@ from rankgate.model.report import (
     Segment,
     Source,
 )
+from rankgate.model.scores import Scores, Unfit
 from rankgate.model.tags import failing
-from rankgate.model.values import CONFIDENCE, Gold, RunField, Scores, Unfit, Verdict
+from rankgate.model.values import CONFIDENCE, Gold, RunField, Verdict
 from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
 from rankgate.readers.corpus import read_corpus

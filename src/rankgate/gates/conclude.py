@@ -19,8 +19,9 @@ from rankgate.model.conclusion import NEARLY_ALL, Conclusion, ConclusionKind, Em
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import sentence
 from rankgate.model.report import Call, Report
+from rankgate.model.scores import Scores
 from rankgate.model.traffic import Traffic, TrafficShare
-from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Scores, Unit, Verdict, worst
+from rankgate.model.values import TOLERANCE, EvidenceState, Gold, ReasonKind, Ruling, Unit, Verdict, worst
 
 PAGE = "report.html"
 ONE_CAUSE = 0.8  # of the worse questions of another gate

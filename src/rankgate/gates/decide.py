@@ -24,17 +24,8 @@ from rankgate.metrics.comparison import (
 )
 from rankgate.metrics.estimates import Estimate, defined_only, estimate
 from rankgate.model.gate_result import Counted, Detectable, GateResult
-from rankgate.model.values import (
-    TOLERANCE,
-    Evidence,
-    EvidenceState,
-    Reason,
-    ReasonKind,
-    Ruling,
-    RunField,
-    Scores,
-    Verdict,
-)
+from rankgate.model.scores import Scores
+from rankgate.model.values import TOLERANCE, Evidence, EvidenceState, Reason, ReasonKind, Ruling, RunField, Verdict
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
-from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Exact, Interval, Ruling
+from rankgate.model.scores import Exact
+from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Evidence, EvidenceState, Interval, Ruling
 
 
 class Finding(NamedTuple):

@@ -11,7 +11,8 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, Gaps, Pairs, baseline_column, gaps, paired_scores, too_many
 from rankgate.metrics.estimates import Estimate, attainable, estimate
 from rankgate.model.answers import served_text
-from rankgate.model.values import Reason, ReasonKind, RunField, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Reason, ReasonKind, RunField
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate

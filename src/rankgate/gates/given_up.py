@@ -17,7 +17,8 @@ from rankgate.metrics.comparison import paired_scores
 from rankgate.model.conclusion import GivenUp
 from rankgate.model.gate_result import GateResult
 from rankgate.model.lineage import AnchorMark, AnchorProblem
-from rankgate.model.values import TOLERANCE, RunField, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import TOLERANCE, RunField
 
 if TYPE_CHECKING:
     from rankgate.criteria import Gate

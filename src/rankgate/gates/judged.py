@@ -25,7 +25,8 @@ from rankgate.metrics.lines import GivenRate
 from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, has_labels, served_text
 from rankgate.model.gate_result import GateResult
-from rankgate.model.values import Reason, ReasonKind, Ruling, RunField, Scores, Verdict
+from rankgate.model.scores import Scores
+from rankgate.model.values import Reason, ReasonKind, Ruling, RunField, Verdict
 from rankgate.readers.dates import days_between
 
 _ENOUGH = 0.5  # of the questions that have a value: those of the labelled run

@@ -21,7 +21,8 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.gate_result import GateResult
-from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, RunField, Scores, Verdict
+from rankgate.model.scores import Scores
+from rankgate.model.values import Evidence, EvidenceState, Gold, Ranking, Reason, ReasonKind, RunField, Verdict
 from rankgate.model.wording import count_text
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rankgate.metrics.comparison import baseline_column
 from rankgate.model.conclusion import PartLoss
+from rankgate.model.scores import Scores
 from rankgate.model.tags import part_names, split_tag
-from rankgate.model.values import TOLERANCE, Gold, RunField, Sample, Scores
+from rankgate.model.values import TOLERANCE, Gold, RunField, Sample
 from rankgate.statistics.chance import holm
 from rankgate.statistics.sign_flips import flip_p
 

@@ -21,7 +21,8 @@ from rankgate.metrics.comparison import Comparison, paired
 from rankgate.metrics.estimates import Estimate
 from rankgate.model.answers import GateJudge
 from rankgate.model.calibration import MetricCalibration
-from rankgate.model.values import Direction, Evidence, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Direction, Evidence
 from rankgate.statistics.calibration import Change, Measured, anchored, people_change
 
 if TYPE_CHECKING:

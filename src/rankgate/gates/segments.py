@@ -21,6 +21,7 @@ from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, 
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.metrics.matching import match
 from rankgate.model.gate_result import GateResult
+from rankgate.model.scores import Scores
 from rankgate.model.tags import segments_of
 from rankgate.model.values import (
     TOLERANCE,
@@ -33,7 +34,6 @@ from rankgate.model.values import (
     ReasonKind,
     RunField,
     Sample,
-    Scores,
     Verdict,
     worst,
 )

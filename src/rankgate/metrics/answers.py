@@ -21,7 +21,8 @@ from rankgate.model.answers import (
     Unjudged,
     VerdictKind,
 )
-from rankgate.model.values import Details, Direction, MatchedQuery, RunField, Sample, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Direction, RunField, Sample, Unit
 
 _OF_ADDRESSING = {Addressing.FULLY: 1.0, Addressing.PARTLY: 0.5}
 # Standard deviations of the paired differences in faithfulness between seven real systems (RefChecker): least and most.

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import msgspec
 
-from rankgate.model.values import Direction, MatchedQuery, RunField, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Direction, RunField, Unit
 
 # Written around a ranking metric: see `gain`. Parameters of any ranking metric: see `views`.
 RERANK_GAIN = "rerank_gain"

@@ -15,19 +15,8 @@ from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of
 from rankgate.metrics.plan import Plan
 from rankgate.model.answers import fingerprints_count, same_served
-from rankgate.model.values import (
-    BEYOND,
-    CONFIDENCE,
-    Direction,
-    Exact,
-    Gold,
-    Interval,
-    Ranking,
-    RankSummary,
-    RunField,
-    Scores,
-    Unit,
-)
+from rankgate.model.scores import Exact, RankSummary, Scores
+from rankgate.model.values import BEYOND, CONFIDENCE, Direction, Gold, Interval, Ranking, RunField, Unit
 from rankgate.statistics.binomial import level_at, swap_p
 from rankgate.statistics.clusters import (
     clustered_mean_interval,

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Kind
 from rankgate.metrics.texts import primary, share_of_words, stands_in
-from rankgate.model.values import Details, Direction, Item, MatchedQuery, RunField, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Direction, Item, RunField, Unit
 
 
 class ItemMetric(BaseMetric, frozen=True, kw_only=True):

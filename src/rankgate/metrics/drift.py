@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
-from rankgate.model.values import MatchedQuery, RunField, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import RunField, Unit
 
 
 class Overlap(BaseMetric, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ import msgspec
 
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import match
-from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Distribution, Interval, Ranking, Sample, Scores
+from rankgate.model.scores import Distribution, Scores
+from rankgate.model.values import CONFIDENCE, TOLERANCE, Direction, Interval, Ranking, Sample
 from rankgate.statistics.binomial import level_at, share_interval, share_level
 from rankgate.statistics.clusters import clustered_mean_interval, clustered_mean_level
 from rankgate.statistics.quantiles import quantile_interval

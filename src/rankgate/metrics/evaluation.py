@@ -19,7 +19,8 @@ from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
-from rankgate.model.values import RunField, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import RunField
 from rankgate.readers.base import answering
 from rankgate.readers.results import listed
 

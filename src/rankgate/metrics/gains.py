@@ -11,7 +11,8 @@ from typing import ClassVar, Literal
 
 from rankgate.errors import bad_input, shown
 from rankgate.metrics.base import BaseMetric, Cutoff
-from rankgate.model.values import MatchedQuery, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Unit
 from rankgate.readers.samples import LARGEST_GAIN
 
 Gain = Literal["linear", "exponential", "binary"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import force_setattr
 
 from rankgate.metrics.base import BaseMetric, Cutoff, Kind
-from rankgate.model.values import Details, Direction, MatchedQuery, RunField, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Direction, RunField, Unit
 from rankgate.statistics.quantiles import quantile as empirical_quantile
 
 

@@ -8,7 +8,8 @@ from functools import partial
 
 import msgspec
 
-from rankgate.model.values import Details, Item, MatchedQuery, Placed, Ranking, RunField, Sample
+from rankgate.model.scores import MatchedQuery, Placed
+from rankgate.model.values import Details, Item, Ranking, RunField, Sample
 
 DEFAULT_K = 5
 SEPARATOR = "#"

@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.placing import length_of, pieces_of, united
-from rankgate.model.values import Item, MatchedQuery, RunField, Span, Stretch, Unit
+from rankgate.model.scores import MatchedQuery, Stretch
+from rankgate.model.values import Item, RunField, Span, Unit
 
 
 class PassageRecall(BaseMetric, frozen=True, kw_only=True):

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from rankgate.metrics.texts import folded, standing, stands_in, unescaped
-from rankgate.model.values import TOLERANCE, Item, Placed, Span, Stretch, Unfit
+from rankgate.model.scores import Placed, Stretch, Unfit
+from rankgate.model.values import TOLERANCE, Item, Span
 
 LEAST = 12  # signs: what is shorter may stand in another text by chance, so it counts as whole words alone
 

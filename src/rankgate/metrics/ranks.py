@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from rankgate.metrics.base import Cutoff, Kind, RelevanceMetric
 from rankgate.metrics.gains import Ideal
-from rankgate.model.values import Direction, MatchedQuery, RunField, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Direction, RunField, Unit
 
 GRID = "1/3/5/10/20"
 

@@ -10,7 +10,8 @@ from unicodedata import category
 from rankgate.metrics.base import Kind
 from rankgate.metrics.lines import LineMetric
 from rankgate.metrics.texts import primary, stands_in
-from rankgate.model.values import MatchedQuery, RunField, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import RunField, Unit
 
 Articles = Literal["kept", "dropped"]
 # A token each, since blanks do not part words or particles are attached: Thai, Lao, Burmese, Khmer and East Asian ones.

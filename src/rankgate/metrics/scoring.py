@@ -15,19 +15,8 @@ from rankgate.metrics.base import Metric, Together, needs_of, sees_below
 from rankgate.metrics.comparison import too_many
 from rankgate.metrics.matching import By, match
 from rankgate.metrics.plan import Plan
-from rankgate.model.values import (
-    LINE_KEYS,
-    Details,
-    Gold,
-    Item,
-    MatchedQuery,
-    Ranking,
-    RankSummary,
-    RunField,
-    Sample,
-    Scores,
-    Unfit,
-)
+from rankgate.model.scores import MatchedQuery, RankSummary, Scores, Unfit
+from rankgate.model.values import LINE_KEYS, Details, Gold, Item, Ranking, RunField, Sample
 
 
 def score(gold: Gold, rankings: Iterable[Ranking], plan: Plan) -> Scores:

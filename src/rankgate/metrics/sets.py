@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from rankgate.metrics.base import BaseMetric, Cutoff, RelevanceMetric
-from rankgate.model.values import MatchedQuery, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Unit
 
 Of = Literal["places", "retrieved"]
 LARGEST_BETA = 1000  # beyond it F is recall to six decimals, and its square need not stay a number

@@ -11,7 +11,8 @@ from rankgate.metrics.base import Metric, Together, is_ours, sees_hits_alone
 from rankgate.metrics.names import UnknownMetricError, parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, defined_by_gold, total
-from rankgate.model.values import LINE_KEYS, TOLERANCE, Gold, Ranking, RankSummary, Scores
+from rankgate.model.scores import RankSummary, Scores
+from rankgate.model.values import LINE_KEYS, TOLERANCE, Gold, Ranking
 from rankgate.readers.base import Choose, ProblemLog, Values
 
 MAX_NAMES = 20  # of columns, in a message

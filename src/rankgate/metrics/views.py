@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from rankgate.metrics.base import RERANK_GAIN, REWRITE_GAIN, BaseMetric, Kind, spelled, widest_change
-from rankgate.model.values import Details, Direction, Item, MatchedQuery, RunField, Unit
+from rankgate.model.scores import MatchedQuery
+from rankgate.model.values import Details, Direction, Item, RunField, Unit
 
 Stage = Literal["final", "raw"]  # list of the line: the one that is returned, or the one before reranking (`raw_topk`)
 

@@ -10,11 +10,11 @@ import msgspec
 from rankgate.errors import shown
 from rankgate.model.answer_losses import NoVerdicts
 from rankgate.model.answers import GateJudge
+from rankgate.model.scores import Exact
 from rankgate.model.values import (
     Direction,
     Evidence,
     EvidenceState,
-    Exact,
     Interval,
     Reason,
     ReasonKind,

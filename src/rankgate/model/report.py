@@ -18,14 +18,9 @@ from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.lineage import AnchorMark, Lineage
+from rankgate.model.scores import Distribution
 from rankgate.model.traffic import Traffic
-from rankgate.model.values import (
-    Direction,
-    Distribution,
-    Interval,
-    Unit,
-    Verdict,
-)
+from rankgate.model.values import Direction, Interval, Unit, Verdict
 from rankgate.model.waiver_use import WaiverUse
 
 SCHEMA_VERSION = 2

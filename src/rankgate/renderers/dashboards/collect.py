@@ -28,7 +28,8 @@ from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import require_fields, require_gold_queries, score
-from rankgate.model.values import Gold, RunField, Scores, Unit
+from rankgate.model.scores import Scores
+from rankgate.model.values import Gold, RunField, Unit
 from rankgate.model.wording import count_text
 from rankgate.renderers.dashboards.build import Remembered, Shown, gate_set
 from rankgate.renderers.dashboards.values import Dashboard, GateSet, Known, Questions
