@@ -57,7 +57,6 @@ def _judge(inputs: Inputs, criteria: Criteria, gold: Gold, *, watch: Watch) -> R
     runs = [candidate, baseline] if baseline else [candidate]
     scores, baseline_scores = candidate.scores, listed(gold, plan, candidate, baseline)
     results = judge_runs(criteria, gold, plan, runs, baseline_scores, awaits=inputs.awaits, today=inputs.date)
-
     leading = inputs.leading or leading_metric(criteria.gates, whole(results))
     segments = by_tag(gold, plan.metrics, scores, baseline_scores, leading)
     moved = movements(gold, leading, scores, baseline_scores, results) if baseline_scores and leading else []
