@@ -49,7 +49,8 @@ from rankgate.metrics.scored_run import score_run
 from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import VerdictKind
 from rankgate.model.gate_result import Detectable
-from rankgate.model.values import Evidence, Gold, Scores
+from rankgate.model.scores import Scores
+from rankgate.model.values import Evidence, Gold
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.model.wording import count_text
 from rankgate.readers.gold_columns import fields_of
