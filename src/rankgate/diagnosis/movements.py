@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.diagnosis.worst_first import severity
@@ -14,7 +14,7 @@ from rankgate.model.details import Expected, came, left, sampled
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Movement, Row, Segment, SegmentValue
 from rankgate.model.scores import RankSummary, Scores
-from rankgate.model.tags import failing, in_segment, part_names, rows_by_tag
+from rankgate.model.tags import SegmentIndex, failing, part_names, rows_by_tag
 from rankgate.model.values import TOLERANCE, Gold, Sample, Verdict
 
 if TYPE_CHECKING:
@@ -96,22 +96,36 @@ def losers(
     worse: dict[Row, list[str]] = {}
     lowest: dict[Row, str] = {}
     columns = {name: baseline_column_of(name, baseline) for name in {each.metric for each in results}}
+    members = _rows_by_segment(gold, candidate, results)
     for result in results:
-        values, before = candidate.values[result.metric], columns[result.metric]
+        sign, values, before = result.direction.sign, candidate.values[result.metric], columns[result.metric]
         fallen: list[tuple[float, str]] = []
         low: tuple[float, str] | None = None
-        for row, (query, value) in enumerate(zip(candidate.query_ids, values, strict=True)):
-            if value is None or not in_segment(part_names(gold.samples[query]), result.segment):
+        for row in members[result.segment]:
+            query, value = candidate.query_ids[row], values[row]
+            if value is None:
                 continue
-            here = result.direction.sign * value, query
+            here = sign * value, query
             low = here if low is None else min(low, here)
             old = before[row] if before else None
-            if old is not None and result.direction.sign * (value - old) < -TOLERANCE:
-                fallen.append((result.direction.sign * (value - old), query))
+            if old is not None and sign * (value - old) < -TOLERANCE:
+                fallen.append((sign * (value - old), query))
         worse[result.place] = [query for _, query in sorted(fallen)]
         if low is not None:
             lowest[result.place] = low[1]
     return worse, lowest
+
+
+def _rows_by_segment(gold: Gold, scores: Scores, results: Sequence[GateResult]) -> Mapping[str | None, Sequence[int]]:
+    """The rows of the questions of each segment that has a result, and under None those of all."""
+    rows: dict[str, list[int]] = {result.segment: [] for result in results if result.segment is not None}
+    index = SegmentIndex(rows)
+    for row, query in enumerate(scores.query_ids):
+        for segment in dict.fromkeys(index.of(part_names(gold.samples[query]))):
+            rows[segment].append(row)
+    members: dict[str | None, Sequence[int]] = {None: range(len(scores.query_ids))}
+    members.update(rows)
+    return members
 
 
 def baseline_column_of(name: str, baseline: Scores | None) -> list[float | None] | None:
@@ -150,8 +164,9 @@ def by_tag(
     Each value has an interval, and in the largest segments the change of the `leading` metric.
     """
     members = rows_by_tag(gold)
-    dimensions = list(dict.fromkeys(dimension for dimension, _ in members))
-    ordered = sorted(members.items(), key=lambda entry: (dimensions.index(entry[0][0]), entry[0][1]))
+    dimensions = dict.fromkeys(dimension for dimension, _ in members)
+    position = {dimension: at for at, dimension in enumerate(dimensions)}
+    ordered = sorted(members.items(), key=lambda entry: (position[entry[0][0]], entry[0][1]))
     largest = sorted(members, key=lambda key: -len(members[key]))[:MAX_INTERVALS]
     before = {metric.name: baseline_column(metric, baseline) for metric in metrics} if baseline else {}
 

@@ -39,7 +39,7 @@ _WAYS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 def decide(evaluation: Evaluation) -> GateResult:
     """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does."""
-    gate, candidate, baseline, units, own, counted, pairs, _, _, _, raw, raw_pairs = evaluation
+    gate, candidate, baseline, units, own, counted, pairs, _, _, _, raw, raw_pairs, _ = evaluation
     metric = gate.metric
     ruled, unjudged, warnings = _ruled(evaluation, may_block=units.may_block(gate))
     clustered = bool(candidate.clusters) and metric.at_quantile is None
@@ -112,14 +112,15 @@ def _within_noise(evaluation: Evaluation, ruled: Sequence[Ruled]) -> bool:
     if not evaluation.gate.blocks:
         return True
     wider = evaluation.gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
-    seen = evaluate(wider, evaluation.candidate, evaluation.baseline, evaluation.units)
+    runs = (evaluation.candidate, evaluation.baseline)
+    seen = evaluate(wider, *runs, evaluation.units, relevant=evaluation.relevant)
     again, _, _ = _ruled(seen, may_block=True)
     return all(finding.ruling is not Ruling.VIOLATED for finding, _ in again)
 
 
 def _ruled(evaluation: Evaluation, *, may_block: bool) -> tuple[list[Ruled], list[Reason], list[Reason]]:
     """The rulings on the gate's limits, why it cannot be judged, and what to look at twice."""
-    gate, candidate, baseline, _, own, _, pairs, gap, _, finite, _, _ = evaluation
+    gate, candidate, baseline, _, own, _, pairs, gap, _, finite, _, _, _ = evaluation
     metric, values = gate.metric, candidate.values[gate.metric.name]
     of_judge = RunField.VERDICTS in metric.needs
     scored = len({*gap.missing, *(row for row, value in enumerate(values) if value is not None)})
@@ -158,8 +159,7 @@ def _ruled(evaluation: Evaluation, *, may_block: bool) -> tuple[list[Ruled], lis
 def _detectable(evaluation: Evaluation, pairs: Comparison | None) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
     gate, candidate, own, slope = evaluation.gate, evaluation.candidate, evaluation.own, evaluation.units.slope
-    counts = [len(summary.ranks) for summary in candidate.rank_summaries.values() if summary.ranks]
-    relevant = sum(counts) / len(counts) if counts else 1.0
+    relevant = evaluation.relevant
     if pairs:
         see = partial(detectable, gate, pairs.clusters, queries=pairs.n_pairs, relevant=relevant, slope=slope)
         measured = see(differences=pairs.changes)

@@ -64,7 +64,10 @@ METRIC_UNITS = Units()
 
 
 class Evaluation(NamedTuple):
-    """A gate with the runs' scores, and what is ruled on: in its units, and as computed (`raw`)."""
+    """A gate with the runs' scores, and what is ruled on: in its units, and as computed (`raw`).
+
+    `relevant` is how many relevant documents a query has on average, over all those of the run that have any.
+    """
 
     gate: Gate
     candidate: Scores
@@ -78,6 +81,7 @@ class Evaluation(NamedTuple):
     finite: bool
     raw: Estimate | None
     raw_pairs: Comparison | None
+    relevant: float
 
     def compared(self, pairs: Pairs) -> Comparison:
         """Other pairs in the same units."""
@@ -89,14 +93,24 @@ class Evaluation(NamedTuple):
         return self.pairs is not None and too_many(self.gap.other_judge, self.pairs.n_pairs)
 
 
-def evaluate(gate: Gate, candidate: Scores, baseline: Scores | None, units: Units = METRIC_UNITS) -> Evaluation:
-    """The numbers that the gate's limits are held against."""
+def evaluate(
+    gate: Gate,
+    candidate: Scores,
+    baseline: Scores | None,
+    units: Units = METRIC_UNITS,
+    *,
+    relevant: float | None = None,
+) -> Evaluation:
+    """The numbers that the gate's limits are held against; `relevant` where it is known already."""
     metric, values = gate.metric, candidate.values[gate.metric.name]
     old_values = baseline_column(metric, baseline) if baseline else []
     runs = (gate, candidate, baseline, units)
     gap = gaps(metric, candidate, baseline)
+    relevant = relevant_documents(candidate) if relevant is None else relevant
     if not all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values))))):
-        return Evaluation(*runs, None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None)
+        return Evaluation(
+            *runs, None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None, relevant=relevant
+        )
     whole, clusters = candidate.uncut_values(metric.name), candidate.clusters
     ends = attainable(metric, candidate, whole)
     raw = own = counted = estimate(whole, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
@@ -105,7 +119,15 @@ def evaluate(gate: Gate, candidate: Scores, baseline: Scores | None, units: Unit
     if raw:
         own, counted = units.value(gate, candidate, whole, raw)
         pairs = pairs and units.change(gate, pairs, moved=own.value - raw.value)
-    return Evaluation(*runs, own, counted, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs)
+    return Evaluation(
+        *runs, own, counted, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs, relevant=relevant
+    )
+
+
+def relevant_documents(scores: Scores) -> float:
+    """How many relevant documents a query has on average, over those of the run that have any; 1 where none has."""
+    counts = [len(summary.ranks) for summary in scores.rank_summaries.values() if summary.ranks]
+    return sum(counts) / len(counts) if counts else 1.0
 
 
 def uncompared(evaluation: Evaluation) -> list[Reason]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import BARE_TAG
@@ -46,9 +47,34 @@ def rows_by_tag(gold: Gold) -> dict[tuple[str, str], list[int]]:
 
 def failing(gates: Iterable[GateResult]) -> Callable[[Sequence[str]], bool]:
     """Whether a question with these tags is in a segment that a gate fails, or warns of."""
-    violated = (gate.segment for gate in gates if gate.verdict in (Verdict.FAIL, Verdict.WARN))
-    segments = [segment for segment in violated if segment is not None]
-    return lambda tags: any(in_segment(tags, segment) for segment in segments)
+    violated = [gate.segment for gate in gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
+    return SegmentIndex(segment for segment in violated if segment is not None).has_any
+
+
+class SegmentIndex:
+    """Segments by what their names begin with, so that a question is not held against each of thousands."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+        self._beginnings = frozenset(
+            name[: cross.start()] for name in self._names for cross in re.finditer(CROSSED, name)
+        )
+
+    def of(self, tags: Sequence[str]) -> Iterator[str]:
+        """The segments of a question with these tags, as `in_segment` has it."""
+        beginnings = [""]
+        while beginnings:
+            beginning = beginnings.pop()
+            for tag in tags:
+                name = beginning + tag
+                if name in self._names:
+                    yield name
+                if name in self._beginnings:
+                    beginnings.append(name + CROSSED)
+
+    def has_any(self, tags: Sequence[str]) -> bool:
+        """Whether a question with these tags is in one of them."""
+        return next(self.of(tags), None) is not None
 
 
 def part_names(sample: Sample) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from rankgate.statistics.chance import at_most
 from rankgate.statistics.quantiles import quantile, rank_of
@@ -11,6 +12,7 @@ _SMALLEST = 1e-12  # a level below it is 0
 _HALVINGS = 40  # of a share, and of a level's logarithm
 
 
+@lru_cache(maxsize=4096)  # thousands of segments have few questions each, and so the same counts
 def share_interval(successes: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Exact interval for a share: neither bound misses with more than (1 - confidence) / 2, whatever the share is.
 

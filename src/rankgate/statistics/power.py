@@ -21,6 +21,7 @@ the margin, the smallest regression_max under which a change without any effect 
 import math
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from rankgate.statistics.clusters import summed
@@ -73,6 +74,7 @@ def planning_spread(
     return Spread(usual * math.sqrt(size), assumed=True, cluster=size)
 
 
+@lru_cache(maxsize=4096)  # as `share_interval`
 def _most_moved(moved: int, among: int) -> float:
     low, high = moved / among, 1.0
     for _ in range(50):

@@ -62,9 +62,9 @@ def parts_of(report: Report, most: int, columns: int) -> Parts:
 
     rows = [
         Part(Text(part.tag, 80), part.queries, tuple(_value(part, name, report) for name in metrics))
-        for part in sorted(report.segments, key=loss)
+        for part in sorted(report.segments, key=loss)[:most]
     ]
-    return Parts(tuple(metrics), tuple(rows[:most]), max(0, len(rows) - most))
+    return Parts(tuple(metrics), tuple(rows), max(0, len(report.segments) - most))
 
 
 def _columns(report: Report, most: int) -> list[str]:

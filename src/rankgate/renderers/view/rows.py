@@ -254,16 +254,12 @@ def _uncompared(gate: GateResult) -> bool:
 
 def _name(gate: GateResult, report: Report, *, alone: bool) -> Sentence:
     questions = count_text(gate.n, "question")
-    own: Sentence = (" (", Text(gate.name, LONGEST_NAME), ")") if _is_named(gate, report) else ()
+    shared = gate.metric in phrases.shared_metrics(report)
+    own: Sentence = (" (", Text(gate.name, LONGEST_NAME), ")") if shared else ()
     if gate.segment is not None:
         tag: Sentence = (Text(gate.segment, LONGEST_NAME), f" · {questions}")
         return tag if alone else (gate.metric, *own, " · ", *tag)
     return (f"all {questions}",) if alone else (gate.metric, *own)
-
-
-def _is_named(gate: GateResult, report: Report) -> bool:
-    """Whether several gates look at its metric."""
-    return gate.metric in phrases.shared_metrics(report)
 
 
 def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
@@ -320,11 +316,11 @@ def _level(rows: Sequence[Row]) -> str:
 
 def reasons_of(report: Report) -> list[Note]:
     """Why gates failed or warned, as far as neither the conclusion nor their rows say it; who waived what, and why."""
-    first = headline_gate(report)
+    first, shared = headline_gate(report), phrases.shared_metrics(report)
     rows = [gate for gate in phrases.shown_gates(report) if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
     notes: list[Note] = []
     for gate in sorted(rows, key=lambda gate: gate.verdict is not report.verdict):
-        named: Sentence = (Text(gate.name, LONGEST_NAME), ": ") if _is_named(gate, report) else ()
+        named: Sentence = (Text(gate.name, LONGEST_NAME), ": ") if gate.metric in shared else ()
         where: Sentence = (*named, "in ", Text(gate.segment, LONGEST_NAME), ", ") if gate.segment else named
         later = [position for position in _unsaid(gate, report) if position]
         headed = gate is first and not (gate.segment or gate.queries)
