@@ -51,6 +51,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
 from rankgate.metrics.scored_run import unwatched
 from rankgate.model.report import Report
+from rankgate.model.report_text import encode_report
 from rankgate.model.values import SEVERITY_ORDER, Verdict, blocks
 
 INPUTS = Inputs(date="2026-01-31")
@@ -105,23 +106,24 @@ def rank(verdict: Verdict) -> int:
     return SEVERITY_ORDER.index(FAIL if blocks(verdict) else verdict)
 
 
-def alone(tree: str, job: Path, room: Path) -> Report:
+def checked_out(tree: str, folder: Path) -> Path:
+    """A folder with the files of a commit."""
+    git("worktree", "add", "--quiet", "--force", "--detach", str(folder), tree)
+    return folder
+
+
+def alone(folder: Path, job: Path) -> Report:
     """What a folder with the files of a commit says of the job's run."""
-    shutil.rmtree(room, ignore_errors=True)
-    git("worktree", "prune")
-    git("worktree", "add", "--quiet", "--force", "--detach", str(room), tree)
     for file in (*job.glob("*.jsonl"), *job.glob("*.csv"), *job.glob("made.yaml")):
         if not file.is_symlink():
-            shutil.copy(file, room)
-    with contextlib.chdir(room):
+            shutil.copy(file, folder)
+    with contextlib.chdir(folder):
         return judge(INPUTS)
 
 
 def bare(report: Report) -> str:
-    """A report less paths and provenance."""
-    left = replace(report, provenance=msgspec.structs.replace(report.provenance, command=[]), base=None, links=None)
-    text = msgspec.json.encode(left).decode()
-    values = msgspec.json.decode(text)
+    """A report as it is written, less paths and provenance."""
+    values = msgspec.json.decode(encode_report(replace(report, base=None, links=None)))
     for name in ("provenance", "call", "conclusion", "other_code"):
         values.pop(name, None)
     text = msgspec.json.encode(values).decode()
@@ -139,7 +141,8 @@ def broken_rules(repository: Path, *, pairs: bool = True) -> tuple[Report, list[
     except RankgateError:
         return report, [], False
     by_base = both.by_base or both.by_head
-    by_folder = alone("main", repository, repository.parent / "room")
+    base = checked_out("main", repository.parent / "base")
+    by_folder = alone(base, repository)
     if by_base.verdict is not NOT_JUDGED and bare(by_base) != bare(by_folder):
         broken.append("P1: the base's report is not that of its folder")
     if rank(report.verdict) < max(rank(by_base.verdict), rank(both.by_head.verdict), rank(by_folder.verdict)):
@@ -147,17 +150,18 @@ def broken_rules(repository: Path, *, pairs: bool = True) -> tuple[Report, list[
     changed = git("diff", "--name-only", "main", "HEAD") != ""
     passes = report.verdict is PASS and not report.warnings
     if pairs and passes and changed:
-        broken += softer(repository)
+        broken += softer(repository, base)
     return report, broken, passes and changed
 
 
-def softer(repository: Path) -> Iterator[str]:
+def softer(repository: Path, base: Path) -> Iterator[str]:
     """Later runs of which the merged gate says something milder than main's did."""
     more = tuple(re.findall(r"id: (\w+)", Path("gold.yaml").read_text())) if Path("gold.yaml").is_file() else QUERIES
+    head = checked_out("HEAD", repository.parent / "head")
     for lost in LATER:
         write_run(Path("run.jsonl"), lost=lost, queries=tuple(dict.fromkeys([*QUERIES, *more])))
-        before = alone("main", repository, repository.parent / "room").verdict
-        after = alone("HEAD", repository, repository.parent / "room").verdict
+        before = alone(base, repository).verdict
+        after = alone(head, repository).verdict
         if rank(after) < rank(before):
             yield f"P3: {after} where main says {before} of a run that loses {lost}"
 
@@ -168,9 +172,6 @@ def play(seed: str, folder: Path) -> Play | None:
     repository = folder / "repository"
     begin(repository)
     with contextlib.chdir(repository), contextlib.redirect_stdout(io.StringIO()):
-        git("init", "--quiet", "--initial-branch", "main", ".")
-        commit()
-        git("switch", "--quiet", "--create", "pull")
         soft = draw.sample(sorted(SOFT), draw.choice((1, 1, 2, 2, 3)))
         names = tuple(soft + draw.sample(sorted(HARSH), draw.choice((0, 0, 0, 1))))
         try:

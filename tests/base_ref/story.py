@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,21 +71,30 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "repository"
     begin(folder)
     monkeypatch.chdir(folder)
-    git("init", "--quiet", "--initial-branch", "main", ".")
-    commit()
-    git("switch", "--quiet", "--create", "pull")
     write_run(folder / "run.jsonl", lost=HARD)
     return folder
 
 
 def begin(folder: Path) -> None:
-    """What main has, and the job's run."""
-    folder.mkdir()
+    """A repository with what main has, and the job's run, on the branch of a pull request."""
+    shutil.copytree(template(), folder)
+
+
+@cache
+def template() -> Path:
+    """The repository that each test has a copy of."""
+    folder = Path(tempfile.mkdtemp(prefix="rankgate-story-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / ".gitignore").write_text("*.jsonl\n")
     (folder / "ship-criteria.yaml").write_text(CRITERIA)
     (folder / "gold.yaml").write_text(gold(*QUERIES))
     write_run(folder / "run.jsonl")
     accept(folder / "baseline", folder / "run.jsonl")
+    git("init", "--quiet", "--initial-branch", "main", "--template", "", ".", at=folder)
+    (folder / ".git" / "info").mkdir()
+    commit(folder)
+    git("switch", "--quiet", "--create", "pull", at=folder)
+    return folder
 
 
 def gold(*queries: str, **labels: str) -> str:
