@@ -17,7 +17,7 @@ import numpy as np
 
 from rankgate.criteria.model import Criteria, parse_criteria
 from rankgate.criteria.starter import FEW_QUESTIONS, LARGE_DROP, SEGMENT_DROP, SEGMENT_QUESTIONS, SMALL_DROP
-from rankgate.gates.judging import judge_all
+from rankgate.gates.judging import judge_scores
 from rankgate.gates.lost_parts import unnamed_losses
 from rankgate.model.values import Verdict
 from rankgate.statistics.sign_flips import flip_p
@@ -51,7 +51,7 @@ def criteria_of(size: int, *, tagged: bool) -> Criteria:
 def judged(criteria: Criteria, system: System, before: dict[str, Floats], now: dict[str, Floats]) -> str:
     """`fail`, `warn` or `pass` of a check, without what its files say."""
     gold, old, new = gold_of(system), scores_of(gold_of(system), before), scores_of(gold_of(system), now)
-    verdicts = {gate.verdict for gate in judge_all(criteria, gold, new, old)}
+    verdicts = {gate.verdict for gate in judge_scores(criteria, gold, new, old)}
     if Verdict.FAIL in verdicts:
         return "fail"
     warns = Verdict.WARN in verdicts or unnamed_losses(criteria, gold, new, old)

@@ -128,7 +128,7 @@ def test_mypy_sees_the_types(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     told = [line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith("user.py")]
     optional = "rankgate.metrics.comparison.Comparison | rankgate.metrics.estimates.Estimate | None"
-    revealed = ["rankgate.api.Report", "list[rankgate.model.report.GateResult]", optional, "dict[str, Any]"]
+    revealed = ["rankgate.api.Report", "list[rankgate.model.gate_result.GateResult]", optional, "dict[str, Any]"]
     assert told[:4] == [f'note: Revealed type is "{kind}"' for kind in revealed]
     assert told[4].startswith('error: Unexpected keyword argument "golds" for "check"')
 

@@ -192,7 +192,7 @@ PURE_MODULES = {
     *("rankgate.files.environment", "rankgate.forges.retry"),
     "rankgate.forges.workflows.advice",
 }  # of packages that otherwise see the world
-NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.compose", "rankgate.diagnosis.lexical"}
+NOT_PURE = {"rankgate.gates.validation", "rankgate.gates.not_judged", "rankgate.diagnosis.lexical"}
 PURE = sorted({module for module in MODULES if unit(module) in PURE_UNITS} - NOT_PURE | PURE_MODULES)
 
 # Libraries that see more than their arguments: files, processes, environment, clocks, chance, the network, a log.
@@ -508,7 +508,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
         ),
         pytest.param("import rankgate.collecting.recorder, rankgate.cli.record", {"jinja2"}, id="recording"),
         pytest.param(
-            "import rankgate.cli.comment, rankgate.forges.publish, rankgate.gates.compose, rankgate.criteria.inputs",
+            "import rankgate.cli.comment, rankgate.forges.publish, rankgate.gates.not_judged, rankgate.criteria.inputs",
             {"pydantic", "rankgate.criteria.model"},
             id="publishing a report",
         ),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rankgate.baselines import clones
 from rankgate.baselines.stores import store_for
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import baseline_of
+from rankgate.criteria.runs import AcceptedRun
 from rankgate.errors import Problem, RankgateError, redacted, redacted_text
 from rankgate.readers.mapping import FieldMap
 
@@ -102,7 +102,10 @@ def test_git_says_no_password(password: str) -> None:
     [
         pytest.param(lambda spec: store_for(spec).open(frozenset()), id="opened"),
         pytest.param(lambda spec: store_for(spec, map=FIELDS), id="with a map"),
-        pytest.param(lambda spec: baseline_of(InputFile(spec), None), id="where nothing was accepted yet"),
+        pytest.param(
+            lambda spec: AcceptedRun(file=InputFile(spec), required=True).open(frozenset()),
+            id="where nothing was accepted yet",
+        ),
     ],
 )
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,8 +12,9 @@ from msgspec.structs import replace
 
 from rankgate.check import check as judge
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import Inputs, deepest_cutoff, named_run
+from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.model import parse_criteria
+from rankgate.criteria.runs import NamedRun, deepest_cutoff
 from rankgate.errors import bad_input, from_python, shown
 from rankgate.forges.base_branch import base_branch
 from rankgate.metrics import evaluation, held
@@ -26,7 +26,7 @@ from rankgate.metrics.scored_run import scored_pair
 from rankgate.model import report as model
 from rankgate.model.report_text import encode_report, with_texts
 from rankgate.model.wording import VERDICT_WORDS
-from rankgate.readers.base import Run
+from rankgate.readers.base import RunSource
 from rankgate.readers.dates import iso_day
 from rankgate.readers.formats import named_file
 from rankgate.readers.results import listed
@@ -93,10 +93,10 @@ def check(
     if isinstance(criteria, Mapping):
         inputs = replace(inputs, asked=parse_criteria(criteria))
     elif criteria is not None:
-        if not (named := _file(criteria, "criteria")) or named.held:
+        if not (named := _file(criteria, "criteria")) or not named.is_file:
             raise bad_input(f"criteria={shown(criteria)} is neither a file nor a mapping")
         inputs = replace(inputs, criteria=named.path)
-    if base is not None and (inputs.asked or any(f and f.held for f in (inputs.gold, inputs.run, inputs.baseline))):
+    if base is not None and (inputs.asked or inputs.in_memory):
         raise bad_input("base= judges by files of that commit as well; give criteria, gold, run and baseline as files")
     found = with_texts(judge(inputs))
     return Report(**{name: getattr(found, name) for name in found.__struct_fields__})
@@ -126,14 +126,15 @@ def compare(
     gold, a, b = map(listed, (gold, a, b))
     plan = Plan(metrics=evaluation.metrics_of(metrics), how=evaluation.matching_of(match))
     judged = held.held_gold(gold)
-    openers: list[Callable[..., Run]] = []
+    sources: list[RunSource] = []
     for name, run in (("a", a), ("b", b)):
         held.refuse_unequal(gold, run, name)
-        opener = partial(held.held_run, run, how=plan.how, name=name, needs=plan.needs)
-        if (file := _file(run, name)) and not file.held:
-            opener = partial(named_run, file, deepest=deepest_cutoff(plan, judged), needs=plan.needs)
-        openers.append(opener)
-    runs, compared = scored_pair(judged, openers, plan)
+        file = _file(run, name)
+        if file and file.is_file:
+            sources.append(NamedRun(file, deepest_cutoff(plan, judged)))
+        else:
+            sources.append(held.HeldRun(run, plan.how, name))
+    runs, compared = scored_pair(judged, sources, plan)
     missing = (len(each.scores.missing) for each in runs)
     by_name = {metric.name: pairs for metric, pairs in compared.items()}
     return evaluation.RunComparison(by_name, len(judged.samples), *missing)
@@ -143,8 +144,7 @@ def _file(given: Any, name: str) -> InputFile | None:
     if given is None:
         return None
     if not isinstance(given, str | os.PathLike):
-        gold, run = partial(held.held_gold, given), partial(held.held_run, given, name=name)
-        return InputFile(name, held=gold if name == "gold" else lambda needs, asked: run(needs=needs, how=asked.match))
+        return InputFile(name, held=given)
     if not os.fspath(given):
         raise bad_input(f"{name}= is empty; name a file")
     form, path = named_file(given)

@@ -18,8 +18,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,8 +42,8 @@ from tests.base_ref.test_attacks import ALLOWED, ATTACKS
 from tests.base_ref.test_legitimate import LEGITIMATE
 from tests.repositories import commit, git
 
-from rankgate.base_ref.files import trees_at
-from rankgate.base_ref.judge import Judged, judged_by_both, read_commits
+from rankgate.base_ref.judge import against_base
+from rankgate.check import reports_of
 from rankgate.cli.check import judge
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError
@@ -93,12 +91,10 @@ class Play(NamedTuple):
     broken: tuple[str, ...]
 
 
-def both_of(inputs: Inputs) -> Judged:
+def both_of(inputs: Inputs) -> tuple[Report | None, Report]:
     """Both reports of the repository around, before they become one."""
-    with trees_at("main") as trees:
-        commits = read_commits(inputs, trees, accepted=False)
-        one = partial(import_module("rankgate.check")._judge, watch=unwatched)
-        return judged_by_both(inputs, commits, trees, one, accepted=False)
+    with against_base(inputs, "main") as pull:
+        return pull.both(reports_of(pull, unwatched))
 
 
 def rank(verdict: Verdict) -> int:
@@ -137,16 +133,16 @@ def broken_rules(repository: Path, *, pairs: bool = True) -> tuple[Report, list[
         return report, [], False
     broken: list[str] = []
     try:
-        both = both_of(INPUTS)
+        judged_by_base, by_head = both_of(INPUTS)
     except RankgateError:
         return report, [], False
-    by_base = both.by_base or both.by_head
+    by_base = judged_by_base or by_head
     base = checked_out("main", repository.parent / "base")
     by_folder = alone(base, repository)
     if by_base.verdict is not NOT_JUDGED and bare(by_base) != bare(by_folder):
         broken.append("P1: the base's report is not that of its folder")
-    if rank(report.verdict) < max(rank(by_base.verdict), rank(both.by_head.verdict), rank(by_folder.verdict)):
-        broken.append(f"P2: {report.verdict}, though {by_base.verdict}, {both.by_head.verdict} or {by_folder.verdict}")
+    if rank(report.verdict) < max(rank(by_base.verdict), rank(by_head.verdict), rank(by_folder.verdict)):
+        broken.append(f"P2: {report.verdict}, though {by_base.verdict}, {by_head.verdict} or {by_folder.verdict}")
     changed = git("diff", "--name-only", "main", "HEAD") != ""
     passes = report.verdict is PASS and not report.warnings
     if pairs and passes and changed:

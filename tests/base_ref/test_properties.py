@@ -37,7 +37,7 @@ from tests.repositories import commit, git
 
 from rankgate.base_ref.worst import worst_of
 from rankgate.cli import main
-from rankgate.gates.compose import not_judged
+from rankgate.gates.not_judged import not_judged
 from rankgate.model.base_ref import BaseSide, GateChange
 from rankgate.model.report import Provenance, Report
 from rankgate.model.report_text import decode_report

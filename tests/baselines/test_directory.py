@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from tests import children
 from tests.baselines.accepting import accept_into, newest
 from tests.conftest import ROOT
+from tests.repositories import commit, git
 
 import rankgate
 from rankgate.baselines.base import MemoryStore, Where
@@ -261,15 +262,20 @@ def test_the_record_says_what_is_stored(folder: Path) -> None:
     ), "itself an ordinary run file"
 
 
-@pytest.mark.parametrize(("commit", "behind"), [("a" * 40, 0), ("c" * 40, 2), ("e" * 40, None), (None, None)])
+@pytest.mark.parametrize(("accepted_at", "behind"), [("HEAD", 0), ("HEAD~2", 2), ("e" * 40, None), (None, None)])
 def test_commits_since_it_was_accepted_are_counted_from_the_nearest(
-    folder: Path, commit: str | None, behind: int | None
+    folder: Path, tmp_path: Path, accepted_at: str | None, behind: int | None
 ) -> None:
+    git("init", "-q", "--initial-branch=main", str(tmp_path))
+    for text in ("one", "two", "three"):
+        (tmp_path / "index.txt").write_text(text)
+        commit(tmp_path)
+    at = git("rev-parse", accepted_at, at=tmp_path) if accepted_at else None
     packed = pack(rankings(OLD), source="run")
     record = recorded(packed, source="run", provenance={}, gold=None, date="2026-01-31")
     store = directory_store(folder.as_posix())
-    store.memory.add("accepted", replace(record, commit=commit), packed.data)
-    run = store.open(frozenset(), where=Where(date="2026-02-01", ancestors=lambda: ("a" * 40, "b" * 40, "c" * 40)))
+    store.memory.add("accepted", replace(record, commit=at), packed.data)
+    run = store.open(frozenset(), where=Where(date="2026-02-01", tree=str(tmp_path)))
     assert run
     assert run.lineage
     assert (run.lineage.how, run.lineage.commits_behind, run.lineage.days_behind) == ("here", behind, 1)

@@ -9,7 +9,7 @@ import pytest
 
 from rankgate.baselines.stores import RunFileStore, store_for
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import baseline_of
+from rankgate.criteria.runs import AcceptedRun
 from rankgate.errors import Problem, RankgateError
 from rankgate.model.values import Details, RunField
 from rankgate.readers.formats import RUN_FORMATS
@@ -99,7 +99,7 @@ MAP = FieldMap(query_id="question", items="found", chunk_id="id")
 
 def test_a_run_file_may_have_a_map(repository: Path) -> None:
     (repository / "ours.json").write_text('[{"question": "7", "found": [{"id": "a"}]}]')
-    found = baseline_of(InputFile("ours.json", map=MAP), None)
+    found = AcceptedRun(file=InputFile("ours.json", map=MAP)).open(frozenset())
     assert found is not None
     assert [(ranking.query_id, ranking.ids) for ranking in found.rankings] == [("7", ["a"])]
 

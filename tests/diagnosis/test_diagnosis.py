@@ -13,16 +13,18 @@ from tests.gates.deciding import decide
 from rankgate.cli import main
 from rankgate.criteria import Gate
 from rankgate.diagnosis.common_tags import TagShare, common_tags
-from rankgate.diagnosis.listings import Listings, listings_of, oddities_of
+from rankgate.diagnosis.listings import Listings, RunLists, listings_of, oddities_of
 from rankgate.diagnosis.look import diagnose
 from rankgate.metrics.base import BaseMetric, Metric, RelevanceMetric
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import ScoredRun
 from rankgate.metrics.scoring import score
 from rankgate.model.report import Diagnosis, Oddities
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Details, Evidence, Gold, Ranking, Sample
+from rankgate.readers.base import Run
 from rankgate.readers.formats import read_run
 
 COUNT, LENGTH = 30, 20
@@ -65,8 +67,11 @@ def found(now: Lists, before: Lists, *gates: Gate, asked: Gold | None = None, re
     plan = Plan(metrics=[each.metric for each in gates], keep_matched=True)
     candidate, baseline = (score(known, run.values(), plan) for run in (now, before))
     results = [decide(each, candidate, baseline) for each in gates]
-    again = [listings_of(known, plan, run.values) if read else None for run in (now, before)]
-    return diagnose(known, plan.metrics, results, candidate, baseline, lambda: (again[0], again[1]))
+    runs = [
+        ScoredRun(Run(name="run", format="jsonl", rankings=iter(())), scores, [*rankings.values()] if read else None)
+        for scores, rankings in ((candidate, now), (baseline, before))
+    ]
+    return diagnose(known, plan.metrics, results, candidate, baseline, RunLists(known, plan, *runs))
 
 
 def rules(told: Sequence[Diagnosis]) -> list[str]:

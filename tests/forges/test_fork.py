@@ -25,7 +25,7 @@ from rankgate.forges.comments import Mark
 from rankgate.forges.context import Context, Pull, context_of
 from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_each
 from rankgate.forges.publish import Settings, Told, conclude, joined
-from rankgate.gates.compose import not_judged
+from rankgate.gates.not_judged import not_judged
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict

@@ -10,6 +10,7 @@ from tests.renderers.reports import RECALL, REPORT, texts
 
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive
+from rankgate.gates.conclude import concluded
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report, exit_code
@@ -63,7 +64,14 @@ def report(*gates: GateResult, warnings: list[str] | None = None, failures: list
 
 
 def waived(*gates: GateResult, waiver: Waiver = WAIVER, date: str = TODAY) -> Report:
-    return waive(report(*gates), Waivers(name="ship-waivers.yaml", entries=(waiver,)), date)
+    return applied(report(*gates), Waivers(name="ship-waivers.yaml", entries=(waiver,)), date)
+
+
+def applied(judged: Report, waivers: Waivers, date: str = TODAY) -> Report:
+    """The report with what the waivers let pass, concluded as a check does."""
+    result = waive(judged.gates, waivers, date)
+    warnings, notes = [*judged.warnings, *result.warnings], [*judged.notes, *result.notes]
+    return concluded(replace(judged, gates=result.gates, waivers=result.uses, warnings=warnings, notes=notes))
 
 
 def test_a_covered_violation_warns_and_says_so() -> None:
@@ -175,12 +183,12 @@ def test_a_segment_has_a_waiver_of_its_own() -> None:
 
 def test_failures_that_no_gate_has_stay() -> None:
     whole = report(VIOLATED, failures=["the pull request removes 1 query of the gold set"])
-    assert waive(whole, Waivers(name="w", entries=(WAIVER,)), TODAY).verdict is FAIL
+    assert applied(whole, Waivers(name="w", entries=(WAIVER,))).verdict is FAIL
 
 
 def test_without_waivers_nothing_changes() -> None:
-    whole = report(VIOLATED)
-    assert waive(whole, Waivers(name="w"), TODAY) is whole
+    result = waive([VIOLATED], Waivers(name="w"), TODAY)
+    assert (result.gates, result.uses, result.warnings, result.notes) == ([VIOLATED], [], [], [])
 
 
 GATES = st.builds(
@@ -209,7 +217,7 @@ def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
     gates: list[GateResult], up_to: float, date: str, segment: str | None
 ) -> None:
     before = report(*gates)
-    found = waive(before, Waivers(name="w", entries=(altered(up_to=up_to, segment=segment),)), date)
+    found = applied(before, Waivers(name="w", entries=(altered(up_to=up_to, segment=segment),)), date)
     for after in (found,):
         for old, new in zip(gates, after.gates, strict=True):
             assert (new.verdict is PASS) is (old.verdict is PASS)

@@ -13,10 +13,13 @@ from tests.gates.deciding import decide
 from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.diagnosis.movements import by_tag, leading_metric, movements
+from rankgate.criteria.waivers import Waivers
 from rankgate.errors import Problem, ProblemKind
-from rankgate.gates.compose import ISSUES, MAX_IDS, compose, internal_error, not_judged
+from rankgate.gates.compose import MAX_IDS, compose
 from rankgate.gates.conclude import with_conclusion
+from rankgate.gates.evaluation import Case, Evaluation
+from rankgate.gates.not_judged import ISSUES, internal_error, not_judged
+from rankgate.gates.results import changes_of
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun
@@ -149,10 +152,11 @@ def composed(
     baseline = None if before is None else side("baseline", before, depth, said_before)
     old = baseline.scores if baseline else None
     results = [decide(each, candidate.scores, old) for each in gates]
-    leading = leading_metric(gates, results)
-    moved = movements(gold, leading, candidate.scores, old) if old and leading else []
-    segments = by_tag(gold, metrics, candidate.scores, old)
-    return compose(inputs, criteria, gold, (candidate, baseline, None), results, segments, moved, diagnosis=diagnosis)
+    plan = Plan(metrics=metrics, depth=depth)
+    case = Case(inputs=inputs, criteria=criteria, gold=gold, waivers=Waivers(name="ship-waivers.yaml"))
+    evaluation = Evaluation(gold=gold, plan=plan, run=candidate, baseline=baseline)
+    changes = replace(changes_of(case, evaluation, results), findings=list(diagnosis))
+    return compose(case, evaluation, results, changes)
 
 
 def without(*queries: str) -> dict[str, str]:

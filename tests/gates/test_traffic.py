@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from rankgate.criteria import Criteria
 from rankgate.criteria.model import parse_criteria
 from rankgate.criteria.traffic import TrafficRuns, compared_as
-from rankgate.gates.conclude import traffic_share
-from rankgate.gates.traffic import traffic_of, with_share
+from rankgate.gates.conclude import concluded, traffic_share
+from rankgate.gates.traffic import traffic_of, warnings_of
 from rankgate.metrics.matching import BY_CHUNK
 from rankgate.model.report import Provenance, Report
 from rankgate.model.traffic import Traffic, TrafficFiles, TrafficLabel, TrafficQuestion, TrafficSegment
@@ -217,5 +217,5 @@ def test_the_second_line(change: dict[str, object], line: str, command: list[str
 )
 def test_what_it_does_to_the_verdict(traffic: Traffic, verdict: Verdict) -> None:
     report = Report(verdict=Verdict.PASS, summary="", provenance=Provenance(rankgate="0", date="2026-01-31"))
-    found = with_share(report, traffic)
+    found = concluded(replace(report, traffic=traffic, warnings=warnings_of(traffic)))
     assert (found.verdict, found.conclusion.traffic) == (verdict, traffic_share(traffic))

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankgate.criteria import InputFile, load_criteria
-from rankgate.criteria.inputs import Inputs, run_of
+from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.runs import candidate_run
 from rankgate.errors import RankgateError
 from rankgate.gates.validation import validate
 from rankgate.model.values import Details, Item, Ranking, RunField
@@ -373,7 +374,7 @@ def test_the_map_of_the_criteria_is_read_by() -> None:
     Path("run.jsonl").write_text(lines(TWO[0]))
     criteria = load_criteria("criteria.yaml")
     assert criteria.inputs.run == InputFile("run.jsonl", None, LISTS)
-    assert list(run_of(None, criteria).rankings) == [Ranking("q1", ["a", "b"])]
+    assert list(candidate_run(None, criteria).open(frozenset()).rankings) == [Ranking("q1", ["a", "b"])]
     found = validate(Inputs(criteria="criteria.yaml", date="2026-01-31"))
     assert (found.problems, found.read) == ([], ["criteria", "gold", "run"])
 
@@ -446,7 +447,7 @@ def test_a_distance_says_which_end_is_best(suffix: str, order: str, best: list[s
     Path(f"run.{suffix}").write_text(table if suffix == "csv" else "".join(json.dumps(row) + "\n" for row in rows))
     mapped = f"{{query_id: q, chunk_id: c, score: distance, order: {order}}}"
     Path("criteria.yaml").write_text(f"{GATE}inputs:\n  run: {{path: run.{suffix}, map: {mapped}}}\n")
-    [ranking] = run_of(None, load_criteria("criteria.yaml")).rankings
+    [ranking] = candidate_run(None, load_criteria("criteria.yaml")).open(frozenset()).rankings
     assert ranking.ids == best
 
 

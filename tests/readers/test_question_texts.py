@@ -11,7 +11,7 @@ import pytest
 
 from rankgate.cli import main
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import named_run, run_of
+from rankgate.criteria.runs import NamedRun, RunFile
 from rankgate.errors import RankgateError
 from rankgate.model.question_text import TEXT_KEY, text_digest, texts_changed
 from rankgate.model.values import Gold, Sample
@@ -54,7 +54,7 @@ def test_a_line_answers_the_text_that_it_states(
 ) -> None:
     line = {"retrieved": None, key: ["d"], **({} if stated is None else {TEXT_KEY: stated})}
     path = written(tmp_path / "run.jsonl", line)
-    opened = run_of(InputFile(path), None, gold=gold_of(q=text))
+    opened = RunFile(file=InputFile(path), gold=gold_of(q=text)).open(frozenset())
     assert opened.quick is not None
     with opened.quick.opened() as reading:
         assert reading is not None
@@ -66,7 +66,9 @@ def test_what_is_wanted_by_its_text_is_not_answered_by_its_id(tmp_path: Path) ->
     path = written(tmp_path / "run.jsonl", {})
     gold = gold_of(q=TEXT)
     wanted = Gold(samples=gold.samples, name=gold.name, format=gold.format, by_text=frozenset({"q"}))
-    assert [len(list(run_of(InputFile(path), None, gold=each).rankings)) for each in (gold, wanted)] == [1, 0]
+    assert [
+        len(list(RunFile(file=InputFile(path), gold=each).open(frozenset()).rankings)) for each in (gold, wanted)
+    ] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -105,4 +107,6 @@ def test_a_run_of_two_texts_is_accepted_by_todays_gold_set(
     capsys.readouterr()
     assert main(["score", *words, "--metrics", "recall@1", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"]["recall@1"]["value"] == 1.0
-    assert [(each.query_id, each.ids) for each in named_run(InputFile("baseline")).rankings] == [("q", ["d"])]
+    assert [(each.query_id, each.ids) for each in NamedRun(InputFile("baseline")).open(frozenset()).rankings] == [
+        ("q", ["d"])
+    ]

@@ -18,7 +18,8 @@ from rankgate.baselines.places import FOLDERS
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import is_remote
 from rankgate.criteria import Criteria, InputFile
-from rankgate.criteria.inputs import Inputs, baseline_of
+from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.runs import NamedRun
 from rankgate.errors import RankgateError
 from rankgate.files.git import GitError
 from rankgate.model.base_ref import LogChange
@@ -94,8 +95,8 @@ def stored_lists(stored: InputFile | None) -> tuple[dict[str, int], int | None] 
     if stored is None or not Path(stored.path).exists():
         return None
     try:
-        opened = baseline_of(stored, None)
-        return (digests(opened.rankings, opened.depth), opened.depth) if opened else None
+        opened = NamedRun(stored).open(frozenset())
+        return digests(opened.rankings, opened.depth), opened.depth
     except RankgateError:
         return None
 

@@ -16,7 +16,7 @@ from rankgate.criteria import DEFAULT_PATHS, Criteria, InputFile, find_criteria,
 from rankgate.criteria.inputs import Inputs, require_inputs
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.paths import MAX_BYTES
-from rankgate.criteria.traffic import is_there, traffic_files
+from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, load_waivers
 from rankgate.errors import RankgateError, bad_input, option
 from rankgate.files.git import GitError
@@ -154,7 +154,7 @@ def _traffic(
             return None
         raise bad_input("there is no such file", file=tree.name(criteria.inputs.traffic), key="inputs.traffic")
     copied = criteria.model_copy(update={"inputs": criteria.inputs.model_copy(update=copies)})
-    return None if inputs.untrusted_run and not is_there(copied) else traffic_files(copied)
+    return traffic_files(copied, may_lack=inputs.untrusted_run)
 
 
 def _traffic_paths(criteria: Criteria) -> tuple[str | None, ...]:
@@ -202,11 +202,11 @@ def _judge_of(criteria: Criteria, trees: Trees) -> JudgeBlock | None:
 
 
 def given(criteria: Criteria, shared: Criteria) -> Criteria:
-    """The pull request's criteria with run, scores, baseline and judge of others, without paths of traffic."""
+    """The pull request's criteria with run, scores, baseline and judge of others."""
     judge = shared.judge
     if judge is None and criteria.judge is not None:  # nobody is asked, the gates wait, and no file of it is read
         judge = criteria.judge.model_copy(update={"prompts": None, "calibration": None})
-    named = {key: getattr(shared.inputs, key) for key in ("run", "scores", "baseline")} | dict.fromkeys(_OF_TRAFFIC)
+    named = {key: getattr(shared.inputs, key) for key in ("run", "scores", "baseline")}
     files = criteria.inputs.model_copy(update=named)
     return criteria.model_copy(update={"inputs": files, "judge": judge, "fork_runs": shared.fork_runs})
 

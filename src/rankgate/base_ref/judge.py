@@ -6,11 +6,10 @@ Otherwise a pull request could lower the limit that it misses, or remove the que
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -29,17 +28,19 @@ from rankgate.base_ref.files import Trees, trees_at
 from rankgate.base_ref.inputs import Gate, base_criteria, base_gate, given, head_gate, located, own_inputs
 from rankgate.base_ref.worst import lower_gates, worst_of
 from rankgate.criteria import Criteria, InputFile
-from rankgate.criteria.inputs import Inputs, baseline_of, run_of
+from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.run_code import with_code
+from rankgate.criteria.runs import RunFile
 from rankgate.errors import Problem, RankgateError, bad_input, option
 from rankgate.files.git import GitError
-from rankgate.gates.apply_waivers import waive
-from rankgate.gates.compose import not_judged
+from rankgate.gates.conclude import with_other_code
+from rankgate.gates.evaluation import Case
+from rankgate.gates.not_judged import not_judged
 from rankgate.gates.publishing import published
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By
-from rankgate.model.base_ref import BaseSide
+from rankgate.model.base_ref import BaseSide, LogChange
 from rankgate.model.base_words import label_notes
 from rankgate.model.question_text import texts_changed
 from rankgate.model.report import Report
@@ -48,7 +49,6 @@ from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.waiver_use import ACCEPT_CHANGE
 from rankgate.readers.source import parts_of, shown_path
 
-Judge = Callable[[Inputs, Criteria, Gold], Report]  # of one commit
 HALF = 0.5  # of the questions that a baseline has to have
 
 
@@ -66,16 +66,151 @@ class Commits(msgspec.Struct, frozen=True, kw_only=True):
     head_problems: list[Problem] = []
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """Both reports, and what was changed; no `by_base` where it would be the head's, or where there are no criteria."""
+class BroughtBaseline(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the baseline, and the run in its place that the base's files are to judge, if any."""
 
-    by_base: Report | None
-    by_head: Report
-    about: BaseSide
+    changed: Literal["added", "deleted", "replaced"] | None = None
+    acceptances: LogChange | None = None
+    anchor: str | None = None
+    short: bool = False
+    run: InputFile | None = None
 
 
-def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
-    """Judge a run by the base's files and by the pull request's own; what cannot be judged by either blocks.
+class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A pull request to be judged: by the base's files, which know nothing of it, and by its own.
+
+    `accepted_by` is who has set the label by which its own files judge alone.
+    """
+
+    inputs: Inputs
+    trees: Trees
+    commits: Commits
+    accepted_by: str | None
+    brought: BroughtBaseline
+
+    def cases(self) -> dict[str, Case]:
+        """What there is to judge by: `base`, `head`, and the run that is brought as a baseline, `brought`, by the base.
+
+        There is no `base` where both commits judge by the same.
+        """
+        cases: dict[str, Case] = {}
+        base, shared = self.commits.base, self.commits.shared
+        if base is not None and shared is not None and not self._judge_alike:
+            cases["base"] = _case(self._inputs, base, shared)
+        head_case = self._head_case()
+        if isinstance(head_case, Case):
+            cases["head"] = head_case
+        if base is not None and shared is not None and self.brought.run is not None:
+            files = shared.inputs.model_copy(update={"run": self.brought.run})
+            inputs = replace(self._inputs, details=None, untrusted_run=False)
+            cases["brought"] = _case(inputs, base, shared.model_copy(update={"inputs": files}))
+        return cases
+
+    def not_judged(self, case: Case, error: RankgateError) -> Report:
+        """The report of a case that cannot be judged; what is wrong with git or with the base's own place is raised."""
+        if isinstance(error, GitError):
+            raise error
+        files = case.criteria.inputs
+        return not_judged(replace(case.inputs, run=files.run, baseline=files.baseline), self.trees.problems(error))
+
+    def report(self, reports: Mapping[str, Report]) -> Report:
+        """The worst of the reports by `cases`, with what the pull request changed of the gate."""
+        by_base, by_head = self.both(reports)
+        report = worst_of(by_base, by_head, self._about(by_head, reports.get("brought")))
+        report = replace(report, notes=[*label_notes(self.inputs.labels, ACCEPT_CHANGE), *report.notes])
+        report = with_other_code(_with_names(report, self.inputs, self.commits, self.trees))
+        gate = self.commits.base or self.commits.head  # its own texts, where the base says nothing of them
+        return published(report, gate.criteria.published) if gate else report
+
+    def both(self, reports: Mapping[str, Report]) -> tuple[Report | None, Report]:
+        """The base's report, None where there is no need of one, and the head's; each also where it cannot judge."""
+        by_base = reports.get("base")
+        if by_base is None and self.commits.base_problems:
+            by_base = not_judged(self._inputs, self.commits.base_problems)
+        head_case = self._head_case()
+        by_head = reports["head"] if isinstance(head_case, Case) else not_judged(self._inputs, head_case)
+        return by_base, by_head
+
+    @property
+    def _inputs(self) -> Inputs:
+        return replace(self.inputs, gold=None, run=None, baseline=None)
+
+    @property
+    def _judge_alike(self) -> bool:
+        """Whether both commits would say the same."""
+        base, head = self.commits.base, self.commits.head
+        return base is not None and head is not None and self.accepted_by is None and _same(base, head)
+
+    def _head_case(self) -> Case | Sequence[Problem]:
+        """What the head judges by, or why it cannot.
+
+        It judges with what is the base's; with its own where there is no base, or where a label lets it stand in for
+        what is gone.
+        """
+        inputs, commits, trees = self._inputs, self.commits, self.trees
+        head, shared = commits.head, commits.shared
+        if head is None:
+            return commits.head_problems
+        if self._judge_alike and shared is not None:
+            return _case(inputs, head, shared)
+        criteria = head.criteria
+        if commits.introduced or self.accepted_by is not None:
+            own = own_inputs(self.inputs, head, trees, trusted=commits.introduced)
+            shared = _standing_alone(own, shared, self.inputs, head.gold) if shared else own
+            lacking = shared.inputs.baseline is None and own.inputs.baseline is not None
+            inputs = replace(inputs, without_baseline=lacking)
+        else:  # the base's report says whether the baseline is enough
+            criteria = criteria.requiring_no_baseline()
+        if shared is None:
+            return [Problem("the base's files cannot judge, and so nothing says which run to judge")]
+        if criteria.judge is not None and shared.judge is None:
+            inputs = replace(inputs, awaits="merge")
+        if commits.base is not None:
+            inputs = replace(inputs, older_gold=with_labels_of(commits.base.gold, head.gold))
+        return _case(inputs, replace(head, criteria=criteria), shared)
+
+    def _about(self, by_head: Report, of_brought: Report | None) -> BaseSide:
+        """What the pull request changed of the gate, as values."""
+        commits, brought = self.commits, self.brought
+        commit = self.trees.base.commit
+        about = BaseSide(
+            ref=commit.ref,
+            sha=commit.sha,
+            head_verdict=by_head.verdict,
+            introduced=commits.introduced,
+            accepted_by=self.accepted_by,
+        )
+        base, head, shared = commits.base, commits.head, commits.shared
+        if base is None or head is None or shared is None:
+            return about
+        queries = query_changes(base.gold, head.gold, base.criteria, head.criteria)
+        by_ids = {gate.criteria.match.by for gate in (base, head)} == {By.CHUNK}
+        relabelled = queries is not None and bool(queries.relabelled)
+        lists = _rankings(shared.inputs.run, self.inputs, base.gold) if relabelled and by_ids else None
+        if queries is not None and lists is not None:
+            queries = replace(queries, toward=moved_toward(lists, base.gold, head.gold))
+        return replace(
+            about,
+            gates=gate_changes(base.criteria, head.criteria),
+            keys=key_changes(base.criteria, head.criteria),
+            waivers=waiver_changes(base.waivers, head.waivers),
+            queries=queries,
+            traffic=traffic_changes(base.traffic, head.traffic, named=_names_unread(base, head)),
+            gold_supplied=base.supplied,
+            values_brought=_brings_values(commits, self.trees),
+            run_brought=_brings_run(shared.inputs.run, self.trees),
+            baseline_changed=brought.changed,
+            acceptances_changed=brought.acceptances,
+            anchor=brought.anchor,
+            baseline_short=brought.short,
+            baseline_verdict=of_brought.verdict if of_brought else None,
+            baseline_lower=lower_gates(of_brought) if of_brought else 0,
+        )
+
+
+@contextmanager
+def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
+    """A check against a base: what cannot be judged by either commit blocks.
 
     Where the label stands on the pull request, and counts, its own files judge alone, and warn at least.
 
@@ -86,17 +221,16 @@ def check_with_base(inputs: Inputs, ref: str, judge: Judge) -> Report:
     accepted = label is not None and label.standing == "counts"
     with trees_at(ref) as trees:
         commits = read_commits(inputs, trees, accepted=accepted)
-        both = judged_by_both(inputs, commits, trees, judge, accepted=accepted)
-        about = replace(both.about, accepted_by=label.by if label and accepted else None)
-        report = worst_of(both.by_base, both.by_head, about)
-        report = replace(report, notes=[*label_notes(inputs.labels, ACCEPT_CHANGE), *report.notes])
-        return _published(_with_names(report, inputs, commits, trees), commits)
-
-
-def _published(report: Report, commits: Commits) -> Report:
-    """With as many texts as the base's criteria publish; the pull request's own say that where the base has none."""
-    gate = commits.base or commits.head
-    return published(report, gate.criteria.published) if gate else report
+        if not accepted:
+            commits = _without_other_labels(commits)
+        _refuse_committed_verdicts(inputs, commits, trees)
+        yield PullRequest(
+            inputs=inputs,
+            trees=trees,
+            commits=commits,
+            accepted_by=label.by if label and accepted else None,
+            brought=_brought_baseline(inputs, commits, trees),
+        )
 
 
 class ToJudge(msgspec.Struct, frozen=True):
@@ -174,47 +308,10 @@ def base_questions(inputs: Inputs, ref: str) -> tuple[Gold | None, Sequence[Traf
         return gate.gold, gate.traffic.questions if gate.traffic else ()
 
 
-def judged_by_both(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, *, accepted: bool) -> Judged:
-    """The base's report, which knows nothing of the head; then the head's, and what it changes."""
-    asked = replace(inputs, gold=None, run=None, baseline=None)
-    base, head = commits.base, commits.head
-    if not accepted:
-        commits = _without_other_labels(commits)
-    _refuse_committed_verdicts(inputs, commits, trees)
-    by_base = None
-    if base is not None and commits.shared is not None:
-        if head is not None and not accepted and _same(base, head):
-            by_head = _judged(asked, head, commits.shared, judge, trees)
-            return Judged(by_base=None, by_head=by_head, about=_about(inputs, commits, trees, judge, by_head))
-        by_base = _judged(asked, base, commits.shared, judge, trees)
-    elif not commits.introduced:
-        by_base = not_judged(asked, commits.base_problems)
-    by_head = _by_head(inputs, commits, trees, judge, accepted=accepted)
-    about = _about(inputs, commits, trees, judge, by_head)
-    return Judged(by_base=by_base, by_head=by_head, about=about)
-
-
-def _by_head(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, *, accepted: bool) -> Report:
-    """With what is the base's; its own where there is no base, or where a label lets it stand in for what is gone."""
-    asked = replace(inputs, gold=None, run=None, baseline=None)
-    head, shared = commits.head, commits.shared
-    if head is None:
-        return not_judged(asked, commits.head_problems)
-    criteria = head.criteria
-    if commits.introduced or accepted:
-        own = own_inputs(inputs, head, trees, trusted=commits.introduced)
-        shared = _standing_alone(own, shared, inputs, head.gold) if shared else own
-        asked = replace(asked, without_baseline=shared.inputs.baseline is None and own.inputs.baseline is not None)
-    else:  # the base's report says whether the baseline is enough
-        criteria = criteria.requiring_no_baseline()
-    if shared is None:
-        what = "the base's files cannot judge, and so nothing says which run to judge"
-        return not_judged(asked, [Problem(what)])
-    if criteria.judge is not None and shared.judge is None:
-        asked = replace(asked, awaits="merge")
-    if commits.base is not None:
-        asked = replace(asked, older_gold=with_labels_of(commits.base.gold, head.gold))
-    return _judged(asked, replace(head, criteria=criteria), shared, judge, trees)
+def _case(inputs: Inputs, gate: Gate, shared: Criteria) -> Case:
+    """What one commit judges by, with the run, the baseline and the judge that both share."""
+    criteria = given(gate.criteria, shared)
+    return Case(inputs=inputs, criteria=criteria, gold=gate.gold, waivers=gate.waivers, traffic=gate.traffic)
 
 
 def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs, gold: Gold) -> Criteria:
@@ -233,82 +330,33 @@ def _same(base: Gate, head: Gate) -> bool:
     return criteria and files and base.gold.samples == head.gold.samples
 
 
-def _judged(inputs: Inputs, gate: Gate, shared: Criteria, judge: Judge, trees: Trees) -> Report:
-    """One commit's report."""
-    try:
-        report = judge(replace(inputs, traffic=gate.traffic), given(gate.criteria, shared), gate.gold)
-    except GitError:
-        raise
-    except RankgateError as error:
-        files = shared.inputs
-        return not_judged(replace(inputs, run=files.run, baseline=files.baseline), trees.problems(error))
-    if gate.criteria.inputs.traffic and gate.traffic is None:
-        from rankgate.gates.traffic import without_traffic  # noqa: PLC0415 -- paid only where there is traffic
-
-        report = without_traffic(report, gate.criteria)
-    return waive(report, gate.waivers, inputs.date)
-
-
-def _about(inputs: Inputs, commits: Commits, trees: Trees, judge: Judge, by_head: Report) -> BaseSide:
-    """What the pull request changed of the gate, as values."""
-    commit = trees.base.commit
-    about = BaseSide(ref=commit.ref, sha=commit.sha, head_verdict=by_head.verdict, introduced=commits.introduced)
-    base, head, shared = commits.base, commits.head, commits.shared
-    if base is None or head is None or shared is None:
-        return about
-    queries = query_changes(base.gold, head.gold, base.criteria, head.criteria)
-    by_ids = {gate.criteria.match.by for gate in (base, head)} == {By.CHUNK}
-    lists = _rankings(shared.inputs.run, inputs, base.gold) if queries and queries.relabelled and by_ids else None
-    if queries and lists is not None:
-        queries = replace(queries, toward=moved_toward(lists, base.gold, head.gold))
-    return replace(
-        about,
-        gates=gate_changes(base.criteria, head.criteria),
-        keys=key_changes(base.criteria, head.criteria),
-        waivers=waiver_changes(base.waivers, head.waivers),
-        queries=queries,
-        traffic=traffic_changes(base.traffic, head.traffic, named=_names_unread(base, head)),
-        gold_supplied=base.supplied,
-        values_brought=_brings_values(commits, trees),
-        run_brought=_brings_run(shared.inputs.run, trees),
-        **_about_baseline(inputs, base, head, shared, trees, judge),
-    )
-
-
 def _names_unread(base: Gate, head: Gate) -> bool:
     """Whether the pull request names traffic that was not read, though nothing is lacking at the base."""
     lacking = base.criteria.inputs.traffic is not None and base.traffic is None
     return head.criteria.inputs.traffic is not None and not lacking
 
 
-def _about_baseline(
-    inputs: Inputs, base: Gate, head: Gate, shared: Criteria, trees: Trees, judge: Judge
-) -> Mapping[str, Any]:
-    """What became of the baseline, and whether the base's files and questions accept what is brought in its place."""
+def _brought_baseline(inputs: Inputs, commits: Commits, trees: Trees) -> BroughtBaseline:
+    """What became of the baseline; what is brought in its place is judged, but for the run that is judged anyhow."""
+    base, head, shared = commits.base, commits.head, commits.shared
+    if base is None or head is None or shared is None:
+        return BroughtBaseline()
     accepted = shared.inputs.baseline
     brought = baseline_in(inputs, head.criteria, trees, known=base.criteria)
-    changed = baseline_change(accepted, brought)
-    found: dict[str, Any] = {"baseline_changed": changed}
-    if changed in ("replaced", "deleted"):
-        found["acceptances_changed"], found["anchor"] = acceptances(accepted, brought)
-    stored = stored_lists(brought) if changed in ("replaced", "added") and brought and not brought.is_table else None
-    if brought is None or stored is None:
-        return found
-    lists, _ = stored
-    covered = sum(query_id in lists for query_id in base.gold.samples)
-    found["baseline_short"] = covered < HALF * len(base.gold.samples)
-    if not _is_run(brought, shared.inputs.run, inputs, head.gold):
-        run = InputFile(brought.path, held=partial(_stored, brought))
-        files = shared.inputs.model_copy(update={"run": run})
-        asked = replace(inputs, gold=None, run=None, baseline=None, details=None, untrusted_run=False)
-        judged = _judged(asked, base, shared.model_copy(update={"inputs": files}), judge, trees)
-        found["baseline_verdict"] = judged.verdict
-        found["baseline_lower"] = lower_gates(judged)
-    return found
-
-
-def _stored(brought: InputFile, needs: frozenset[RunField], criteria: Criteria | None) -> object:
-    return baseline_of(brought, criteria, needs)
+    about = BroughtBaseline(changed=baseline_change(accepted, brought))
+    if about.changed in ("replaced", "deleted"):
+        log, anchor = acceptances(accepted, brought)
+        about = replace(about, acceptances=log, anchor=anchor)
+    if about.changed not in ("replaced", "added") or brought is None or brought.is_table:
+        return about
+    stored = stored_lists(brought)
+    if stored is None:
+        return about
+    covered = sum(query_id in stored[0] for query_id in base.gold.samples)
+    about = replace(about, short=covered < HALF * len(base.gold.samples))
+    if _is_run(brought, shared.inputs.run, inputs, head.gold):
+        return about
+    return replace(about, run=replace(brought, stored=True))
 
 
 def _rankings(run: InputFile | None, inputs: Inputs, gold: Gold) -> Iterable[Ranking] | None:
@@ -316,7 +364,7 @@ def _rankings(run: InputFile | None, inputs: Inputs, gold: Gold) -> Iterable[Ran
     if run is None or run.is_table or not Path(run.path).is_file():
         return None
     try:
-        return list(run_of(run, None, untrusted=inputs.untrusted_run, gold=gold).rankings)
+        return list(RunFile(file=run, untrusted=inputs.untrusted_run, gold=gold).open(frozenset()).rankings)
     except RankgateError:  # what is wrong with the run is said where it is judged
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -45,13 +45,22 @@ def choose(records: Sequence[Record], ancestors: Sequence[str], *, branch: str |
 class Where(msgspec.Struct, frozen=True, kw_only=True):
     """Where a check stands: its day, and the commits before it.
 
-    `ancestors` gives the commit to compare with and those before it, the nearest first; it is called only where a
-    record names a commit. `branch` is the base branch, where it is known.
+    It stands in the repository around the directory `tree`, if any: where HEAD left `base`, or at HEAD where no base is
+    named. `branch` is the base branch, where it is known.
     """
 
     date: str
-    ancestors: Callable[[], Sequence[str]] = tuple
+    tree: str | None = None
+    base: str | None = None
     branch: str | None = None
+
+    def ancestors(self) -> Sequence[str]:
+        """The commit to compare with and those before it, the nearest first; none where there is no repository."""
+        if self.tree is None:
+            return ()
+        from rankgate.files.git import known_ancestors  # noqa: PLC0415 -- paid only where a record names a commit
+
+        return known_ancestors(self.base, at=self.tree)
 
 
 class BaselineStore(Protocol):
@@ -111,6 +120,20 @@ def open_record(memory: Memory, record: Record, needs: frozenset[RunField], *, d
     from rankgate.baselines.packing import unpack  # noqa: PLC0415 -- paid only where a run is stored
 
     return unpack(record, lambda: memory.fetch(record), needs, name=memory.spec, deepest=deepest)
+
+
+class KeptRun(msgspec.Struct, frozen=True):
+    """The run of one record of a store, by the store's name, or by another."""
+
+    memory: Memory
+    record: Record
+    deepest: int = 0
+    name: str | None = None
+
+    def open(self, needs: frozenset[RunField]) -> Run:
+        """The run; raises as `open_record` does."""
+        run = open_record(self.memory, self.record, needs, deepest=self.deepest)
+        return replace(run, name=self.name) if self.name else run
 
 
 def lineage_of(chosen: Chosen, date: str) -> Lineage:

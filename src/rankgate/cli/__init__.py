@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + 13
     except Exception as error:  # noqa: BLE001 -- the boundary: a user never sees a traceback
         from rankgate.errors import RankgateError
-        from rankgate.gates.compose import internal_error
+        from rankgate.gates.not_judged import internal_error
 
         problems = error.problems if isinstance(error, RankgateError) else [internal_error(error)]
         with suppress(OSError):  # where nobody can be told, the exit code still says it

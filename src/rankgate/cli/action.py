@@ -41,7 +41,7 @@ from rankgate.forges.publish import Settings, Told, announce, check_of, conclude
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
-from rankgate.gates.compose import internal_error, not_judged
+from rankgate.gates.not_judged import internal_error, not_judged
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.model.waiver_use import SetLabel

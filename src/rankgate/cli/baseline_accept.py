@@ -22,7 +22,8 @@ from rankgate.cli.inputs import criteria_if_any, memory_of, store_named
 from rankgate.cli.options import TABLE_OR_JSON, add_shared, add_store, date_of
 from rankgate.cli.output import as_json
 from rankgate.criteria import Criteria, InputFile
-from rankgate.criteria.inputs import Inputs, gold_of, run_of
+from rankgate.criteria.inputs import Inputs, gold_of
+from rankgate.criteria.runs import candidate_run
 from rankgate.criteria.starter import REQUIRED
 from rankgate.diagnosis.gold_changes import mark_of
 from rankgate.errors import RankgateError, bad_input, on_one_line, redacted_text
@@ -179,7 +180,7 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         gold = gold_of(gold_file, criteria) if named else None
         # Latencies and answers always, for later gates; of the rest what today's gates read.
         needs = frozenset({RunField.LATENCY, RunField.ANSWER}) | (criteria.plan().needs if criteria else frozenset())
-        opened = run_of(again, criteria, needs, gold=gold)
+        opened = candidate_run(again, criteria, gold=gold).open(needs)
         name = "standard input" if run_file and path != run_file.path else opened.name
         known = 0
 
@@ -250,7 +251,7 @@ def _traffic_of(run: InputFile | None, criteria: Criteria | None) -> list[Rankin
     if criteria is None or criteria.inputs.traffic is None:
         return []
     docs = {RunField.DOCS} if criteria.match.by is By.DOC else set()
-    rankings = run_of(run, criteria, frozenset({RunField.TRAFFIC, *docs})).rankings
+    rankings = candidate_run(run, criteria).open(frozenset({RunField.TRAFFIC, *docs})).rankings
     return [ranking for ranking in rankings if ranking.traffic]
 
 
@@ -275,9 +276,10 @@ def _with_answers(
     if verdicts and gold is None:
         raise bad_input(_NOTHING_JUDGED, file=verdicts)
     depth = criteria.judge.depth if criteria and criteria.judge else CONTEXT_DEPTH
-    rankings: Iterator[Ranking] = run_of(run, criteria, needs, gold=gold).rankings
+    source = candidate_run(run, criteria, gold=gold)
+    rankings: Iterator[Ranking] = source.open(needs).rankings
     if RunField.TEXTS not in needs:  # which a run without answers may have in any shape
-        texts = run_of(run, criteria, needs | {RunField.TEXTS}, gold=gold).rankings
+        texts = source.open(needs | {RunField.TEXTS}).rankings
         rankings = with_context_texts(rankings, texts, depth)
     path = verdicts_file(run or (criteria.inputs.run if criteria else None), verdicts)
     named = read_verdicts(path) if path else {}

@@ -7,13 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.baselines.stores import store_for, store_in
 from rankgate.check import check
 from rankgate.cli.inputs import criteria_if_any, inputs_of, read_report, retriever_in
 from rankgate.cli.options import ReadFile, add_shared, as_written, make_parser
@@ -21,10 +19,10 @@ from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.inputs import Inputs, Stores
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.writing import write_atomic
-from rankgate.gates.compose import internal_error, not_judged
+from rankgate.gates.not_judged import internal_error, not_judged
 from rankgate.metrics.scored_run import Watch, unwatched
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import Verdict
@@ -227,14 +225,13 @@ def _inputs(arguments: argparse.Namespace, details: int | None) -> Inputs:
         branch = base_branch(os.environ)
     if arguments.labels:  # as the reporting job wrote them down
         labels = msgspec.json.decode(Path(arguments.labels).read_bytes(), type=tuple[SetLabel, ...])
-    store = partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for
     return replace(
         inputs,
         base=arguments.base,
         branch=branch,
         untrusted_run=arguments.untrusted_run,
         labels=labels,
-        open_store=cache(store),
+        stores=Stores(arguments.baseline_copy),
         details=details,
         texts=details is not None,
         corpus=arguments.corpus,

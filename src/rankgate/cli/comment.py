@@ -22,7 +22,7 @@ from rankgate.forges.context import Context, context_of
 from rankgate.forges.publish import Settings, Told, When, announce, publish
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import add_summary
-from rankgate.gates.compose import not_judged
+from rankgate.gates.not_judged import not_judged
 from rankgate.model.report import Report
 from rankgate.renderers.escape import code
 

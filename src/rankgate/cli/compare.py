@@ -6,14 +6,11 @@ import argparse
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from rankgate import __version__
-from rankgate.baselines.base import open_record
+from rankgate.baselines.base import KeptRun
 from rankgate.baselines.memory import lookup
 from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, named_memory, plan_of
@@ -21,14 +18,17 @@ from rankgate.cli.options import NamedFile, add_shared, add_store, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import Inputs, deepest_cutoff, gold_of, named_run
+from rankgate.criteria.inputs import Inputs, gold_of
+from rankgate.criteria.runs import NamedRun, deepest_cutoff
 from rankgate.diagnosis.differences import run_differences
 from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.movements import by_tag
 from rankgate.diagnosis.notes import cut_text, missing_notes
 from rankgate.errors import bad_input, on_one_line, shown
 from rankgate.files.writing import write_atomic
-from rankgate.gates.compose import with_details, with_shown
+from rankgate.gates.details import with_details
+from rankgate.gates.evaluation import Evaluation
+from rankgate.gates.fitting import with_shown
 from rankgate.metrics.base import Kind, Metric, widest_change
 from rankgate.metrics.comparison import Comparison, compare
 from rankgate.metrics.estimates import Estimate
@@ -40,9 +40,9 @@ from rankgate.model.base_ref import SHA
 from rankgate.model.differences import COMPONENTS
 from rankgate.model.report import BaselineSource, Provenance, Report, Source
 from rankgate.model.scores import Scores
-from rankgate.model.values import Gold, Ranking, RunField, Unit, Verdict
+from rankgate.model.values import Gold, Ranking, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text, interval_text, size_text, value_text
-from rankgate.readers.base import Run
+from rankgate.readers.base import Run, RunSource
 from rankgate.readers.source import STDIN, shown_path
 from rankgate.renderers.blocks import Table
 from rankgate.renderers.phrases import NOTHING, never_line
@@ -90,10 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
     plan = plan_of(arguments, criteria)
     if page:
         plan = with_shown(plan, SHOWN_ITEMS)
-    read = partial(_opened, arguments, needs=plan.needs, deepest=deepest_cutoff(plan, gold))
-    results = [
-        _Pair(*scored_pair(gold, [partial(read, base), partial(read, each)], plan, watch=bar)) for each in candidates
-    ]
+    deepest = deepest_cutoff(plan, gold)
+    before = _source(arguments, base, deepest)
+    afters = [_source(arguments, each, deepest) for each in candidates]
+    results = [_Pair(*scored_pair(gold, [before, after], plan, watch=bar)) for after in afters]
     if page is not None:
         from rankgate.renderers.pages.report import render_report
 
@@ -148,13 +148,13 @@ def _notes(gold: Gold, plan: Plan, scored_runs: Sequence[ScoredRun]) -> list[str
     return lines
 
 
-def _opened(arguments: argparse.Namespace, file: InputFile, *, needs: frozenset[RunField], deepest: int) -> Run:
+def _source(arguments: argparse.Namespace, file: InputFile, deepest: int) -> RunSource:
     """A run file or a baseline where there is one of this name, else what a word of the store's means."""
     if file.format or Path(file.path).exists() or not (file.path == "accepted" or re.match(SHA, file.path)):
-        return named_run(file, needs, deepest=deepest)
+        return NamedRun(file, deepest)
     memory = named_memory(arguments)
     record = lookup(memory, file.path)
-    return replace(open_record(memory, record, needs, deepest=deepest), name=f"{memory.spec} {record.id}")
+    return KeptRun(memory, record, deepest, name=f"{memory.spec} {record.id}")
 
 
 def _report(
@@ -181,7 +181,7 @@ def _report(
         ),
     )
     inputs = Inputs(date="", details=SHOWN_ITEMS, texts=True)
-    return with_details(report, inputs, gold, plan, runs[::-1], before.scores, leading)
+    return with_details(report, inputs, Evaluation(gold=gold, plan=plan, run=after, baseline=before), leading)
 
 
 def _summary(metric: Metric, pairs: Compared) -> str:

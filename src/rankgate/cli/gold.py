@@ -22,8 +22,9 @@ from rankgate.collecting.pool import DEFAULT_DEPTH, Pair, Pool, hard_negatives, 
 from rankgate.collecting.pool_files import POOL_FORMS, as_jsonl, read_labels
 from rankgate.collecting.traffic_sheets import SHEET_FORMS
 from rankgate.criteria import InputFile
-from rankgate.criteria.inputs import gold_of, named_run, run_of
+from rankgate.criteria.inputs import gold_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
+from rankgate.criteria.runs import NamedRun, candidate_run
 from rankgate.errors import Problem, RankgateError, bad_input, on_one_line, redacted, shown
 from rankgate.files.writing import write_atomic
 from rankgate.metrics.matching import By
@@ -197,7 +198,7 @@ def _pool(arguments: argparse.Namespace) -> Done | int:
         advice = f"where the gold holds passages (match: {how.by.value}), there are none to label"
         raise bad_input(f"a pool is made of ids; {advice}")
     gold = gold_of(named, criteria)
-    opened = [named_run(file, how.needs | {RunField.TEXTS}) for file in arguments.runs]
+    opened = [NamedRun(file).open(how.needs | {RunField.TEXTS}) for file in arguments.runs]
     runs = dict(zip(names, opened, strict=True))
     rankings = {name: run.rankings for name, run in runs.items()}
     pooled = pool(gold, rankings, depth=arguments.depth, how=how, as_judge=arguments.as_judge)
@@ -307,7 +308,7 @@ def _anchor(arguments: argparse.Namespace) -> Done:
     corpus = {each.id: each.text for each in source_texts(arguments.corpus)}
     texts = read_corpus(arguments.chunks) if arguments.chunks else ()
     chunks = {each.id: Item(each.doc_id, text=each.text) for each in texts}
-    run = arguments.run and named_run(arguments.run, frozenset({RunField.OFFSETS}))
+    run = arguments.run and NamedRun(arguments.run).open(frozenset({RunField.OFFSETS}))
     for ranking in run.rankings if run else ():
         chunks |= zip(ranking.ids, (ranking.details and ranking.details.items) or (), strict=False)
     written = read_documents(arguments.gold.path, gold)
@@ -347,9 +348,9 @@ def _negatives(arguments: argparse.Namespace) -> Done:
     plan = plan_of(arguments, criteria, compares=False)
     if (by := plan.how.by) in (By.TEXT, By.SPAN):
         raise bad_input(f"negatives are ids, which match: {by.value} does not compare; use chunk or doc", key="--match")
-    run = run_of(arguments.run, criteria, plan.needs, gold=gold)
+    run = candidate_run(arguments.run, criteria, gold=gold).open(plan.needs)
     lists = {ranking.query_id: ranking for ranking in run.rankings}
-    mined = named_run(arguments.mined, plan.how.needs).rankings if arguments.mined else lists.values()
+    mined = NamedRun(arguments.mined).open(plan.how.needs).rankings if arguments.mined else lists.values()
     negatives = hard_negatives(gold, mined, arguments.depth, plan.how)
     scores = score(gold, lists.values(), plan)
     require_gold_queries(scores, run.name, gold)

@@ -6,7 +6,6 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from rankgate.cli.inputs import criteria_if_any, required_criteria
@@ -16,7 +15,8 @@ from rankgate.collecting.traffic_draw import drawn_for, known_labels, sheet_of
 from rankgate.collecting.traffic_labels import MergedLabels, labels_text, merge_sheets
 from rankgate.collecting.traffic_sheets import SHEET_FORMS, FilledSheet, SheetRow, read_sheet, rows_of
 from rankgate.criteria import Criteria
-from rankgate.criteria.inputs import Inputs, accepted_run, run_of
+from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.runs import accepted_run, candidate_run
 from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_files
 from rankgate.errors import RankgateError, bad_input, on_one_line, shown
 from rankgate.metrics.matching import By
@@ -88,8 +88,8 @@ def traffic_merge(arguments: argparse.Namespace) -> tuple[str, str]:
 def _lists(inputs: Inputs, criteria: Criteria, files: TrafficFiles) -> TrafficLists:
     k, _ = compared_as(criteria)
     needs = _needs(criteria)
-    now = rankings_again(partial(run_of, inputs.run, criteria), needs)
-    before = rankings_again(partial(accepted_run, inputs, criteria, deepest=k), needs)
+    now = rankings_again(candidate_run(inputs.run, criteria), needs)
+    before = rankings_again(accepted_run(inputs, criteria, deepest=k), needs)
     return TrafficRuns(files=files, now=tuple(now), before=tuple(before), how=criteria.match).lists(k)
 
 
@@ -113,7 +113,8 @@ def _texts(inputs: Inputs, criteria: Criteria, documents: set[str], corpus: str 
         return {each.id: each.text for each in read_corpus(corpus, documents)}
     needs = _needs(criteria, RunField.TEXTS)
     texts: dict[str, str] = {}
-    for run in (run_of(inputs.run, criteria, needs), accepted_run(inputs, criteria, needs, 0)):
+    for source in (candidate_run(inputs.run, criteria), accepted_run(inputs, criteria)):
+        run = source.open(needs)
         for ranking in run.rankings if run else ():
             texts |= {name: text for name, text in results_of(ranking, criteria.match) if text and name in documents}
     return texts

@@ -17,8 +17,9 @@ from rankgate.cli.init_workflows import workflow_job
 from rankgate.cli.options import add_retriever, add_shared, make_parser, retriever_of
 from rankgate.cli.progress import bar
 from rankgate.criteria import DEFAULT_PATHS, Gate, InputFile, Inputs, find_criteria, inputs_named, load_criteria
-from rankgate.criteria.inputs import FIRST_INPUTS, gold_of, missing_inputs, run_of
+from rankgate.criteria.inputs import FIRST_INPUTS, gold_of, missing_inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
+from rankgate.criteria.runs import candidate_run
 from rankgate.criteria.starter import (
     FIRST_GATES,
     FirstJudge,
@@ -273,7 +274,7 @@ def _require_answers(run_file: InputFile, gold: Gold, judge: JudgeBlock) -> None
     from rankgate.judge.job import read_answers, require_answers
     from rankgate.judge.runs import NEEDS
 
-    opened = run_of(run_file, None, NEEDS, gold=gold)
+    opened = candidate_run(run_file, None, gold=gold).open(NEEDS)
     require_answers(read_answers(opened, gold, frozenset({VerdictKind.SUPPORT}), judge.depth))
 
 
@@ -283,7 +284,7 @@ def _matched(gold: Gold, run_file: InputFile | None, metrics: Sequence[Metric]) 
     candidates = [Matching(by=By.SPAN)] if by_span else [BY_CHUNK, Matching(by=By.DOC)]
     first: Scores | None = None
     for matching in candidates if run_file else []:
-        opened = run_of(run_file, None, matching.needs, gold=gold)
+        opened = candidate_run(run_file, None, gold=gold).open(matching.needs)
         scores = score_run(gold, opened, Plan(metrics=metrics, how=matching), watch=bar)
         require_gold_queries(scores, opened.name, gold)
         if any(map(any, scores.values.values())):

@@ -8,22 +8,21 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from rankgate.base_ref.judge import ToJudge, judging_at
-from rankgate.baselines.stores import store_for, store_in
 from rankgate.cli.inputs import judge_in, required_criteria
 from rankgate.cli.judge_ask import NAMELESS, ask_job, cost_text, end_of, refuse_committed, warnings_of
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
 from rankgate.cli.judge_labels import add_actions, named_files, next_line, run_action
 from rankgate.cli.options import add_shared, make_parser, today
 from rankgate.cli.output import as_json, say
-from rankgate.criteria.inputs import Inputs, gold_of, runs_of
+from rankgate.criteria.inputs import Inputs, Stores, gold_of
 from rankgate.criteria.judge_block import KEY_VARIABLE
+from rankgate.criteria.runs import candidate_run, runs_of
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.forges.base_branch import base_branch
@@ -240,9 +239,11 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
         base=arguments.base,
         branch=base_branch(os.environ) if arguments.base else None,
         untrusted_run=arguments.untrusted_run,
-        open_store=cache(partial(store_in, arguments.baseline_copy) if arguments.baseline_copy else store_for),
+        stores=Stores(arguments.baseline_copy),
     )
-    candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), to_judge.golds[0])
+    accepted = runs_of(inputs, criteria, criteria.plan(), to_judge.golds[0]).accepted
+    untrusted = inputs.untrusted_run
+    candidates = [candidate_run(inputs.run, criteria, untrusted=untrusted, gold=gold) for gold in to_judge.golds]
 
     def answers(runs: Iterable[Run | None]) -> list[Answers]:
         """By every gold set, as one; none of a run that is not there."""
@@ -252,10 +253,10 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
         every = dict.fromkeys(answer for each in by_gold for answer in each.answers)
         return [replace(each, answers=tuple(every)) for each in by_gold[-1:]]
 
-    [run] = answers(candidate(needs=NEEDS, gold=gold) for gold in to_judge.golds)
+    [run] = answers(candidate.open(NEEDS) for candidate in candidates)
     require_answers(run)
-    baseline = next(iter(answers(accepted(needs=NEEDS) for _ in to_judge.golds)), None)
-    opened = accepted(needs=frozenset({RunField.VERDICTS})) if baseline else None
+    baseline = next(iter(answers(accepted.open(NEEDS) for _ in to_judge.golds)), None)
+    opened = accepted.open(frozenset({RunField.VERDICTS})) if baseline else None
     kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
     names = [metric.name for metric in metrics]
     return names, Job(block=block, wants=wants, run=run, baseline=baseline, kept=kept, again=arguments.again)

@@ -16,7 +16,8 @@ from rankgate.cli.labels import due, take_labels
 from rankgate.cli.options import add_shared, as_written, today
 from rankgate.cli.output import say
 from rankgate.criteria import Criteria
-from rankgate.criteria.inputs import Inputs, gold_of, runs_of
+from rankgate.criteria.inputs import Inputs, gold_of
+from rankgate.criteria.runs import runs_of
 from rankgate.errors import bad_input, redacted
 from rankgate.files.writing import write_atomic
 from rankgate.judge import label_files
@@ -135,8 +136,8 @@ def judged_of(arguments: argparse.Namespace, *, beside: str | None = None) -> Ju
         verdicts=arguments.verdicts,
     )
     gold = gold_of(arguments.gold, criteria)
-    candidate, accepted, _ = runs_of(inputs, criteria, criteria.plan(), gold)
-    run = read_answers(candidate(needs=NEEDS), gold, WANTS, block.depth)
+    candidate, accepted = runs_of(inputs, criteria, criteria.plan(), gold)
+    run = read_answers(candidate.open(NEEDS), gold, WANTS, block.depth)
     require_answers(run)
     named, known = known_verdicts(inputs, criteria, accepted)
     further = read_verdicts(beside) if beside and Path(beside).exists() else {}

@@ -15,7 +15,8 @@ from rankgate.cli.inputs import criteria_if_any, plan_of
 from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
-from rankgate.criteria.inputs import gold_of, run_of
+from rankgate.criteria.inputs import gold_of
+from rankgate.criteria.runs import candidate_run
 from rankgate.diagnosis.listings import unmatched
 from rankgate.diagnosis.notes import judge_notes, judged_value, missing_notes
 from rankgate.errors import bad_input, shown
@@ -62,11 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.as_of and all(sample.as_of is None for sample in gold.samples.values()):
         raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
     plan = replace(plan, also=frozenset({RunField.VERSIONS})) if arguments.as_of else plan
-    again = partial(run_of, arguments.run, criteria)
+    source = candidate_run(arguments.run, criteria)
     seen = Dated()
-    opened = again(needs=plan.needs)
+    opened = source.open(plan.needs)
     through = partial(_dated, gold, seen) if arguments.as_of else iter
-    scored_run = scored(gold, opened, plan, again, watch=bar, through=through)
+    scored_run = scored(gold, opened, plan, source, watch=bar, through=through)
     scores = scored_run.scores
     require_gold_queries(scores, opened.name, gold)
     require_fields(scores, plan, opened.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,20 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # of a baseline store that is
 class InputFile(msgspec.Struct, frozen=True):
     """A path as given on the command line or resolved from the criteria, a forced format, and a run's map.
 
-    Where `held` is there, it gives the gold set, or by needs and criteria the run, and `path` is only its name.
+    Where `held` is there, it is the gold set or the run as Python has it, and `path` is only its name. A run that is
+    `stored` lies in a store of accepted runs.
     """
 
     path: str
     format: str | None = None
     map: FieldMap | None = None
-    held: Callable[..., Any] | None = None
+    held: Any = None
+    stored: bool = False
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, or a directory or a store that is read as one."""
+        return self.held is None and not self.stored
 
     @property
     def is_table(self) -> bool:

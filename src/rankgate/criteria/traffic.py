@@ -31,19 +31,16 @@ class TrafficRuns(msgspec.Struct, frozen=True, kw_only=True):
         return compared_lists(self.files.questions, self.now, self.before, k=k, by_order=by_order, how=self.how)
 
 
-def is_there(criteria: Criteria) -> bool:
-    """Whether the file of the questions is; a job that judges forks may lack what another one was supplied with."""
-    return criteria.inputs.traffic is not None and Path(criteria.inputs.traffic).is_file()
-
-
-def traffic_files(criteria: Criteria) -> TrafficFiles | None:
+def traffic_files(criteria: Criteria, *, may_lack: bool = False) -> TrafficFiles | None:
     """What the criteria name, read; None where they name no traffic.
+
+    So it is where the file of the questions `may_lack` and does: a job that judges forks may not have what users ask.
 
     Raises:
         RankgateError: a file is malformed, or that of the questions is not there.
     """
     path, labels = criteria.inputs.traffic, criteria.inputs.traffic_labels
-    if path is None:
+    if path is None or (may_lack and not Path(path).is_file()):
         return None
     if labels is None:
         return TrafficFiles(questions=read_traffic(path))
@@ -53,8 +50,12 @@ def traffic_files(criteria: Criteria) -> TrafficFiles | None:
 
 def traffic_runs(files: TrafficFiles, how: Matching, now: ScoredRun, before: ScoredRun | None) -> TrafficRuns:
     """What both runs have of the traffic."""
-    lines = [tuple(ranking for ranking in run.traffic() if ranking.traffic) if run else () for run in (now, before)]
-    return TrafficRuns(files=files, now=lines[0], before=lines[1], how=how)
+    stored = _traffic_in(before, how) if before else ()
+    return TrafficRuns(files=files, now=_traffic_in(now, how), before=stored, how=how)
+
+
+def _traffic_in(run: ScoredRun, how: Matching) -> tuple[Ranking, ...]:
+    return tuple(ranking for ranking in run.traffic(how) if ranking.traffic)
 
 
 def traffic_gate(criteria: Criteria) -> Gate | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cached_property
 from itertools import islice
 
 import msgspec
@@ -51,19 +51,28 @@ class Listings(msgspec.Struct, frozen=True):
 Lists = tuple[Listings | None, Listings | None]
 
 
-def lists_of(
-    gold: Gold, plan: Plan, candidate: ScoredRun, baseline: ScoredRun | None
-) -> tuple[Lists, Callable[[], Lists]]:
-    """The lists of both runs, and what reads them again with what they state beside the ids, if that is well-formed."""
+class RunLists:
+    """The lists of the run and of the baseline, each read when it is first asked for."""
 
-    def read(*, details: bool) -> Lists:
-        now, before = (
-            listings_of(gold, plan, *([side.details] * details), side.lists, documents=details) if side else None
-            for side in (candidate, baseline)
-        )
-        return now, before
+    def __init__(self, gold: Gold, plan: Plan, run: ScoredRun, baseline: ScoredRun | None) -> None:
+        self.gold, self.plan = gold, plan
+        self.run, self.baseline = run, baseline
 
-    return read(details=False), cache(partial(read, details=True))
+    @cached_property
+    def plain(self) -> Lists:
+        """The ids, as the metrics read them."""
+        return self._plain(self.run), self._plain(self.baseline)
+
+    @cached_property
+    def detailed(self) -> Lists:
+        """The ids with what the runs state beside them, where that is well-formed."""
+        return self._detailed(self.run), self._detailed(self.baseline)
+
+    def _plain(self, run: ScoredRun | None) -> Listings | None:
+        return listings_of(self.gold, self.plan, run.lists, documents=False) if run else None
+
+    def _detailed(self, run: ScoredRun | None) -> Listings | None:
+        return listings_of(self.gold, self.plan, run.details, run.lists) if run else None
 
 
 def listings_of(

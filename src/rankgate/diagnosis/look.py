@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from rankgate.diagnosis import causes
 from rankgate.diagnosis.causes import LEVEL, SAYS, STALE, Case, fell, floor_broken, of_list, speaks
 from rankgate.diagnosis.common_tags import TagShare, common_tags
-from rankgate.diagnosis.listings import Lists
+from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column, compare, on_rows, paired_scores
@@ -54,24 +53,24 @@ def diagnose(
     results: Sequence[GateResult],
     candidate: Scores,
     baseline: Scores | None,
-    lists: Callable[[], Lists],
+    lists: RunLists,
 ) -> list[Diagnosis]:
     """What holds, the most telling first: by the verdict of the gate that it explains, a cause before what is known.
 
     Findings are about the `results` over all queries, of gates on these metrics. Where none is of a drop, as without a
-    baseline, they are about broken floors, also of segments. `lists` reads the run's and the baseline's, which
-    is done once and only where something proven is explained. Values without lists have no cause.
+    baseline, they are about broken floors, also of segments. The lists are
+    read only where something proven is explained. Values without lists have no cause.
     """
     if not (candidate.listed and (baseline is None or baseline.listed)):
         return []
-    by_name, read = {metric.name: metric for metric in metrics}, cache(lists)
+    by_name = {metric.name: metric for metric in metrics}
     by_rule: dict[str, Diagnosis] = {}
     whole = [gate for gate in results if gate.segment is None]
     for gate in sorted(filter(fell, whole), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
         metric, findings = by_name[gate.metric], []
         if baseline and of_list(metric):
             case = causes.case_of(gate, metric, gold, candidate, baseline)
-            cause = causes.explain(case, *read()) if case.proven else None
+            cause = causes.explain(case, *lists.detailed) if case.proven else None
             findings = _of_lists(case, cause, candidate, baseline)
         elif baseline and speaks(gate) and metric.kind is Kind.LATENCY:
             findings = _latency(gate, metric, candidate, baseline)
@@ -92,7 +91,7 @@ def look_first(
     metrics: Sequence[Metric],
     candidate: Scores,
     baseline: Scores | None,
-    lists: Callable[[], Lists],
+    lists: RunLists,
 ) -> list[Diagnosis]:
     """As `diagnose`, of the questions of the report's conclusion and no others; as it is where that speaks of none."""
     about = report.conclusion

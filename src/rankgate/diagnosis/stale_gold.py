@@ -22,7 +22,7 @@ from rankgate.model.report import NAMED
 from rankgate.model.scores import Scores, Unfit
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text
-from rankgate.readers.base import Run
+from rankgate.readers.base import RunSource
 
 STALE_SHARE = 0.01  # of the relevant ids that occur in the lists, and of the lists' ids that the gold names
 MIN_IDS = 3  # relevant ids: of fewer nobody can say that next to none occur
@@ -62,7 +62,7 @@ def with_foreign(gold: Gold, plan: Plan, stored: Scores, lists: Lists) -> Scores
 def scored_baseline(
     gold: Gold,
     plan: Plan,
-    open_baseline: Callable[..., Run | None],
+    source: RunSource,
     *,
     older_gold: Gold | None = None,
     watch: Watch = unwatched,
@@ -72,16 +72,16 @@ def scored_baseline(
     Where the gold is stale for it, and `older_gold` has the labels of its own ids, it has its values by these, and no
     lists, since these name documents of its own.
     """
-    accepted = open_baseline()
+    accepted = source.open(plan.needs)
     if accepted is None:
         return plan, None
     plan = replace(plan, depth=accepted.depth)
-    baseline = scored(gold.by_id, accepted, plan, open_baseline, watch=watch)
+    baseline = scored(gold.by_id, accepted, plan, source, watch=watch)
     baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, baseline.lists))
-    again = open_baseline() if baseline.scores.foreign and older_gold else None
+    again = source.open(plan.needs) if baseline.scores.foreign and older_gold else None
     if again is not None and older_gold is not None:
-        baseline = scored(older_gold, again, plan, open_baseline)
-        baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}, beside={}))
+        baseline = scored(older_gold, again, plan, source)
+        baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}))
     return replace(plan, baseline_ids=ids_of(baseline.scores, plan)), baseline
 
 

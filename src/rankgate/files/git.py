@@ -198,10 +198,10 @@ def is_ancestor(one: str, other: str, *, folder: str = ".") -> bool:
         return False
 
 
-def known_ancestors(base: str | None = None) -> list[str]:
-    """The ancestors around the current directory; none where there is no repository or no git."""
+def known_ancestors(base: str | None = None, *, at: str = ".") -> list[str]:
+    """The ancestors around a directory; none where there is no repository or no git."""
     try:
-        return repository_around(".").ancestors(base)
+        return repository_around(at).ancestors(base)
     except GitError:
         return []
 

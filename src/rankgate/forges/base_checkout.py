@@ -29,7 +29,7 @@ from rankgate.files.git import Repository, repository_around, run_git, said
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
 from rankgate.forges.runner import stopped
-from rankgate.gates.compose import not_judged
+from rankgate.gates.not_judged import not_judged
 from rankgate.model.base_ref import Commit
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
@@ -265,7 +265,7 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         criteria, (_, spec, *_) = self._criteria(tree), self._files(tree)
         if criteria is None or not is_remote(spec):
             return {}
-        where = Where(date=self.date, ancestors=repository_around(str(tree)).ancestors, branch=pull.base_ref)
+        where = Where(date=self.date, tree=str(tree), branch=pull.base_ref)
         copied(remote_memory(spec), str(copy), where)
         return {"--baseline-copy": str(copy)}
 

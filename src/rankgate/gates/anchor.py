@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.acceptances import anchor_of
-from rankgate.baselines.base import open_record
+from rankgate.baselines.base import KeptRun
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Record
 from rankgate.criteria import Criteria
-from rankgate.criteria.inputs import Inputs, memory_of
+from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.runs import memory_of
 from rankgate.diagnosis.stale_gold import stale_text
 from rankgate.errors import RankgateError
 from rankgate.gates.given_up import ScoredAnchor, adds_up
@@ -87,8 +87,8 @@ class _Asked(msgspec.Struct, frozen=True):
 
     def _scored(self, record: Record) -> ScoredRun | None:
         """Its run with today's gold and metrics; None where too few of its own questions are asked."""
-        opened = partial(open_record, self.memory, record)
-        run = scored(self.gold.by_id, opened(needs=self.plan.needs), self.plan, opened)
+        source = KeptRun(self.memory, record)
+        run = scored(self.gold.by_id, source.open(self.plan.needs), self.plan, source)
         own = min(record.gold.queries, record.queries) if record.gold else record.queries
         asked = len(self.gold.samples) - len(run.scores.missing)
         return run if asked >= STILL * own else None

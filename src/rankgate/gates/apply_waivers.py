@@ -1,4 +1,4 @@
-"""Report × waivers → report: a violation that a waiver covers warns instead of blocking. Pure.
+"""Results × waivers → results: a violation that a waiver covers warns instead of blocking. Pure.
 
 No value changes, and nothing passes or hides. Sentences hold no text from the inputs.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria.waivers import Waiver, Waivers
-from rankgate.gates.conclude import concluded
 from rankgate.model.gate_result import GateResult
-from rankgate.model.report import Report
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverState, WaiverUse
 from rankgate.model.wording import beyond_text
@@ -21,18 +20,28 @@ from rankgate.readers.dates import days_between
 SOON = 14  # days
 
 
-def waive(report: Report, waivers: Waivers, date: str) -> Report:
+class WaivedResults(msgspec.Struct, frozen=True, kw_only=True):
+    """The results with what waivers let pass, what became of each waiver, and what is odd about it."""
+
+    gates: list[GateResult]
+    uses: list[WaiverUse]
+    warnings: list[str]
+    notes: list[str]
+
+
+def waive(gates: Sequence[GateResult], waivers: Waivers, date: str) -> WaivedResults:
     """Let the violations pass that a waiver covers on that day, as warnings, and say what became of each waiver."""
-    if not waivers.entries:
-        return report
-    uses = [_use(waiver, report.gates, date) for waiver in waivers.entries]
+    uses = [_use(waiver, gates, date) for waiver in waivers.entries]
     counting = {(use.gate, use.segment): use for use in uses if use.state in ("in_force", "expiring")}
-    gates = [_waived(gate, counting.get(gate.place)) for gate in report.gates]
-    odd = [(use, sentence) for use in uses if (sentence := _sentence(use, gates, date))]
-    wrong = [sentence for use, sentence in odd if use.state in ("expired", "unknown")]
-    notes = [f"{sentence[0].upper()}{sentence[1:]}." for _, sentence in odd if sentence not in wrong]
-    warnings, notes = [*report.warnings, *wrong], [*report.notes, *notes]
-    return concluded(replace(report, gates=gates, waivers=uses, warnings=warnings, notes=notes))
+    waived = [_waived(gate, counting.get(gate.place)) for gate in gates]
+    warnings, notes = list[str](), list[str]()
+    for use in uses:
+        sentence = _sentence(use, waived, date)
+        if sentence and use.state in ("expired", "unknown"):
+            warnings.append(sentence)
+        elif sentence:
+            notes.append(f"{sentence[0].upper()}{sentence[1:]}.")
+    return WaivedResults(gates=waived, uses=uses, warnings=warnings, notes=notes)
 
 
 def waivable(gate: GateResult) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,32 +13,28 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.causes import STALE
 from rankgate.diagnosis.differences import gold_differences, run_differences
 from rankgate.diagnosis.gold_changes import gold_changes, mark_of
-from rankgate.diagnosis.listings import Lists, oddities_of, with_displacers
+from rankgate.diagnosis.listings import oddities_of, with_displacers
 from rankgate.diagnosis.movements import losers, most_telling
-from rankgate.diagnosis.notes import (
-    judged_value,
-    notes_of,
-    stray_scores,
-    untrusted_notes,
-)
-from rankgate.diagnosis.worst_first import worst_rows
-from rankgate.errors import Problem, ProblemKind, shown
-from rankgate.gates.conclude import concluded, empties_of, with_conclusion
-from rankgate.gates.given_up import ScoredAnchor, given_up, in_steps, noted
+from rankgate.diagnosis.notes import judged_value, notes_of, stray_scores, untrusted_notes
+from rankgate.errors import shown
+from rankgate.gates.apply_waivers import waive
+from rankgate.gates.commands import call_of, command_of
+from rankgate.gates.conclude import concluded, empties_of
+from rankgate.gates.evaluation import Case, Evaluation
+from rankgate.gates.given_up import given_up, in_steps, noted
 from rankgate.gates.lost_parts import unnamed_losses
+from rankgate.gates.results import Changes
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, gaps
 from rankgate.metrics.estimates import attainable, distribution, estimate, is_rate
-from rankgate.metrics.lines import GivenRate
 from rankgate.metrics.matching import OF_THE_LINE, By
-from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import packages_of
 from rankgate.metrics.scored_run import ScoredRun
 from rankgate.model.answer_losses import AnswerChanges
-from rankgate.model.details import TEXTS_OF
+from rankgate.model.conclusion import PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
-from rankgate.model.gold_changes import GoldMark
+from rankgate.model.gold_changes import GoldChanges, GoldMark
 from rankgate.model.lineage import (
     age_problems,
     anchor_problem,
@@ -53,35 +47,24 @@ from rankgate.model.reasons import problems_of, unjudged_text
 from rankgate.model.report import (
     NAMED,
     BaselineSource,
-    Call,
     Diagnosis,
     MetricValue,
     Moved,
-    Movement,
     Provenance,
     Queries,
     Report,
-    Segment,
     Source,
 )
 from rankgate.model.scores import Scores, Unfit
-from rankgate.model.tags import failing
-from rankgate.model.values import CONFIDENCE, Gold, RunField, Verdict
+from rankgate.model.values import CONFIDENCE, Gold, Verdict
 from rankgate.model.wording import count_text
 from rankgate.readers.base import Run
-from rankgate.readers.corpus import read_corpus
-from rankgate.readers.formats import NAMES, fingerprint_of
-from rankgate.readers.source import STDIN
+from rankgate.readers.formats import fingerprint_of
 
 if TYPE_CHECKING:
-    from rankgate.criteria import Criteria
+    from rankgate.gates.traffic import TrafficResult
 
 MAX_IDS = 20
-LEAST_KEPT = 10  # items of a list that the metrics of a page look at, and more
-SHOWN = frozenset(
-    {RunField.IDS, RunField.DOCS, RunField.LATENCY}
-)  # what details need of the runs beyond what metrics ask for
-ISSUES = "https://github.com/rankgate/rankgate/issues"
 _EMPTY_BASELINE = (
     "the baseline is empty: no question got a result there, so that no loss can show; accept a run that has some"
 )
@@ -91,114 +74,78 @@ _STALE = (
 )
 
 
-def with_leading(plan: Plan, inputs: Inputs) -> Plan:
-    """The plan with what details need, with the metric whose changes are to be listed, and what its gates rest on."""
-    metrics = {metric.name: metric for metric in plan.metrics}
-    if "answered_rate" in metrics:
-        metrics.setdefault(GivenRate.key, GivenRate())
-    if inputs.leading:
-        metrics.setdefault(inputs.leading.name, inputs.leading)
-    metrics_asked = [*metrics.values()]
-    if inputs.details is None:
-        return replace(plan, metrics=metrics_asked)
-    return with_shown(replace(plan, metrics=metrics_asked), inputs.details)
-
-
-def with_shown(plan: Plan, depth: int) -> Plan:
-    """The plan with what details need, of so many items of each list."""
-    from rankgate.diagnosis.details import MEASURES  # noqa: PLC0415 -- paid only where details are asked for
-
-    return replace(plan, also=SHOWN, beside=MEASURES, keep=max(depth, LEAST_KEPT))
-
-
 def compose(
-    inputs: Inputs,
-    criteria: Criteria,
-    gold: Gold,
-    compared: tuple[ScoredRun, ScoredRun | None, ScoredAnchor | None],
+    case: Case,
+    evaluation: Evaluation,
     results: list[GateResult],
-    segments: list[Segment],
-    moved: Sequence[Movement],
-    *,
-    diagnosis: Sequence[Diagnosis] = (),
-    lists: Lists = (None, None),
+    changes: Changes,
 ) -> Report:
-    """Put the report together; nothing is decided here but the worst of the verdicts.
+    """Put the report together and conclude it; nothing is decided here but the worst of the verdicts.
 
-    What was compared are the candidate, the baseline and the anchor, as far as these are there.
+    Args:
+        case: what judged.
+        evaluation: the scores.
+        results: of all gates over the gold set.
+        changes: what changed beside them.
     """
-    candidate, baseline, anchor = compared
-    lineage = baseline.run.lineage if baseline else None
-    age = criteria.baseline.max_age
-    aged = age_problems(lineage, age.days, age.commits) if lineage else []
-    failures = aged if age.severity == "error" else []
-    warnings = [_STALE for found in diagnosis if found.rule == STALE]
-    warnings += [*([] if failures else aged), *(clock_problems(lineage, inputs.date) if lineage else [])]
-    warnings += package_problems(lineage, packages_of(criteria.metrics())) if lineage and lineage.packages else []
-    warnings += [anchor_problem(anchor.mark, anchor.problem)] if anchor and anchor.problem else []
-    sides = (candidate, baseline) if criteria.match.by is By.SPAN else ()
-    unplaced = [_unplaced(side, gold) for side in sides if side]
-    warnings += [warning for warning, _ in unplaced if warning]
-    warnings += [_unfit(side, why) for side in sides if side for why in dict.fromkeys(side.scores.unfit.values())]
-    warnings += [_EMPTY_BASELINE] if baseline and _is_empty(baseline.scores) else []
+    inputs, criteria, gold = case.inputs, case.criteria, evaluation.gold
+    run, baseline, anchor = evaluation.run, evaluation.baseline, evaluation.anchor
+    scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
     metrics = criteria.metrics()
+    lineage = baseline.run.lineage if baseline else None
     fingerprint = fingerprint_of(gold)
-    changes = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
     mark = mark_of(gold, fingerprint, by_query=False)
-    worse = sum(movement.worse for movement in moved)
-    old = baseline.scores if baseline else None
-    violated = {(each.metric, each.segment) for each in results if each.verdict is not Verdict.PASS}
-    lost = unnamed_losses(criteria, gold, candidate.scores, old) if old else []
-    lost = [part for part in lost if (part.metric, part.segment) not in violated]
+    edited = gold_changes(gold, fingerprint, baseline.run.gold) if baseline else None
+    lost = _lost_parts(case, evaluation, results)
     overall = {each.metric: each for each in reversed(results) if each.segment is None}
     rows_of_parts = [replace(overall[part.metric], segment=part.segment) for part in lost]
-    adding = given_up(criteria.gates, candidate.scores, anchor, results) if anchor else []
-    worse_questions, lowest_questions = losers(gold, [*results, *rows_of_parts], candidate.scores, old)
+    worse_questions, lowest_questions = losers(gold, [*results, *rows_of_parts], scores, baseline_scores)
+    adding = given_up(criteria.gates, scores, anchor, results) if anchor else []
+    aged = _aged(case, evaluation)
+    blocking_age = criteria.baseline.max_age.severity == "error"
+    worse = sum(movement.worse for movement in changes.moved)
+    traffic = _traffic(case, evaluation)
+    waived = waive([*results, *(traffic.gates if traffic else [])], case.waivers, inputs.date)
     report = Report(
         verdict=Verdict.PASS,
         summary="",
         lost_parts=lost,
         given_up=in_steps(adding, results),
         anchor=noted(anchor, adding) if anchor else None,
-        empties=empties_of(gold, candidate.scores, old),
+        empties=empties_of(gold, scores, baseline_scores),
         losers=worse_questions,
         lowest=lowest_questions,
-        call=_call(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
+        call=call_of(inputs, criteria, gold, run.run, baseline.run if baseline else None),
         problems=problems_of(results, criteria.name),
-        failures=failures,
-        warnings=warnings,
-        notes=[
-            *untrusted_notes(criteria, untrusted=inputs.untrusted_run),
-            *(note for _, note in unplaced if note),
-            *stray_scores(candidate),
-            *filter(None, [lineage_note(lineage) if lineage else None]),
-            *(
-                [passed_over_text(anchor.mark, anchor.passed_over)]
-                if anchor and anchor.mark and anchor.passed_over
-                else []
-            ),
-            *dict.fromkeys(f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None),
-            *notes_of(criteria, candidate, baseline, changes),
+        failures=aged if blocking_age else [],
+        warnings=[
+            *_stale_warnings(changes.findings),
+            *([] if blocking_age else aged),
+            *_warnings(case, evaluation),
+            *(traffic.warnings if traffic else []),
+            *waived.warnings,
         ],
-        diagnosis=list(diagnosis),
-        gates=results,
-        metrics={metric.name: _candidate_value(metric, candidate.scores, results) for metric in metrics},
-        baseline_metrics={
-            metric.name: _value(metric, baseline_column(metric, baseline.scores), baseline.scores, results, own=False)
-            for metric in metrics
-        }
-        if baseline
-        else {},
-        queries=_queries(gold, candidate.scores, baseline.scores if baseline else None),
-        segments=segments,
-        oddities=oddities_of(gold, criteria.match, lists),
-        misses=with_displacers(most_telling(moved), *lists, candidate.scores.rank_summaries),
-        moved=Moved(worse=worse, better=len(moved) - worse) if baseline else None,
-        answers=_answers(results, metrics, candidate, baseline) if candidate.run.judge else None,
-        gold_changes=changes,
-        differences=_differences(inputs, mark, candidate.run, baseline.run) if baseline else [],
+        notes=[
+            *_notes(case, evaluation, results, edited),
+            *(traffic.notes if traffic else []),
+            *waived.notes,
+        ],
+        diagnosis=changes.findings,
+        gates=waived.gates,
+        waivers=waived.uses,
+        metrics={metric.name: _candidate_value(metric, scores, results) for metric in metrics},
+        baseline_metrics=_baseline_values(metrics, baseline_scores, results) if baseline_scores else {},
+        queries=_queries(gold, scores, baseline_scores),
+        segments=changes.segments,
+        oddities=oddities_of(gold, criteria.match, changes.lists.plain),
+        misses=with_displacers(most_telling(changes.moved), *changes.lists.plain, scores.rank_summaries),
+        moved=Moved(worse=worse, better=len(changes.moved) - worse) if baseline else None,
+        answers=_answers(results, metrics, scores, baseline_scores) if run.run.judge else None,
+        gold_changes=edited,
+        differences=_differences(inputs, mark, run.run, baseline.run) if baseline else [],
         untrusted_run=inputs.untrusted_run,
         fork_runs=criteria.fork_runs,
+        traffic=traffic.traffic if traffic else None,
         provenance=Provenance(
             rankgate=__version__,
             date=inputs.date,
@@ -206,27 +153,95 @@ def compose(
             gold=Source(path=gold.name, format=gold.format),
             gold_fingerprint=fingerprint,
             gold_queries_fingerprint=mark.queries_fingerprint,
-            run=Source(**_source(candidate.run)),
+            run=Source(**_source(run.run)),
             baseline=BaselineSource(**_source(baseline.run), lineage=lineage) if baseline else None,
             depth=baseline.run.depth if baseline else None,
-            judge=candidate.run.judge or UNSET,
-            command=_command(inputs, criteria, gold, candidate.run, baseline.run if baseline else None),
+            judge=run.run.judge or UNSET,
+            command=command_of(inputs, criteria, gold, run.run, baseline.run if baseline else None),
         ),
     )
-    report = concluded(report)
-    if inputs.traffic or criteria.inputs.traffic:
-        from rankgate.gates.traffic import with_traffic  # noqa: PLC0415 -- paid only where there is traffic
-
-        report = with_traffic(report, inputs, criteria, gold, (candidate, baseline))
-    return report
+    return concluded(report)
 
 
-def _unplaced(side: ScoredRun, gold: Gold) -> tuple[str, str]:
+def _traffic(case: Case, evaluation: Evaluation) -> TrafficResult | None:
+    """What became of the questions without labels that the criteria name."""
+    if not case.names_traffic:
+        return None
+    from rankgate.gates.traffic import judge_traffic  # noqa: PLC0415 -- paid only where there is traffic
+
+    return judge_traffic(case, evaluation)
+
+
+def _lost_parts(case: Case, evaluation: Evaluation, results: Sequence[GateResult]) -> list[PartLoss]:
+    """The parts that lost and that no gate names already."""
+    if evaluation.baseline_scores is None:
+        return []
+    named = {(each.metric, each.segment) for each in results if each.verdict is not Verdict.PASS}
+    losses = unnamed_losses(case.criteria, evaluation.gold, evaluation.scores, evaluation.baseline_scores)
+    return [part for part in losses if (part.metric, part.segment) not in named]
+
+
+def _aged(case: Case, evaluation: Evaluation) -> list[str]:
+    """That the baseline is older than the criteria allow."""
+    lineage = evaluation.baseline.run.lineage if evaluation.baseline else None
+    age = case.criteria.baseline.max_age
+    return age_problems(lineage, age.days, age.commits) if lineage else []
+
+
+def _stale_warnings(findings: Sequence[Diagnosis]) -> list[str]:
+    return [_STALE for finding in findings if finding.rule == STALE]
+
+
+def _warnings(case: Case, evaluation: Evaluation) -> list[str]:
+    """What of the baseline, of the anchor and of the lists makes a pass doubtful."""
+    criteria, baseline, anchor = case.criteria, evaluation.baseline, evaluation.anchor
+    warnings: list[str] = []
+    lineage = baseline.run.lineage if baseline else None
+    if lineage:
+        warnings += clock_problems(lineage, case.inputs.date)
+    if lineage and lineage.packages:
+        warnings += package_problems(lineage, packages_of(criteria.metrics()))
+    if anchor and anchor.problem:
+        warnings.append(anchor_problem(anchor.mark, anchor.problem))
+    if criteria.match.by is By.SPAN:
+        unplaced = [_unplaced(run, evaluation.gold) for run in evaluation.runs]
+        warnings += [warning for warning, _ in unplaced if warning]
+        for run in evaluation.runs:
+            warnings += [_unfit(run, why) for why in dict.fromkeys(run.scores.unfit.values())]
+    if baseline and _is_empty(baseline.scores):
+        warnings.append(_EMPTY_BASELINE)
+    return warnings
+
+
+def _notes(case: Case, evaluation: Evaluation, results: Sequence[GateResult], edited: GoldChanges | None) -> list[str]:
+    """Facts that change no verdict."""
+    criteria, baseline, anchor = case.criteria, evaluation.baseline, evaluation.anchor
+    notes = [*untrusted_notes(criteria, untrusted=case.inputs.untrusted_run)]
+    if criteria.match.by is By.SPAN:
+        unplaced = [_unplaced(run, evaluation.gold) for run in evaluation.runs]
+        notes += [note for _, note in unplaced if note]
+    notes += stray_scores(evaluation.run)
+    if baseline and baseline.run.lineage and (note := lineage_note(baseline.run.lineage)):
+        notes.append(note)
+    if anchor and anchor.mark and anchor.passed_over:
+        notes.append(passed_over_text(anchor.mark, anchor.passed_over))
+    unjudged = [f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None]
+    return [*notes, *dict.fromkeys(unjudged), *notes_of(criteria, evaluation.run, baseline, edited)]
+
+
+def _baseline_values(
+    metrics: Sequence[Metric], scores: Scores, results: Sequence[GateResult]
+) -> dict[str, MetricValue]:
+    columns = {metric: baseline_column(metric, scores) for metric in metrics}
+    return {metric.name: _value(metric, column, scores, results, own=False) for metric, column in columns.items()}
+
+
+def _unplaced(run: ScoredRun, gold: Gold) -> tuple[str, str]:
     """What to warn of, results without offsets and text, and what to note, those that are judged by their texts."""
-    listed = (each.details.items or () for each in side.lists() if each.details and each.query_id in gold.samples)
+    listed = (each.details.items or () for each in run.lists() if each.details and each.query_id in gold.samples)
     items = [item for each in listed for item in each]
     texts = [item.text is not None for item in items if item.start is None]
-    among = f"of {count_text(len(items), 'item')} of {side.run.name} state no offsets"
+    among = f"of {count_text(len(items), 'item')} of {run.run.name} state no offsets"
     warning = f"{texts.count(False):,} {among} and no text, so that they match nothing" if not all(texts) else ""
     return warning, f"{texts.count(True):,} {among}; passages are searched in their texts." if any(texts) else ""
 
@@ -245,79 +260,6 @@ def _unfit(run: ScoredRun, why: Unfit) -> str:
         f"{which} cannot be judged in {run.run.name}: their spans state no `text` and results no offsets; write `text` "
         "into the spans: `rankgate gold anchor` does"
     )
-
-
-def with_details(
-    report: Report,
-    inputs: Inputs,
-    gold: Gold,
-    plan: Plan,
-    runs: Sequence[ScoredRun],
-    before: Scores | None,
-    leading: Metric | None,
-) -> Report:
-    """The report with what pages show beyond it, so many items of each ranking; as it is where none are asked for.
-
-    The plan had to read `SHOWN` as well; `runs` are the candidate and, if there is one, the baseline; `before` are the
-    latter's scores, which know where lists differ, and `leading` is the metric whose changes are listed. A text that
-    one run does not state is the corpus's or the other's.
-    """
-    if inputs.details is None:
-        return report
-    from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
-
-    measured = (gold, plan.metrics, leading, report.segments, runs[0].scores, before)
-    named, depth = inputs.leading is not None, inputs.details
-    details = details_of(*measured, depth=depth, named=named, gates=report.gates)
-    details = replace(details, order=worst_rows(details, failing(report.gates), report.conclusion.next))
-    if inputs.texts:
-        worst = [details.questions[row] for row in details.order[:TEXTS_OF]]
-        wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}
-        wanted |= {document.id for each in worst for document in each.expected}
-        new, *others = [run.texts_of(wanted) for run in runs]
-        old = others[0] if others else {}
-        corpus = {each.id: each.text for each in read_corpus(inputs.corpus, wanted)} if inputs.corpus else {}
-        details = replace(details, texts=({**new, **corpus, **old}, {**old, **corpus, **new}))
-    return replace(report, details=details)
-
-
-def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
-    """The report of a check that could not judge: it says why, so that no old verdict is left standing."""
-    gold, run = (
-        Source(path=file.path, format=file.format or "not read") if file else None for file in (inputs.gold, inputs.run)
-    )
-    named = inputs.baseline
-    baseline = BaselineSource(path=named.path, format=named.format or "not read") if named else None
-    provenance = Provenance(
-        rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
-    )
-    verdict, untrusted = Verdict.NOT_JUDGED, inputs.untrusted_run
-    return with_conclusion(
-        Report(verdict=verdict, summary="", problems=list(problems), untrusted_run=untrusted, provenance=provenance)
-    )
-
-
-# Where they name no file, a stream takes no more: what is written to files names them.
-_OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-
-
-def internal_error(error: BaseException) -> Problem:
-    """What nobody expected: a file system that refuses, which is no bug; else one line to report, with its place."""
-    if isinstance(error, OSError) and error.strerror:
-        stream = "standard output" if error.errno in _OF_STREAMS else None
-        return Problem(f"the operating system refuses: {error.strerror}", str(error.filename or "") or stream)
-    place, frame = "", error.__traceback__
-    while frame is not None:
-        name = frame.tb_frame.f_globals.get("__name__", "")
-        if name.partition(".")[0] == "rankgate":
-            place = f" in {name}:{frame.tb_lineno}"
-        frame = frame.tb_next
-    text = " ".join(str(error).split())[:200]
-    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    version = ".".join(map(str, sys.version_info[:3]))
-    versions = f"rankgate {__version__}, Python {version}"
-    bug = f"internal error: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}"
-    return Problem(bug, kind=ProblemKind.INTERNAL)
 
 
 def _value(
@@ -375,11 +317,11 @@ def _differences(inputs: Inputs, gold: GoldMark, run: Run, baseline: Run) -> lis
 
 
 def _answers(
-    results: Sequence[GateResult], metrics: Sequence[Metric], candidate: ScoredRun, baseline: ScoredRun | None
+    results: Sequence[GateResult], metrics: Sequence[Metric], scores: Scores, baseline: Scores | None
 ) -> AnswerChanges:
     from rankgate.diagnosis.answers import answer_changes  # noqa: PLC0415 -- paid only where they are judged
 
-    return answer_changes(results, metrics, candidate.scores, baseline.scores if baseline else None)
+    return answer_changes(results, metrics, scores, baseline)
 
 
 def _source(run: Run) -> dict[str, Any]:
@@ -391,50 +333,3 @@ def _is_empty(scores: Scores) -> bool:
     return bool(scores.listed and scores.rank_summaries) and not any(
         each.retrieved for each in scores.rank_summaries.values()
     )
-
-
-def _call(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> Call:
-    """What has to be said again: files that the criteria do not name, by the names under which reports show them."""
-    written = criteria.inputs
-    files = [("gold", inputs.gold, written.gold, gold.name), ("run", inputs.run, written.run, run.name)]
-    files += [("baseline", inputs.baseline, written.baseline, baseline.name)] if baseline else []
-    options: dict[str, str] = {}
-    for option, named, known, name in files:
-        if named and not (named.held or named.is_table or (known and known.path == named.path)):
-            typed = STDIN if named.path == STDIN else _typed(name)
-            options[option] = f"{named.format}:{typed}" if named.format else typed
-    store = inputs.baseline is not None or criteria.inputs.baseline is not None
-    judging = ["--base", inputs.base] if inputs.base else []
-    if inputs.untrusted_run:
-        judging.append("--untrusted-run")
-    if inputs.verdicts or inputs.untrusted_run or (inputs.run and inputs.run.path == STDIN):
-        judging += ["--store", inputs.verdicts or "verdicts.jsonl"]
-    retriever = criteria.retriever is not None
-    return Call(options=options, judging=tuple(judging), retriever=retriever, store=store)
-
-
-def _typed(name: str) -> str:
-    """A file as an option takes it, also where its name begins as an option or as `FORMAT:FILE` does."""
-    return f"./{name}" if name.startswith("-") or name.partition(":")[0] in NAMES else name
-
-
-def _command(inputs: Inputs, criteria: Criteria, gold: Gold, run: Run, baseline: Run | None) -> list[str]:
-    """The call that repeats this check, as one would type it; none where something is in Python's memory alone."""
-    if inputs.asked or any(each and each.held for each in (inputs.gold, inputs.run, inputs.baseline)):
-        return []
-    command = ["rankgate", "check", "--criteria", criteria.name]
-    files = (("gold", inputs.gold, criteria.inputs.gold, gold.name), ("run", inputs.run, criteria.inputs.run, run.name))
-    for flag, named, written, name in files:
-        if named is None and written and (written.format or written.map):
-            continue  # the criteria say how it is read, too
-        typed = named.path if named and named.path == STDIN else _typed(name)
-        command += [f"--{flag}", f"{named.format}:{typed}" if named and named.format else typed]
-    command += ["--untrusted-run"] if inputs.untrusted_run else []
-    command += ["--verdicts", inputs.verdicts] if inputs.verdicts else []
-    command += ["--corpus", inputs.corpus, "-o", "report.html"] if inputs.corpus else []
-    store = None if inputs.baseline else criteria.inputs.baseline
-    described = store and (store.format or store.map)
-    if baseline is None or described:
-        return command
-    form = inputs.baseline and inputs.baseline.format
-    return [*command, "--baseline", f"{form}:{baseline.name}" if form else baseline.name]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from rankgate.gates.decision_rule import Finding, rule_on_drop, rule_on_floor
-from rankgate.gates.evaluation import Evaluation, evaluate, uncompared
+from rankgate.gates.measurement import Measurement, measure, uncompared
 from rankgate.gates.power import detectable
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
@@ -37,11 +37,11 @@ WARNING_LEVEL = 0.08  # one-sided: what is beyond a limit and less sure than thi
 _WAYS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def decide(evaluation: Evaluation) -> GateResult:
+def decide(measurement: Measurement) -> GateResult:
     """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does."""
-    gate, candidate, baseline, units, own, counted, pairs, _, _, _, raw, raw_pairs, _ = evaluation
+    gate, candidate, baseline, units, own, counted, pairs, _, _, _, raw, raw_pairs, _ = measurement
     metric = gate.metric
-    ruled, unjudged, warnings = _ruled(evaluation, may_block=units.may_block(gate))
+    ruled, unjudged, warnings = _ruled(measurement, may_block=units.may_block(gate))
     clustered = bool(candidate.clusters) and metric.at_quantile is None
     broken, inconclusive, held = (
         [replace(reason, clusters=clustered) for found, reason in ruled if found.ruling is ruling]
@@ -51,10 +51,10 @@ def decide(evaluation: Evaluation) -> GateResult:
     states, unsure = {found.state for found, _ in ruled}, (EvidenceState.NO_INTERVAL, EvidenceState.INCONCLUSIVE)
     least_certain = next((state for state in unsure if state in states), EvidenceState.CLEAR)
     state = EvidenceState.NO_BASELINE if alone else least_certain
-    if evaluation.not_comparable:
+    if measurement.not_comparable:
         pairs, state = None, EvidenceState.NOT_COMPARABLE
     beyond = [found.beyond for found, _ in ruled if found.ruling is Ruling.VIOLATED]
-    noise = inconclusive if inconclusive and _within_noise(evaluation, ruled) else []
+    noise = inconclusive if inconclusive and _within_noise(measurement, ruled) else []
     doubtful = bool(warnings or len(inconclusive) > len(noise))
     verdict = Verdict.PASS
     if unjudged:
@@ -90,7 +90,7 @@ def decide(evaluation: Evaluation) -> GateResult:
         confidence=gate.confidence,
         violation=max(beyond) if beyond and not unjudged else None,
         only_inconclusive=len(inconclusive) > len(noise) and not (unjudged or broken or warnings),
-        detectable=_detectable(evaluation, raw_pairs if pairs else None),
+        detectable=_detectable(measurement, raw_pairs if pairs else None),
         verdict=verdict,
         reasons=unjudged + broken + inconclusive + warnings or held,
         doubts=len(inconclusive) + len(warnings) if doubtful else 0,
@@ -100,7 +100,7 @@ def decide(evaluation: Evaluation) -> GateResult:
     )
 
 
-def _within_noise(evaluation: Evaluation, ruled: Sequence[Ruled]) -> bool:
+def _within_noise(measurement: Measurement, ruled: Sequence[Ruled]) -> bool:
     """Whether what exceeds its limit and is not proven is no more than what noise does, so that nobody is warned.
 
     Noise is what the interval does not exclude at a one-sided level of 8 % for a gate that blocks, and at that of the
@@ -109,18 +109,18 @@ def _within_noise(evaluation: Evaluation, ruled: Sequence[Ruled]) -> bool:
     doubted = [reason for finding, reason in ruled if finding.ruling is Ruling.INCONCLUSIVE]
     if any(reason.at_worst is not None or reason.state is not EvidenceState.INCONCLUSIVE for reason in doubted):
         return False
-    if not evaluation.gate.blocks:
+    if not measurement.gate.blocks:
         return True
-    wider = evaluation.gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
-    runs = (evaluation.candidate, evaluation.baseline)
-    seen = evaluate(wider, *runs, evaluation.units, relevant=evaluation.relevant)
+    wider = measurement.gate.model_copy(update={"confidence": 1 - 2 * WARNING_LEVEL})
+    runs = (measurement.candidate, measurement.baseline)
+    seen = measure(wider, *runs, measurement.units, relevant=measurement.relevant)
     again, _, _ = _ruled(seen, may_block=True)
     return all(finding.ruling is not Ruling.VIOLATED for finding, _ in again)
 
 
-def _ruled(evaluation: Evaluation, *, may_block: bool) -> tuple[list[Ruled], list[Reason], list[Reason]]:
+def _ruled(measurement: Measurement, *, may_block: bool) -> tuple[list[Ruled], list[Reason], list[Reason]]:
     """The rulings on the gate's limits, why it cannot be judged, and what to look at twice."""
-    gate, candidate, baseline, _, own, _, pairs, gap, _, finite, _, _, _ = evaluation
+    gate, candidate, baseline, _, own, _, pairs, gap, _, finite, _, _, _ = measurement
     metric, values = gate.metric, candidate.values[gate.metric.name]
     of_judge = RunField.VERDICTS in metric.needs
     scored = len({*gap.missing, *(row for row, value in enumerate(values) if value is not None)})
@@ -141,25 +141,25 @@ def _ruled(evaluation: Evaluation, *, may_block: bool) -> tuple[list[Ruled], lis
     else:
         # A drop says more than a floor, so it is named first.
         if gate.regression_max is not None:
-            why_not = uncompared(evaluation)
+            why_not = uncompared(measurement)
             lost = baseline is not None and pairs is None and metric.name not in baseline.foreign
             lost = lost and baseline is not None and not baseline.unstated.keys() & metric.needs
             lost = lost and metric.worst is not None and (may_block or not of_judge)
             moved = any(reason.kind is ReasonKind.OTHER_JUDGE for reason in why_not)
             lost = lost or (moved and of_judge and may_block)
             (unjudged if lost else warnings).extend(why_not)
-            ruled += [_drop(evaluation, pairs)] if pairs and not why_not else []
+            ruled += [_drop(measurement, pairs)] if pairs and not why_not else []
         if gate.threshold is not None:
-            ruled.append(_floor(evaluation, evaluation.counted or own, gate.threshold))
+            ruled.append(_floor(measurement, measurement.counted or own, gate.threshold))
     if own is not None:
         warnings += _doubts(gate, candidate, gap, compared=pairs is not None)
     return ruled, unjudged, warnings
 
 
-def _detectable(evaluation: Evaluation, pairs: Comparison | None) -> Detectable | None:
+def _detectable(measurement: Measurement, pairs: Comparison | None) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
-    gate, candidate, own, slope = evaluation.gate, evaluation.candidate, evaluation.own, evaluation.units.slope
-    relevant = evaluation.relevant
+    gate, candidate, own, slope = measurement.gate, measurement.candidate, measurement.own, measurement.units.slope
+    relevant = measurement.relevant
     if pairs:
         see = partial(detectable, gate, pairs.clusters, queries=pairs.n_pairs, relevant=relevant, slope=slope)
         measured = see(differences=pairs.changes)
@@ -182,30 +182,30 @@ def _unless(found: Finding, at_worst: Ruling, reason: Reason, gate: Gate) -> Rul
     return doubtful, replace(reason, ruling=ruling, state=doubtful.state)
 
 
-def _floor(evaluation: Evaluation, own: Estimate, threshold: float) -> Ruled:
+def _floor(measurement: Measurement, own: Estimate, threshold: float) -> Ruled:
     """The ruling on the value; in doubt where it holds, but not with the worst for what is missing.
 
     See `_completed` for what a judge left open.
     """
-    gate, candidate = evaluation.gate, evaluation.candidate
+    gate, candidate = measurement.gate, measurement.candidate
     metric, values = gate.metric, candidate.uncut_values(gate.metric.name)
 
     def rule(value: Estimate) -> Finding:
         return rule_on_floor(gate.evidence, value.value, value.ci, threshold, metric.direction)
 
-    found, gap = rule(own), evaluation.gap
+    found, gap = rule(own), measurement.gap
     reason = Reason(ReasonKind.THRESHOLD, ruling=found.ruling, state=found.state)
     if not gap.missing:
         return found, reason
     if RunField.VERDICTS not in metric.needs:
-        column = at_worst(metric, (values, evaluation.old_values), set(gap.missing))
+        column = at_worst(metric, (values, measurement.old_values), set(gap.missing))
         worst = estimate(column, metric, candidate.clusters, confidence=gate.confidence) or own
         return _unless(found, rule(worst).ruling, replace(reason, count=len(gap.missing), at_worst=worst.value), gate)
     columns = [filled(metric, values, set(gap.missing), way) for way in _WAYS]
     ends: list[Estimate] = []
     for column in columns:
         end = estimate(column, metric, confidence=gate.confidence, clusters=candidate.clusters)
-        ends += [evaluation.units.value(gate, candidate, column, end).counted] if end else []
+        ends += [measurement.units.value(gate, candidate, column, end).counted] if end else []
     return _completed(ReasonKind.THRESHOLD, found, [[(rule(end), end.value)] for end in ends], gap)
 
 
@@ -228,14 +228,14 @@ def _completed(kind: ReasonKind, found: Finding, rows: Sequence[Sequence[tuple[F
     return ruled, reason
 
 
-def _drop(evaluation: Evaluation, pairs: Comparison) -> Ruled:
+def _drop(measurement: Measurement, pairs: Comparison) -> Ruled:
     """The ruling on the pairs; in doubt where they hold, but not with the worst for what only the baseline has.
 
     Queries that only the run has a value for decide nothing: whoever writes the answers could make any drop small.
     """
-    gate, candidate, gap, old_values = evaluation.gate, evaluation.candidate, evaluation.gap, evaluation.old_values
+    gate, candidate, gap, old_values = measurement.gate, measurement.candidate, measurement.gap, measurement.old_values
     metric, values = gate.metric, candidate.values[gate.metric.name]
-    found, reason = _on_pairs(evaluation, (values, old_values), pairs)
+    found, reason = _on_pairs(measurement, (values, old_values), pairs)
     one_sided = gap.one_sided if too_many(gap.one_sided, len(values)) else []
     unstated = [] if RunField.VERDICTS in metric.needs else gap.missing
     lost = [row for row in (*one_sided, *unstated) if values[row] is None and old_values[row] is not None]
@@ -243,14 +243,14 @@ def _drop(evaluation: Evaluation, pairs: Comparison) -> Ruled:
         return found, reason
     columns = (at_worst(metric, (values, old_values), set(lost)), old_values)
     others = paired(metric, *columns, clusters=candidate.clusters)
-    worst = evaluation.compared(others) if others else pairs
-    ruling = _on_pairs(evaluation, columns, worst)[0].ruling
+    worst = measurement.compared(others) if others else pairs
+    ruling = _on_pairs(measurement, columns, worst)[0].ruling
     return _unless(found, ruling, replace(reason, count=len(lost), at_worst=worst.delta, need=None), gate)
 
 
-def _on_pairs(evaluation: Evaluation, columns: Sequence[Sequence[float | None]], pairs: Comparison) -> Ruled:
+def _on_pairs(measurement: Measurement, columns: Sequence[Sequence[float | None]], pairs: Comparison) -> Ruled:
     """The ruling on the pairs of two columns; see `_completed` for what a judge left open."""
-    gate, candidate, gap = evaluation.gate, evaluation.candidate, evaluation.gap
+    gate, candidate, gap = measurement.gate, measurement.candidate, measurement.gap
     metric, (values, old_values) = gate.metric, columns
     unknown, before = set(gap.missing), set(gap.missing_before)
     found = _rule(gate, pairs)
@@ -261,7 +261,7 @@ def _on_pairs(evaluation: Evaluation, columns: Sequence[Sequence[float | None]],
 
     def rule(now: Sequence[float | None], then: Sequence[float | None]) -> tuple[Finding, float]:
         both = paired(metric, now, then, clusters=candidate.clusters)
-        compared = evaluation.compared(both) if both else pairs
+        compared = measurement.compared(both) if both else pairs
         return _rule(gate, compared), compared.delta
 
     return _completed(ReasonKind.REGRESSION, found, [[rule(now, then) for then in olds] for now in news], gap)

@@ -1,163 +1,100 @@
-"""What a gate is decided on: its values and their change, in the units in which its limits are meant."""
+"""What gates are decided on: the files of a commit, and the scores that they give to a run."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import Comparison, Gaps, Pairs, baseline_column, gaps, paired_scores, too_many
-from rankgate.metrics.estimates import Estimate, attainable, estimate
-from rankgate.model.answers import served_text
+import msgspec
+
+from rankgate.criteria import Criteria
+from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.runs import runs_of
+from rankgate.criteria.waivers import Waivers
+from rankgate.diagnosis.stale_gold import refuse_unfit, scored_baseline
+from rankgate.gates.anchor import scored_anchor
+from rankgate.gates.fitting import plan_with, refuse_lacking, refuse_misfits
+from rankgate.gates.given_up import ScoredAnchor
+from rankgate.metrics.plan import Plan
+from rankgate.metrics.scored_run import ScoredRun, Watch, listed, scored, unwatched
 from rankgate.model.scores import Scores
-from rankgate.model.values import Reason, ReasonKind, RunField
+from rankgate.model.traffic import TrafficFiles
+from rankgate.model.values import Gold, RunField
 
 if TYPE_CHECKING:
-    from rankgate.criteria import Gate
-
-LARGEST = 1e300  # beyond it sums overflow; only a faulty metric gets there
+    from rankgate.gates.judged import Judge
 
 
-class Value(NamedTuple):
-    """A run's value, and what of it counts for its floor."""
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """What one commit judges a run by, read; the criteria name the run and the baseline that the inputs do not name."""
 
-    shown: Estimate
-    counted: Estimate
-
-
-class Units:
-    """The units of limits: those of the metric. Others convert value and change into theirs."""
+    inputs: Inputs
+    criteria: Criteria
+    gold: Gold
+    waivers: Waivers
+    traffic: TrafficFiles | None = None
 
     @property
-    def slope(self) -> float:
-        """Which part of a change in these units is seen."""
-        return 1.0
-
-    def may_block(self, gate: Gate) -> bool:
-        """Whether a limit of this gate may block."""
-        return gate.blocks
-
-    def value(self, gate: Gate, candidate: Scores, values: Sequence[float | None], own: Estimate) -> Value:
-        """The run's value, which `own` is by the metric."""
-        del gate, candidate, values
-        return Value(own, own)
-
-    def change(self, gate: Gate, pairs: Comparison, *, moved: float = 0.0) -> Comparison:
-        """The change of the pairs; `moved` is by how much the run's value is another in these units."""
-        del gate, moved
-        return pairs
-
-    def assumes(self, gate: Gate, *, value: bool) -> Literal["alike"] | None:
-        """What the change, or else the `value`, rests on where it is converted."""
-        del gate, value
-        return None
-
-    @property
-    def of_segments(self) -> Units:
-        """The same for segments."""
-        return self
+    def names_traffic(self) -> bool:
+        """Whether traffic is to be compared; where `traffic` is None its questions are not here."""
+        return self.criteria.inputs.traffic is not None
 
 
-METRIC_UNITS = Units()
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """A gold set, what was computed by it, and the scored runs.
 
-
-class Evaluation(NamedTuple):
-    """A gate with the runs' scores, and what is ruled on: in its units, and as computed (`raw`).
-
-    `relevant` is how many relevant documents a query has on average, over all those of the run that have any.
+    The baseline's scores know in which lists it differs from the run. There is no anchor where no loss can have added
+    up. `judges` are those of the metrics that a model decides.
     """
 
-    gate: Gate
-    candidate: Scores
-    baseline: Scores | None
-    units: Units
-    own: Estimate | None
-    counted: Estimate | None
-    pairs: Comparison | None
-    gap: Gaps
-    old_values: list[float | None]
-    finite: bool
-    raw: Estimate | None
-    raw_pairs: Comparison | None
-    relevant: float
-
-    def compared(self, pairs: Pairs) -> Comparison:
-        """Other pairs in the same units."""
-        return self.units.change(self.gate, pairs.compared(self.gate.confidence))
+    gold: Gold
+    plan: Plan
+    run: ScoredRun
+    baseline: ScoredRun | None = None
+    anchor: ScoredAnchor | None = None
+    judges: Mapping[str, Judge] = {}
 
     @property
-    def not_comparable(self) -> bool:
-        """Whether too many pairs are values of two judges."""
-        return self.pairs is not None and too_many(self.gap.other_judge, self.pairs.n_pairs)
+    def scores(self) -> Scores:
+        """The run's."""
+        return self.run.scores
+
+    @property
+    def baseline_scores(self) -> Scores | None:
+        """The baseline's."""
+        return self.baseline.scores if self.baseline else None
+
+    @property
+    def runs(self) -> list[ScoredRun]:
+        """The run and, if there is one, the baseline."""
+        return [self.run, self.baseline] if self.baseline else [self.run]
 
 
-def evaluate(
-    gate: Gate,
-    candidate: Scores,
-    baseline: Scores | None,
-    units: Units = METRIC_UNITS,
-    *,
-    relevant: float | None = None,
-) -> Evaluation:
-    """The numbers that the gate's limits are held against; `relevant` where it is known already."""
-    metric, values = gate.metric, candidate.values[gate.metric.name]
-    old_values = baseline_column(metric, baseline) if baseline else []
-    runs = (gate, candidate, baseline, units)
-    gap = gaps(metric, candidate, baseline)
-    relevant = relevant_documents(candidate) if relevant is None else relevant
-    if not all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values))))):
-        return Evaluation(
-            *runs, None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None, relevant=relevant
-        )
-    whole, clusters = candidate.uncut_values(metric.name), candidate.clusters
-    ends = attainable(metric, candidate, whole)
-    raw = own = counted = estimate(whole, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
-    both = paired_scores(metric, candidate, baseline) if baseline else None
-    raw_pairs = pairs = both.compared(gate.confidence) if both else None
-    if raw:
-        own, counted = units.value(gate, candidate, whole, raw)
-        pairs = pairs and units.change(gate, pairs, moved=own.value - raw.value)
+def evaluate(case: Case, watch: Watch = unwatched) -> Evaluation:
+    """Score the run, the baseline, which is a run too, and the anchor: today, by one gold set, on one code path.
+
+    Raises:
+        RankgateError: what is named cannot be read, or does not fit together.
+    """
+    inputs, criteria, gold = case.inputs, case.criteria, case.gold
+    refuse_misfits(criteria, gold)
+    plan = plan_with(criteria.plan(), inputs)
+    sources = runs_of(inputs, criteria, plan, gold)
+    if RunField.VERDICTS in plan.needs:
+        from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
+
+        sources = judged_runs(inputs, criteria, gold, plan, sources)
+    plan, baseline = scored_baseline(gold, plan, sources.accepted, older_gold=inputs.older_gold, watch=watch)
+    if not inputs.without_baseline:
+        refuse_lacking(criteria, len(gold.samples), baseline.covered if baseline else None)
+    run = scored(gold, sources.candidate.open(plan.needs), plan, sources.candidate, watch=watch)
+    refuse_unfit(gold, plan, run, baseline)
+    anchor = scored_anchor(inputs, criteria, gold, plan, baseline)
+    judges: Mapping[str, Judge] = {}
+    if RunField.VERDICTS in plan.needs:
+        from rankgate.gates.judged import people_of  # noqa: PLC0415 -- as above
+
+        judges = people_of(criteria, run.run.judge, inputs.date, run.scores, run.run.judges)
     return Evaluation(
-        *runs, own, counted, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs, relevant=relevant
+        gold=gold, plan=plan, run=run, baseline=listed(gold, plan, run, baseline), anchor=anchor, judges=judges
     )
-
-
-def relevant_documents(scores: Scores) -> float:
-    """How many relevant documents a query has on average, over those of the run that have any; 1 where none has."""
-    counts = [len(summary.ranks) for summary in scores.rank_summaries.values() if summary.ranks]
-    return sum(counts) / len(counts) if counts else 1.0
-
-
-def uncompared(evaluation: Evaluation) -> list[Reason]:
-    """Why a drop is not ruled on, if it is not."""
-    metric, baseline, pairs, gap = evaluation.gate.metric, evaluation.baseline, evaluation.pairs, evaluation.gap
-    if baseline is None:
-        return [Reason(ReasonKind.NO_BASELINE)]
-    if metric.name in baseline.foreign:
-        return [Reason(ReasonKind.FOREIGN_BASELINE)]
-    if pairs is None:
-        return [_without_pairs(metric, baseline, gap)]
-    if evaluation.not_comparable:
-        names = tuple(_giver(metric, scores, gap.other_judge) for scores in (evaluation.candidate, baseline))
-        return [Reason(ReasonKind.OTHER_JUDGE, count=len(gap.other_judge), among=pairs.n_pairs, names=names)]
-    return []
-
-
-def _without_pairs(metric: Metric, baseline: Scores, gap: Gaps) -> Reason:
-    """What of the baseline lacks a value for every query: what its run states, a judge's word, or the metric."""
-    need = next((need for need in baseline.unstated if need in metric.needs), None)
-    if need:
-        return Reason(ReasonKind.NOT_STATED, need=need)
-    lacking = len(gap.missing_before)
-    if RunField.VERDICTS in metric.needs and lacking:
-        return Reason(ReasonKind.NO_VERDICT, count=lacking, among=lacking, source="baseline")
-    return Reason(ReasonKind.NOT_IN_BASELINE)
-
-
-def _giver(metric: Metric, scores: Scores, rows: Sequence[int]) -> str:
-    """Who gave most of the values in these rows."""
-    givers = scores.givers.get(metric.name, {})
-    count = Counter(givers.get(scores.query_ids[row]) or "" for row in rows)
-    return served_text(max(count, key=lambda name: (count[name], name)))

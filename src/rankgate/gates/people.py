@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import astuple, replace
 
-from rankgate.gates.evaluation import Units, Value
+from rankgate.gates.measurement import Units, Value
 from rankgate.gates.trust import Trust
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, paired

@@ -14,7 +14,7 @@ from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.criteria.queries import must_pass_rows
 from rankgate.errors import Problem, RankgateError, did_you_mean, shown
 from rankgate.gates.decide import decide
-from rankgate.gates.evaluation import METRIC_UNITS, Units, evaluate, relevant_documents
+from rankgate.gates.measurement import METRIC_UNITS, Units, measure, relevant_documents
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores, too_many
@@ -64,10 +64,10 @@ def _by_rule(
     relevant = relevant_documents(candidate)
     for part in parts:
         confidence = corrected.get(part.name, gate.confidence)
-        alone = sure = decide(evaluate(part.gate, part.candidate, part.baseline, units, relevant=relevant))
+        alone = sure = decide(measure(part.gate, part.candidate, part.baseline, units, relevant=relevant))
         if confidence != gate.confidence and (corrects or _fell(alone)):
             surer = part.gate.model_copy(update={"confidence": confidence})
-            sure = decide(evaluate(surer, part.candidate, part.baseline, units, relevant=relevant))
+            sure = decide(measure(surer, part.candidate, part.baseline, units, relevant=relevant))
         found, among = (sure, len(corrected)) if corrects else (alone, 0)
         concluded = part.concluded(found, among=among, enough=part in judged)
         yield replace(concluded, fell=_fell(alone), surely_fell=part.name in corrected and _fell(sure))

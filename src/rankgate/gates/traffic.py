@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria
-from rankgate.criteria.inputs import Inputs
-from rankgate.criteria.traffic import TrafficRuns, compared_as, is_there, traffic_files, traffic_gate, traffic_runs
-from rankgate.gates.conclude import with_conclusion
+from rankgate.criteria.traffic import TrafficRuns, compared_as, traffic_gate, traffic_runs
+from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.lost_parts import moved_most, parts_of
 from rankgate.gates.traffic_gate import bound_of, traffic_rows
-from rankgate.metrics.scored_run import ScoredRun
-from rankgate.model.report import Report
+from rankgate.model.gate_result import GateResult
 from rankgate.model.traffic import (
     Traffic,
     TrafficExample,
@@ -27,7 +26,7 @@ from rankgate.model.traffic import (
     TrafficSegment,
 )
 from rankgate.model.traffic_words import NOT_THERE, absent_text
-from rankgate.model.values import Gold, Sample, Unit, Verdict, worst
+from rankgate.model.values import Gold, Sample, Unit
 from rankgate.statistics.binomial import share_interval
 
 MOST_EXAMPLES, MOST_REPEATED = 20, 20
@@ -67,38 +66,32 @@ def traffic_of(criteria: Criteria, gold: Gold, runs: TrafficRuns) -> Traffic:
     )
 
 
-def with_traffic(
-    report: Report, inputs: Inputs, criteria: Criteria, gold: Gold, compared: tuple[ScoredRun, ScoredRun | None]
-) -> Report:
-    """The report with the traffic that the criteria name, if any, as the run and the accepted run have it."""
-    if inputs.untrusted_run and not inputs.traffic and not is_there(criteria):
-        return without_traffic(report, criteria)  # of a job that judges forks, which may lack what users ask
-    files = inputs.traffic or traffic_files(criteria)
-    if files is None:
-        return report
-    runs = traffic_runs(files, criteria.match, *compared)
-    rows = traffic_rows(criteria, runs)
-    verdict = worst([report.verdict, *(row.verdict for row in rows)])
-    report = replace(report, gates=[*report.gates, *rows], verdict=verdict)
-    measured = bool(rows) and all(row.delta is not None for row in rows)
-    return with_share(report, replace(traffic_of(criteria, gold, runs), measured=measured))
+class TrafficResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What the report says of the traffic: the results of gates over it, what became of it, and what to warn of."""
+
+    gates: list[GateResult] = []
+    traffic: Traffic | None = None
+    warnings: list[str] = []
+    notes: list[str] = []
 
 
-def without_traffic(report: Report, criteria: Criteria) -> Report:
-    """The report of a check that has no file of the traffic: a note, and a warning where gates are over it."""
-    if not criteria.traffic_gates:
-        return replace(report, notes=[*report.notes, f"{NOT_THERE[:1].upper()}{NOT_THERE[1:]}."])
-    verdict = worst([report.verdict, Verdict.WARN])
-    return with_conclusion(replace(report, verdict=verdict, warnings=[*report.warnings, NOT_THERE]))
+def judge_traffic(case: Case, evaluation: Evaluation) -> TrafficResult:
+    """The traffic as the run and the accepted run have it; where the run has no line for some of it, it warns."""
+    criteria, files = case.criteria, case.traffic
+    if files is None:  # of a job that judges forks, which may lack what users ask
+        if criteria.traffic_gates:
+            return TrafficResult(warnings=[NOT_THERE])
+        return TrafficResult(notes=[f"{NOT_THERE[:1].upper()}{NOT_THERE[1:]}."])
+    runs = traffic_runs(files, criteria.match, evaluation.run, evaluation.baseline)
+    gates = traffic_rows(criteria, runs)
+    measured = bool(gates) and all(gate.delta is not None for gate in gates)
+    traffic = replace(traffic_of(criteria, evaluation.gold, runs), measured=measured)
+    return TrafficResult(gates=gates, traffic=traffic, warnings=warnings_of(traffic))
 
 
-def with_share(report: Report, traffic: Traffic) -> Report:
-    """The report with what became of the traffic; where the run has no line for some of it, it warns."""
-    report = replace(report, traffic=traffic)
-    if traffic.absent:
-        verdict = worst([report.verdict, Verdict.WARN])
-        report = replace(report, verdict=verdict, warnings=[*report.warnings, absent_text(traffic)])
-    return with_conclusion(report)
+def warnings_of(traffic: Traffic) -> list[str]:
+    """That the run has no line for some of the traffic."""
+    return [absent_text(traffic)] if traffic.absent else []
 
 
 def repeated(questions: Sequence[TrafficQuestion], gold: Gold) -> list[str]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
-from rankgate.criteria.inputs import Inputs, baseline_of, deepest_cutoff, missing_inputs, not_recorded, run_of
+from rankgate.criteria.inputs import Inputs, missing_inputs, not_recorded
+from rankgate.criteria.runs import AcceptedRun, RunFile, Sources, deepest_cutoff
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
 from rankgate.diagnosis.stale_gold import refuse_stale, with_foreign
 from rankgate.errors import Problem, RankgateError
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
-from rankgate.gates.judging import judge_all, refuse_lacking, refuse_misfits, whole
+from rankgate.gates.fitting import refuse_lacking, refuse_misfits
+from rankgate.gates.judging import judge_scores, whole
 from rankgate.gates.traffic import repeated
 from rankgate.metrics.comparison import relisted
 from rankgate.metrics.plan import Plan
@@ -26,7 +27,7 @@ from rankgate.model.reasons import problems_of
 from rankgate.model.traffic_words import repeated_facts
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text, tokens_text
-from rankgate.readers.base import Run
+from rankgate.readers.base import Run, RunSource
 from rankgate.readers.formats import read_gold
 
 if TYPE_CHECKING:
@@ -68,18 +69,12 @@ def validate(inputs: Inputs) -> Findings:
         gold = _attempt(
             problems, read_gold, gold_file.path, gold_file.format, gold_file.map, most_problems=MAX_PROBLEMS
         )
-    open_run = partial(run_of, inputs.run, criteria, gold=gold)
-    open_baseline = partial(baseline_of, inputs.baseline, criteria, deepest=deepest_cutoff(plan, gold) if gold else 0)
-    openers: tuple[Callable[..., Run | None], ...] = (open_run, open_baseline)
-    if gold and criteria and RunField.VERDICTS in plan.needs:
-        from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
-
-        openers = _attempt(problems, judged_runs, inputs, criteria, gold, plan, *openers) or openers
-    if run_file and not to_record:
-        opened_run = _attempt(problems, openers[0], needs=plan.needs, most_problems=MAX_PROBLEMS)
+    candidate, stored = _sources(problems, inputs, criteria, gold, plan)
+    if candidate and not to_record:
+        opened_run = _attempt(problems, candidate.open, plan.needs)
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
         scored = opened_run.scored if opened_run else scored
-    opened = _attempt(problems, openers[1], needs=plan.needs)
+    opened = _attempt(problems, stored.open, plan.needs)
     accepted = _attempt(problems, list[Ranking], opened.rankings) if opened else None
 
     if criteria and gold:
@@ -108,6 +103,29 @@ def validate(inputs: Inputs) -> Findings:
     notes = _judging(problems, criteria, gold, rankings, results, inputs.date) if criteria and gold else []
     notes += facts.sight_facts(criteria, gold, results) if criteria and gold else []
     return Findings(problems, noted, [name for name, value in read.items() if value is not None], entries, notes)
+
+
+def _sources(
+    problems: list[Problem], inputs: Inputs, criteria: Criteria | None, gold: Gold | None, plan: Plan
+) -> tuple[RunSource | None, RunSource]:
+    """Where the run and the accepted run come from, with a judge's verdicts where a gate reads them."""
+    run_file = inputs.run or (criteria.inputs.run if criteria else None)
+    baseline_file = inputs.baseline or (criteria.inputs.baseline if criteria else None)
+    accepted = AcceptedRun(
+        file=baseline_file,
+        criteria=criteria,
+        required=inputs.baseline is not None,
+        deepest=deepest_cutoff(plan, gold) if gold else 0,
+    )
+    if run_file is None:
+        return None, accepted
+    candidate = RunFile(file=run_file, criteria=criteria, most_problems=MAX_PROBLEMS, gold=gold)
+    if gold is None or criteria is None or RunField.VERDICTS not in plan.needs:
+        return candidate, accepted
+    from rankgate.judge.runs import judged_runs  # noqa: PLC0415 -- paid only where answers are judged
+
+    sources = Sources(candidate, accepted)
+    return _attempt(problems, judged_runs, inputs, criteria, gold, plan, sources) or sources
 
 
 def _inputs_facts(problems: list[Problem], criteria: Criteria, gold: Gold | None) -> list[str]:
@@ -187,7 +205,7 @@ def _judged(
         run, today = by
         mark, others = (run.judge, run.judges) if run else (None, ())
         judges = people_of(criteria, mark, today, candidate, others)
-    return judge_all(criteria, gold, candidate, baseline, judges=judges)
+    return judge_scores(criteria, gold, candidate, baseline, judges=judges)
 
 
 def _attempt(problems: list[Problem], read: Callable[..., T], *arguments: object, **options: object) -> T | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria import Criteria, InputFile
-from rankgate.criteria.inputs import Inputs, Opener
+from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import JudgeBlock
+from rankgate.criteria.runs import Sources
 from rankgate.judge.identity import judges_of, known_judge
 from rankgate.judge.model import Answer, Judge, Known, Passage, Record, Slot
 from rankgate.judge.plan import BATCH, Plan, judged, plan_for, walk
@@ -21,7 +22,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.plan import Plan as Scoring
 from rankgate.model.answers import NO_VERDICT, JudgeMark, VerdictKind
 from rankgate.model.values import Details, Generated, Gold, Ranking, RunField, Sample
-from rankgate.readers.base import Run
+from rankgate.readers.base import CandidateSource, Run, RunSource
 from rankgate.readers.source import STDIN
 
 # What reports explain a drop by, where verdicts on it happen to be known.
@@ -42,7 +43,7 @@ def verdicts_beside(run: str) -> str:
 
 def verdicts_file(run: InputFile | None, named: str | None = None) -> str | None:
     """The file of the verdicts on a run: the one that is named, else the one beside it; None where there is none."""
-    beside = verdicts_beside(run.path) if run and not run.held else None
+    beside = verdicts_beside(run.path) if run and run.is_file else None
     return named or (beside if beside and Path(beside).exists() else None)
 
 
@@ -148,7 +149,57 @@ def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: 
     return plan_for(answers, judge, wants, {}, repeats=block.repeats)
 
 
-def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: Opener) -> tuple[dict[Slot, Record], ...]:
+class RunVerdicts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge said of a run's answers; see `judged_runs`.
+
+    `mark` says who judged them, `judges` whose verdicts were at hand.
+    """
+
+    gold: Gold
+    block: JudgeBlock
+    judge: Judge
+    known: Known
+    wants: frozenset[VerdictKind]
+    mark: JudgeMark | None
+    judges: tuple[str, ...]
+
+    def on(self, run: Run) -> Run:
+        """The run, read with `NEEDS`, each ranking with the verdicts on its answer."""
+        return replace(
+            run,
+            rankings=with_verdicts(run.rankings, self.gold, self.judge, self.known, self.wants, self.block),
+            quick=None,
+            provenance={**run.provenance, "judge": f"{self.judge.short} ({self.judge.model})"},
+            judge=self.mark,
+            judges=self.judges,
+        )
+
+
+class JudgedRun(msgspec.Struct, frozen=True):
+    """The candidate, with verdicts where they are needed."""
+
+    source: CandidateSource
+    verdicts: RunVerdicts
+
+    def open(self, needs: frozenset[RunField]) -> Run:
+        """The run; raises as its source does."""
+        run = self.source.open((needs | NEEDS) - {RunField.VERDICTS})
+        return self.verdicts.on(run) if RunField.VERDICTS in needs else run
+
+
+class JudgedBaseline(msgspec.Struct, frozen=True):
+    """The accepted run, with verdicts where they are needed."""
+
+    source: RunSource
+    verdicts: RunVerdicts
+
+    def open(self, needs: frozenset[RunField]) -> Run | None:
+        """The run, None where nothing was accepted yet; raises as its source does."""
+        run = self.source.open((needs | NEEDS) - {RunField.VERDICTS})
+        return self.verdicts.on(run) if run and RunField.VERDICTS in needs else run
+
+
+def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: RunSource) -> tuple[dict[Slot, Record], ...]:
     """The verdicts of the file for the candidate, see `judged_runs`; and these with what the accepted run keeps.
 
     Raises:
@@ -158,17 +209,13 @@ def known_verdicts(inputs: Inputs, criteria: Criteria, accepted: Opener) -> tupl
     named = read_verdicts(path) if path else {}
     baseline = inputs.baseline or criteria.inputs.baseline
     readable = not (baseline and baseline.path == STDIN)  # which can be read only once
-    opened = accepted(needs=frozenset({RunField.VERDICTS})) if readable else None
+    opened = accepted.open(frozenset({RunField.VERDICTS})) if readable else None
     kept = stored_verdicts(opened) if opened and opened.format == "baseline" else {}
     return named, by_slot([*named.values(), *kept.values()])
 
 
-def judged_runs(
-    inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, candidate: Opener, accepted: Opener
-) -> tuple[Callable[..., Any], Opener]:
-    """What opens the candidate and the accepted run, of which each ranking now carries the verdicts on its answer.
-
-    They carry none where what is read of a run, all that the plan needs unless it is said, has no `RunField.VERDICTS`.
+def judged_runs(inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, sources: Sources) -> Sources:
+    """The candidate and the accepted run, each ranking with the verdicts on its answer.
 
     The verdicts are those of the file that the caller names, or else of the one beside the candidate's run, unless that
     run is untrusted: who wrote its answers may have written these as well. Behind them count those of the accepted run.
@@ -178,22 +225,11 @@ def judged_runs(
     """
     block = criteria.judge
     if block is None:
-        return candidate, accepted
-    named, known = known_verdicts(inputs, criteria, accepted)
+        return sources
+    named, known = known_verdicts(inputs, criteria, sources.accepted)
     judge, wants = judge_with_verdicts(block, named, known), wants_of(plan.metrics) | SHOWN
     ids = {slot.judge for slot in known}
     mark = JudgeMark(judge.short, judge.model) if judge.id in ids else None
     judges = tuple(sorted(each[:8] for each in ids))
-
-    def opening(opened: Opener) -> Opener:
-        def again(needs: frozenset[RunField] = plan.needs, **how: object) -> Run | None:
-            found = opened(needs=(needs | NEEDS) - {RunField.VERDICTS}, **how)
-            if found is None or RunField.VERDICTS not in needs:
-                return found
-            rankings = with_verdicts(found.rankings, gold, judge, known, wants, block)
-            provenance = {**found.provenance, "judge": f"{judge.short} ({judge.model})"}
-            return replace(found, rankings=rankings, quick=None, provenance=provenance, judge=mark, judges=judges)
-
-        return again
-
-    return opening(candidate), opening(accepted)
+    verdicts = RunVerdicts(gold=gold, block=block, judge=judge, known=known, wants=wants, mark=mark, judges=judges)
+    return Sources(JudgedRun(sources.candidate, verdicts), JudgedBaseline(sources.accepted, verdicts))

@@ -6,6 +6,8 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.model.values import Gold, Ranking, RunField, Sample
@@ -74,6 +76,18 @@ def held_run(given: Any, needs: frozenset[RunField], how: Matching = BY_CHUNK, n
     else:
         rankings = list(_of_rows(rows, needs, name))
     return Run(name=name, format="python", rankings=iter(rankings))
+
+
+class HeldRun(msgspec.Struct, frozen=True):
+    """A run that Python holds, as `held_run` takes it."""
+
+    given: Any
+    how: Matching = BY_CHUNK
+    name: str = "run"
+
+    def open(self, needs: frozenset[RunField]) -> Run:
+        """The run; a RankgateError where it is none."""
+        return held_run(self.given, needs, self.how, self.name)
 
 
 def _rows(given: Any, own: Collection[str]) -> list[Mapping[str, Any]] | None:

@@ -19,7 +19,7 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries, score, total
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
-from rankgate.readers.base import Run, answering
+from rankgate.readers.base import Run, RunSource, answering
 
 READ = frozenset({RunField.RAW, RunField.DOCS})  # for the diagnosis, where a run states it
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
@@ -36,16 +36,39 @@ Through = Callable[[Iterable[Ranking]], Iterable[Ranking]]
 class ScoredRun(msgspec.Struct, frozen=True):
     """A run and its scores: the candidate or the baseline.
 
-    `lists` gives its rankings again, where that can be done; `details` and `texts` with more, if that is well-formed.
-    `traffic` gives those of questions that are none of the gold set; none where the run came through a pipe.
+    Its lists are `kept` where they are few, or came through a pipe; else its `source` opens them again, if there is
+    one. `needs` is what its metrics read of a list.
     """
 
     run: Run
     scores: Scores
-    lists: Callable[[], Iterable[Ranking]] = tuple
-    details: Callable[[], Iterable[Ranking]] = tuple
-    texts: Callable[[], Iterable[Ranking]] = tuple
-    traffic: Callable[[], Iterable[Ranking]] = tuple
+    kept: Sequence[Ranking] | None = None
+    source: RunSource | None = None
+    needs: frozenset[RunField] = frozenset()
+
+    def lists(self) -> Iterable[Ranking]:
+        """Its rankings from the first, as its metrics read them; none of values without rankings."""
+        return self._again(self.needs) if self.kept is None else self.kept
+
+    def details(self) -> Iterable[Ranking]:
+        """Its rankings with documents and the list before reranking.
+
+        Raises:
+            RankgateError: while they are read, where these are malformed; no metric has read them.
+        """
+        return self._again(self.needs | READ)
+
+    def texts(self) -> Iterable[Ranking]:
+        """Its rankings with the texts of their items; raises as `details` does."""
+        return self._again(self.needs | {RunField.TEXTS})
+
+    def traffic(self, how: Matching) -> Iterable[Ranking]:
+        """The rankings of questions that are none of the gold set; none where the run came through a pipe."""
+        docs = {RunField.DOCS} if how.by is By.DOC else set[RunField]()
+        return rankings_again(self.source, frozenset({RunField.TRAFFIC, *docs})) if self.source else ()
+
+    def _again(self, needs: frozenset[RunField]) -> Iterable[Ranking]:
+        return rankings_again(self.source, needs) if self.source else self.kept or ()
 
     @property
     def covered(self) -> int:
@@ -123,53 +146,57 @@ def _quick_tally(
     return tally if sure else None
 
 
-def scored(
-    gold: Gold,
-    run: Run,
-    plan: Plan,
-    again: Callable[..., Run | None],
-    *,
-    watch: Watch = unwatched,
-    through: Through = iter,
-) -> ScoredRun:
-    """Score a run; see `score_run`. Its lists are kept in memory where they are few or came through a pipe.
+class _OfGold(msgspec.Struct, frozen=True):
+    """The lines of a run that answer the gold set's own texts, without each question's own document."""
 
-    `again` opens the same run once more; its keyword `needs` says what is read of it.
-    """
-    if run.values is not None:
-        from rankgate.metrics.value_table import score_table  # noqa: PLC0415 -- paid only by a table
+    source: RunSource
+    gold: Gold
+    how: Matching
 
-        return ScoredRun(run, score_table(gold, run.values, run.name, plan))
-    piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
-    run, again = _of_gold(run, gold, plan.how), partial(_again, again, gold, plan.how)
-    kept = _Kept(
-        MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {RunField.TEXTS, RunField.OFFSETS, RunField.ANSWER}),
-        through,
-    )
-    scores = score_run(gold, run, plan, watch=watch, through=kept.each)
-    if piped:
-        return ScoredRun(run, scores, *[lambda: kept.rankings] * 3)
-    run = msgspec.structs.replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
-    needs = plan.needs - {RunField.VERDICTS}  # which take most of the time, and no list needs
-    lists = (lambda: kept.rankings) if kept.whole else partial(rankings_again, again, needs)
-    details, texts = (partial(rankings_again, again, needs | more) for more in (READ, {RunField.TEXTS}))
-    docs = {RunField.DOCS} if plan.how.by is By.DOC else set[RunField]()
-    traffic = partial(rankings_again, again, frozenset({RunField.TRAFFIC, *docs}))
-    return ScoredRun(run, scores, lists, details, texts, traffic)
+    def open(self, needs: frozenset[RunField]) -> Run | None:
+        run = self.source.open(needs)
+        return run and _of_gold(run, self.gold, self.how)
 
 
 def _of_gold(run: Run, gold: Gold, how: Matching) -> Run:
     return without_own(answering(run, gold), how)
 
 
-def _again(again: Callable[..., Run | None], gold: Gold, how: Matching, needs: frozenset[RunField]) -> Run | None:
-    run = again(needs=needs)
-    return run and _of_gold(run, gold, how)
+def scored(
+    gold: Gold,
+    run: Run,
+    plan: Plan,
+    source: RunSource,
+    *,
+    watch: Watch = unwatched,
+    through: Through = iter,
+) -> ScoredRun:
+    """Score a run, which `source` has opened and opens again; see `score_run`.
+
+    Its lists are kept in memory where they are few or came through a pipe.
+    """
+    if run.values is not None:
+        from rankgate.metrics.value_table import score_table  # noqa: PLC0415 -- paid only by a table
+
+        return ScoredRun(run, score_table(gold, run.values, run.name, plan))
+    piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
+    run = _of_gold(run, gold, plan.how)
+    kept = _Kept(
+        MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {RunField.TEXTS, RunField.OFFSETS, RunField.ANSWER}),
+        through,
+    )
+    scores = score_run(gold, run, plan, watch=watch, through=kept.each)
+    if piped:
+        return ScoredRun(run, scores, kept.rankings)
+    run = msgspec.structs.replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
+    needs = plan.needs - {RunField.VERDICTS}  # which take most of the time, and no list needs
+    lists = kept.rankings if kept.whole else None
+    return ScoredRun(run, scores, lists, _OfGold(source, gold, plan.how), needs)
 
 
-def rankings_again(opener: Callable[..., Run | None], needs: frozenset[RunField]) -> Iterator[Ranking]:
+def rankings_again(source: RunSource, needs: frozenset[RunField]) -> Iterator[Ranking]:
     """A run's rankings once more: quickly where every line is a query, and carefully from where that does not go."""
-    run, count = opener(needs=needs), 0
+    run, count = source.open(needs), 0
     if run and run.quick and run.quick.by_line:
         with suppress(ValueError, RankgateError), run.quick.opened() as reading:
             if reading:
@@ -180,11 +207,12 @@ def rankings_again(opener: Callable[..., Run | None], needs: frozenset[RunField]
     yield from islice(run.rankings, count, None) if run else ()
 
 
-def listed(gold: Gold, plan: Plan, candidate: ScoredRun, other: ScoredRun | None) -> Scores | None:
-    """The other run's scores, which now know where the candidate's lists differ from its own."""
-    if other is None:
+def listed(gold: Gold, plan: Plan, run: ScoredRun, baseline: ScoredRun | None) -> ScoredRun | None:
+    """The baseline, whose scores now know where the run's lists differ from its own."""
+    if baseline is None:
         return None
-    return msgspec.structs.replace(other.scores, relisted=relisted(gold, plan, candidate.lists, other.lists))
+    scores = msgspec.structs.replace(baseline.scores, relisted=relisted(gold, plan, run.lists, baseline.lists))
+    return msgspec.structs.replace(baseline, scores=scores)
 
 
 Compared = Comparison | Estimate | None  # an estimate where the metric compares with the run before by itself
@@ -192,7 +220,7 @@ Compared = Comparison | Estimate | None  # an estimate where the metric compares
 
 def scored_pair(
     gold: Gold,
-    openers: Sequence[Callable[[], Run]],
+    sources: Sequence[RunSource],
     plan: Plan,
     *,
     watch: Watch = unwatched,
@@ -201,22 +229,21 @@ def scored_pair(
 
     What the plan reads `also` is for a page, which names documents.
     """
-    runs = [opened() for opened in openers]
+    runs = [run for run in (source.open(plan.needs) for source in sources) if run]
     # Both lists end where the shorter store cut them, so that no run is compared on ranks that the other lost.
     depth = min((run.depth for run in runs if run.depth), default=None)
     plan = msgspec.structs.replace(plan, depth=depth, keep_matched=bool({RunField.BASELINE} & plan.needs or plan.also))
-    found = list[ScoredRun]()
-    for again, opened in zip(openers, runs, strict=True):
-        found.append(scored(gold, opened, plan, again, watch=watch))
-        scores = found[-1].scores
-        require_gold_queries(scores, opened.name, gold)
-        if opened.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
-            require_fields(scores, plan, opened.name)
+    both = list[ScoredRun]()
+    for source, run in zip(sources, runs, strict=True):
+        both.append(scored(gold, run, plan, source, watch=watch))
+        scores = both[-1].scores
+        require_gold_queries(scores, run.name, gold)
+        if run.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
+            require_fields(scores, plan, run.name)
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(scores, plan))
-    before, after = listed(gold, plan, found[1], found[0]) or found[0].scores, found[1].scores
-    return [msgspec.structs.replace(found[0], scores=before), found[1]], {
-        metric: _compared(metric, before, after) for metric in plan.metrics
-    }
+    after = both[1]
+    before = listed(gold, plan, after, both[0]) or both[0]
+    return [before, after], {metric: _compared(metric, before.scores, after.scores) for metric in plan.metrics}
 
 
 def _compared(metric: Metric, before: Scores, after: Scores) -> Compared:

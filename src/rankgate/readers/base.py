@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -15,7 +15,7 @@ from rankgate.model.answers import JudgeMark
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.lineage import Lineage
 from rankgate.model.question_text import answers_question
-from rankgate.model.values import Gold, Ranking
+from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.segments import Beside
 
 MAX_PROBLEMS = 20
@@ -70,6 +70,20 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     share_read: Callable[[], float] | None = None
     scored: frozenset[str] = frozenset()
     values: Callable[[Choose], Values] | None = None
+
+
+class RunSource(Protocol):
+    """Where a run comes from, so that it can be opened again with more of what its lines state."""
+
+    def open(self, needs: frozenset[RunField]) -> Run | None:
+        """The run, of which nothing has been read, with what `needs` names beside its ids; None where there is none."""
+
+
+class CandidateSource(Protocol):
+    """Where the run comes from that is judged: a `RunSource` that always has one."""
+
+    def open(self, needs: frozenset[RunField]) -> Run:
+        """The run, as `RunSource` opens it; a RankgateError where there is none."""
 
 
 def through(run: Run, pick: Callable[[Iterator[Ranking]], Iterator[Ranking]]) -> Run:

@@ -19,7 +19,8 @@ from rankgate.baselines.memory import Memory, NotKeptError
 from rankgate.baselines.records import Record
 from rankgate.baselines.stores import store_for
 from rankgate.criteria import Criteria, load_criteria
-from rankgate.criteria.inputs import deepest_cutoff, gold_of
+from rankgate.criteria.inputs import gold_of
+from rankgate.criteria.runs import deepest_cutoff
 from rankgate.errors import RankgateError, bad_input, redacted
 from rankgate.files.git import GitError, run_git
 from rankgate.metrics.base import Metric

@@ -1,0 +1,240 @@
+"""The runs that a check reads, as values: where each comes from, and how it is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from rankgate.baselines.base import Where
+from rankgate.baselines.stores import is_remote
+from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs, Stores, not_named, not_recorded, refuse_failed
+from rankgate.errors import ProblemKind, RankgateError, bad_input, redacted
+from rankgate.metrics.base import Cutoff
+from rankgate.metrics.lines import Score
+from rankgate.metrics.matching import BY_CHUNK
+from rankgate.metrics.plan import Plan
+from rankgate.model.report import TrendPoint
+from rankgate.model.values import Gold, RunField
+from rankgate.readers.base import CandidateSource, Run, RunSource, answering
+from rankgate.readers.formats import read_run
+from rankgate.readers.per_query import open_values
+from rankgate.readers.source import STDIN, near_name, shown_path
+
+if TYPE_CHECKING:
+    from rankgate.baselines.memory import Memory
+    from rankgate.criteria import Criteria
+
+
+class RunFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as a file, or as Python holds it.
+
+    The criteria say which values are joined to it. An `untrusted` one is measured before it is read. Where a `gold` set
+    is there, lines that answer another text than it has of their question are left out.
+    """
+
+    file: InputFile
+    criteria: Criteria | None = None
+    untrusted: bool = False
+    most_problems: int | None = None
+    gold: Gold | None = None
+
+    def open(self, needs: frozenset[RunField]) -> Run:
+        """The run.
+
+        Raises:
+            RankgateError: it cannot be opened, or it is untrusted and not allowed.
+        """
+        if self.file.is_table:
+            return open_values(self.file.path)
+        if self.file.stored:
+            return NamedRun(self.file).open(needs)
+        run = self._untrusted(needs) if self.untrusted else self._with_scores(needs)
+        return run if self.gold is None else answering(run, self.gold)
+
+    def _with_scores(self, needs: frozenset[RunField]) -> Run:
+        """The run with the values of the file of scores, if the criteria name one that is needed."""
+        file, criteria = self.file, self.criteria
+        if file.held is None:
+            run = read_run(file.path, file.format, needs=needs, map=file.map, most_problems=self.most_problems)
+        else:
+            run = _held(file, criteria, needs)
+        scores = self._scores(needs)
+        if scores is None or criteria is None:
+            return run
+        from rankgate.readers.scores import with_scores  # noqa: PLC0415 -- paid only where criteria name scores
+
+        metrics = [metric for metric in criteria.metrics() if isinstance(metric, Score)]
+        fields = {name for metric in metrics for name in (metric.field, metric.drop_from) if name}
+        return with_scores(run, scores, fields)
+
+    def _untrusted(self, needs: frozenset[RunField]) -> Run:
+        scores = self._scores(needs)
+        if scores is not None:
+            message = "is not read with --untrusted-run; state the scores in the run's lines"
+            raise bad_input(message, file=shown_path(scores), key="inputs.scores")
+        if self.file.map is not None or self.file.format not in {None, "jsonl"}:
+            message = "--untrusted-run reads JSONL in rankgate's own shape alone; leave out the format and the map"
+            raise bad_input(message, file=self.file.path)
+        from rankgate.readers.untrusted import read_untrusted_run  # noqa: PLC0415 -- paid only where it is needed
+
+        return read_untrusted_run(self.file.path, needs=needs)
+
+    def _scores(self, needs: frozenset[RunField]) -> str | None:
+        return self.criteria.inputs.scores if self.criteria and RunField.SCORES in needs else None
+
+
+class AcceptedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The accepted run of a store, or a run file in its place; no file where nothing is to be compared with.
+
+    Of several that a store keeps `where` chooses. A directory that the criteria name and that does not exist yet is the
+    state "no baseline"; one that is `required`, as the caller names it, is a mistake. `deepest` is the lowest rank of a
+    cut-off.
+    """
+
+    file: InputFile | None
+    criteria: Criteria | None = None
+    required: bool = False
+    deepest: int = 0
+    where: Where | None = None
+    stores: Stores = msgspec.field(default_factory=Stores)
+
+    def open(self, needs: frozenset[RunField]) -> Run | None:
+        """The run; None where nothing has been accepted yet.
+
+        Raises:
+            RankgateError: it is missing, damaged, newer than this rankgate, or not stored deep enough.
+        """
+        file = self.file
+        if file is None:
+            return None
+        if file.held is not None:
+            return _held(file, self.criteria, needs)
+        if file.is_table:
+            return open_values(file.path)
+        store = self.stores.store(file)
+        run = store.open(needs, deepest=self.deepest, where=self.where)
+        if run is None and self.required:
+            raise _no_baseline(file)
+        return run
+
+
+def _held(file: InputFile, criteria: Criteria | None, needs: frozenset[RunField]) -> Run:
+    from rankgate.metrics.held import HeldRun  # noqa: PLC0415 -- paid only from Python
+
+    return HeldRun(file.held, criteria.match if criteria else BY_CHUNK, file.path).open(needs)
+
+
+class NamedRun(msgspec.Struct, frozen=True):
+    """A run file or a baseline directory that must be there, as `compare` reads it."""
+
+    file: InputFile
+    deepest: int = 0
+
+    def open(self, needs: frozenset[RunField]) -> Run:
+        """The run; raises as `AcceptedRun` does."""
+        file = self.file
+        if file.path != STDIN and not is_remote(file.path) and not Path(file.path).exists():
+            raise bad_input(f"no such file or baseline directory{near_name(file.path)}", file=file.path)
+        run = Stores().store(file).open(needs, deepest=self.deepest)
+        if run is None:
+            raise _no_baseline(file)
+        return run
+
+
+def _no_baseline(file: InputFile) -> Exception:
+    message = f"no baseline here; accept one with `rankgate baseline accept --run RUN --to {redacted(file.path)}`"
+    return bad_input(message, file=file.path)
+
+
+def candidate_run(
+    named: InputFile | None, criteria: Criteria | None, *, untrusted: bool = False, gold: Gold | None = None
+) -> RunFile:
+    """The run that the caller names, or else the criteria; a RankgateError where neither does."""
+    file = named or (criteria.inputs.run if criteria else None)
+    if file is None:
+        raise not_named(["run"], criteria)
+    return RunFile(file=file, criteria=criteria, untrusted=untrusted, gold=gold)
+
+
+def accepted_run(inputs: Inputs, criteria: Criteria, *, deepest: int = 0) -> AcceptedRun:
+    """The accepted run that a check compares with: chosen by its date and by the commits before it.
+
+    These are, in a repository, the commit where HEAD left the base, or HEAD where no base is named, and what lies
+    before.
+    """
+    if inputs.without_baseline:
+        return AcceptedRun(file=None)
+    branch = inputs.branch or (inputs.base.removeprefix("origin/") if inputs.base else None)
+    return AcceptedRun(
+        file=inputs.baseline or criteria.inputs.baseline,
+        criteria=criteria,
+        required=inputs.baseline is not None,
+        deepest=deepest,
+        where=Where(date=inputs.date, tree=".", base=inputs.base, branch=branch),
+        stores=inputs.stores,
+    )
+
+
+class Sources(NamedTuple):
+    """Where the candidate and the accepted run come from."""
+
+    candidate: CandidateSource
+    accepted: RunSource
+
+
+def runs_of(inputs: Inputs, criteria: Criteria, plan: Plan, gold: Gold) -> Sources:
+    """Where the candidate and the accepted run come from.
+
+    Raises:
+        RankgateError: the run is not recorded yet, or its last recording failed; or there are values in place of
+            rankings, and a metric that compares lists or judges answers.
+    """
+    unread = [metric.name for metric in plan.metrics if metric.needs & {RunField.BASELINE, RunField.VERDICTS}]
+    table = next((file for file in (inputs.run, inputs.baseline) if file and file.is_table), None)
+    if unread and table is not None:
+        what = "compare lists or judge answers, and a table of values has neither; give the runs, or leave them out"
+        raise bad_input(f"{', '.join(unread)}: these gates {what}", file=shown_path(table.path))
+    run = inputs.run or criteria.inputs.run
+    if run is not None and run.is_file:
+        refuse_failed(run.path, untrusted=inputs.untrusted_run)
+        if inputs.run is None and (name := not_recorded(criteria)):
+            raise bad_input("is not recorded yet", file=name, kind=ProblemKind.NOT_RECORDED)
+    candidate = candidate_run(inputs.run, criteria, untrusted=inputs.untrusted_run, gold=gold)
+    return Sources(candidate, accepted_run(inputs, criteria, deepest=deepest_cutoff(plan, gold)))
+
+
+def deepest_cutoff(plan: Plan, gold: Gold) -> int:
+    """The lowest rank that a metric reads by its cut-off; whole-list metrics read what is there and do not count."""
+    numbers = [metric.cutoff for metric in plan.metrics if isinstance(metric.cutoff, int)]
+    if any(metric.cutoff is Cutoff.SAMPLE for metric in plan.metrics):
+        numbers += [sample.k or plan.default_k for sample in gold.samples.values()]
+    return max(numbers, default=0)
+
+
+def memory_of(inputs: Inputs, criteria: Criteria) -> Memory | None:
+    """What the baseline's store remembers; None where there is no store, or where it remembers nothing."""
+    file = inputs.baseline or criteria.inputs.baseline
+    if inputs.without_baseline or file is None or not file.is_file or file.is_table:
+        return None
+    return inputs.stores.store(file).memory
+
+
+def trend_before(inputs: Inputs, criteria: Criteria) -> list[TrendPoint]:
+    """The last recorded runs up to the day of the check; none where the store remembers none.
+
+    A history that cannot be read is none: nothing is decided by it, and `rankgate baseline verify` says what is wrong.
+    """
+    try:
+        memory = memory_of(inputs, criteria)
+        if memory is None:
+            return []
+        from rankgate.baselines.acceptances import MAX_ACCEPTED, MAX_POINTS, trend_of  # noqa: PLC0415 -- as above
+
+        history = memory.recent("history", MAX_POINTS, until=inputs.date)
+        accepted = memory.recent("accepted", MAX_ACCEPTED, until=inputs.date) if history else []
+    except RankgateError:
+        return []
+    return trend_of(history, accepted)

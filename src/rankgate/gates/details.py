@@ -1,0 +1,40 @@
+"""The report with what pages show beyond it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rankgate.criteria.inputs import Inputs
+from rankgate.diagnosis.worst_first import worst_rows
+from rankgate.gates.evaluation import Evaluation
+from rankgate.metrics.base import Metric
+from rankgate.model.details import TEXTS_OF
+from rankgate.model.report import Report
+from rankgate.model.tags import failing
+from rankgate.readers.corpus import read_corpus
+
+
+def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading: Metric | None) -> Report:
+    """The report with what pages show beyond it, so many items of each ranking; as it is where none are asked for.
+
+    The plan had to read `SHOWN` as well; `leading` is the metric whose changes are listed. A text that one run does not
+    state is the corpus's or the other's.
+    """
+    if inputs.details is None:
+        return report
+    from rankgate.diagnosis.details import details_of  # noqa: PLC0415 -- paid only where asked for
+
+    scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
+    measured = (evaluation.gold, evaluation.plan.metrics, leading, report.segments, scores, baseline_scores)
+    named, depth = inputs.leading is not None, inputs.details
+    details = details_of(*measured, depth=depth, named=named, gates=report.gates)
+    details = replace(details, order=worst_rows(details, failing(report.gates), report.conclusion.next))
+    if inputs.texts:
+        worst = [details.questions[row] for row in details.order[:TEXTS_OF]]
+        wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}
+        wanted |= {document.id for each in worst for document in each.expected}
+        new = evaluation.run.texts_of(wanted)
+        old = evaluation.baseline.texts_of(wanted) if evaluation.baseline else {}
+        corpus = {each.id: each.text for each in read_corpus(inputs.corpus, wanted)} if inputs.corpus else {}
+        details = replace(details, texts=({**new, **corpus, **old}, {**old, **corpus, **new}))
+    return replace(report, details=details)

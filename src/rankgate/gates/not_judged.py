@@ -1,0 +1,55 @@
+"""Why a check could not judge: the report that says so, and the one line of an error that nobody expected."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Sequence
+
+from rankgate import __version__
+from rankgate.criteria.inputs import Inputs
+from rankgate.errors import Problem, ProblemKind
+from rankgate.gates.conclude import with_conclusion
+from rankgate.model.report import BaselineSource, Provenance, Report, Source
+from rankgate.model.values import Verdict
+
+ISSUES = "https://github.com/rankgate/rankgate/issues"
+
+
+def not_judged(inputs: Inputs, problems: Sequence[Problem]) -> Report:
+    """The report of a check that could not judge: it says why, so that no old verdict is left standing."""
+    gold, run = (
+        Source(path=file.path, format=file.format or "not read") if file else None for file in (inputs.gold, inputs.run)
+    )
+    named = inputs.baseline
+    baseline = BaselineSource(path=named.path, format=named.format or "not read") if named else None
+    provenance = Provenance(
+        rankgate=__version__, date=inputs.date, criteria=inputs.criteria, gold=gold, run=run, baseline=baseline
+    )
+    verdict, untrusted = Verdict.NOT_JUDGED, inputs.untrusted_run
+    return with_conclusion(
+        Report(verdict=verdict, summary="", problems=list(problems), untrusted_run=untrusted, provenance=provenance)
+    )
+
+
+# Where they name no file, a stream takes no more: what is written to files names them.
+_OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+def internal_error(error: BaseException) -> Problem:
+    """What nobody expected: a file system that refuses, which is no bug; else one line to report, with its place."""
+    if isinstance(error, OSError) and error.strerror:
+        stream = "standard output" if error.errno in _OF_STREAMS else None
+        return Problem(f"the operating system refuses: {error.strerror}", str(error.filename or "") or stream)
+    place, frame = "", error.__traceback__
+    while frame is not None:
+        name = frame.tb_frame.f_globals.get("__name__", "")
+        if name.partition(".")[0] == "rankgate":
+            place = f" in {name}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    text = " ".join(str(error).split())[:200]
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    version = ".".join(map(str, sys.version_info[:3]))
+    versions = f"rankgate {__version__}, Python {version}"
+    bug = f"internal error: {what}{place} ({versions}); this is our bug, please report this line at {ISSUES}"
+    return Problem(bug, kind=ProblemKind.INTERNAL)
