@@ -10,7 +10,6 @@ from rankgate.criteria import find_criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, gold_of, require_inputs
 from rankgate.criteria.run_code import with_code
 from rankgate.criteria.runs import trend_before
-from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import waivers_of
 from rankgate.diagnosis.look import look_first
 from rankgate.errors import RankgateError
@@ -37,8 +36,12 @@ def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
     criteria = inputs.asked or load_criteria(inputs.criteria or find_criteria())
     require_inputs(inputs, criteria)
     gold, waivers = gold_of(inputs.gold, criteria), waivers_of(criteria)
-    traffic = traffic_files(criteria, may_lack=inputs.untrusted_run)
-    report = judge(Case(inputs=inputs, criteria=criteria, gold=gold, waivers=waivers, traffic=traffic), watch)
+    case = Case(inputs=inputs, criteria=criteria, gold=gold, waivers=waivers)
+    if case.names_traffic:
+        from rankgate.criteria.traffic import traffic_files  # noqa: PLC0415 -- paid only where there is traffic
+
+        case = replace(case, traffic=traffic_files(criteria, may_lack=inputs.untrusted_run))
+    report = judge(case, watch)
     return published(with_other_code(with_code(report, inputs, criteria)), criteria.published)
 
 

@@ -20,7 +20,6 @@ from rankgate.model.report import TrendPoint
 from rankgate.model.values import Gold, RunField
 from rankgate.readers.base import CandidateSource, Run, RunSource, answering
 from rankgate.readers.formats import read_run
-from rankgate.readers.per_query import open_values
 from rankgate.readers.source import STDIN, near_name, shown_path
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True):
             RankgateError: it cannot be opened, or it is untrusted and not allowed.
         """
         if self.file.is_table:
-            return open_values(self.file.path)
+            return _table(self.file)
         if self.file.stored:
             return NamedRun(self.file).open(needs)
         run = self._untrusted(needs) if self.untrusted else self._with_scores(needs)
@@ -113,7 +112,7 @@ class AcceptedRun(msgspec.Struct, frozen=True, kw_only=True):
         if file.held is not None:
             return _held(file, self.criteria, needs)
         if file.is_table:
-            return open_values(file.path)
+            return _table(file)
         store = self.stores.store(file)
         run = store.open(needs, deepest=self.deepest, where=self.where)
         if run is None and self.required:
@@ -125,6 +124,12 @@ def _held(file: InputFile, criteria: Criteria | None, needs: frozenset[RunField]
     from rankgate.metrics.held import HeldRun  # noqa: PLC0415 -- paid only from Python
 
     return HeldRun(file.held, criteria.match if criteria else BY_CHUNK, file.path).open(needs)
+
+
+def _table(file: InputFile) -> Run:
+    from rankgate.readers.per_query import open_values  # noqa: PLC0415 -- paid only by a table of values
+
+    return open_values(file.path)
 
 
 class NamedRun(msgspec.Struct, frozen=True):

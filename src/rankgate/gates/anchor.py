@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from rankgate.baselines.acceptances import anchor_of
 from rankgate.baselines.base import KeptRun
-from rankgate.baselines.memory import Memory
 from rankgate.baselines.records import Record
 from rankgate.criteria import Criteria
 from rankgate.criteria.inputs import Inputs
@@ -21,6 +21,9 @@ from rankgate.metrics.plan import Plan
 from rankgate.metrics.scored_run import ScoredRun, scored
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Gold
+
+if TYPE_CHECKING:
+    from rankgate.baselines.memory import Memory
 
 STILL = 0.5  # of an acceptance's own questions, that are asked today
 

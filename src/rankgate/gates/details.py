@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec.structs import replace
 
 from rankgate.criteria.inputs import Inputs
@@ -11,7 +13,6 @@ from rankgate.metrics.base import Metric
 from rankgate.model.details import TEXTS_OF
 from rankgate.model.report import Report
 from rankgate.model.tags import failing
-from rankgate.readers.corpus import read_corpus
 
 
 def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading: Metric | None) -> Report:
@@ -35,6 +36,12 @@ def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading
         wanted |= {document.id for each in worst for document in each.expected}
         new = evaluation.run.texts_of(wanted)
         old = evaluation.baseline.texts_of(wanted) if evaluation.baseline else {}
-        corpus = {each.id: each.text for each in read_corpus(inputs.corpus, wanted)} if inputs.corpus else {}
+        corpus = _corpus_texts(inputs.corpus, wanted) if inputs.corpus else {}
         details = replace(details, texts=({**new, **corpus, **old}, {**old, **corpus, **new}))
     return replace(report, details=details)
+
+
+def _corpus_texts(corpus: str, wanted: Collection[str]) -> dict[str, str]:
+    from rankgate.readers.corpus import read_corpus  # noqa: PLC0415 -- paid only where a corpus is named
+
+    return {each.id: each.text for each in read_corpus(corpus, wanted)}
