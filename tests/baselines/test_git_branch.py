@@ -324,7 +324,7 @@ def test_a_branch_that_was_deleted_meanwhile_is_begun_anew(clone: Path, remote: 
     assert held()["history"] == ["a-2"]
 
 
-WRITERS, ROUNDS = 8, 5
+WRITERS, ROUNDS = 6, 3
 
 
 def start_writer(folder: Path, who: str, rounds: int) -> subprocess.Popen[str]:
@@ -335,7 +335,7 @@ def start_writer(folder: Path, who: str, rounds: int) -> subprocess.Popen[str]:
 
 
 @pytest.mark.full
-def test_eight_jobs_that_push_at_once_all_get_everything_in(clone: Path, remote: Path, tmp_path: Path) -> None:
+def test_jobs_that_push_at_once_all_get_everything_in(clone: Path, remote: Path, tmp_path: Path) -> None:
     """Whole and shallow clones, and two that share one; what was accepted last is accepted."""
     folders: list[Path] = []
     for number in range(WRITERS - 1):

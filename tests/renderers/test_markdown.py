@@ -175,9 +175,9 @@ def test_a_limit_counts_characters_or_bytes(limit: int) -> None:
 
 
 def test_a_comment_of_everything_fits() -> None:
-    long = "漢" * 3_000
+    long = "漢" * 1_000
     moves = [replace(MOVE, query_id=f"{number}{long}", question=long) for number in range(50)]
-    gates = [replace(RECALL, name=f"{number}{long}", queries=[long] * 20) for number in range(300)]
+    gates = [replace(RECALL, name=f"{number}{long}", queries=[long] * 20) for number in range(100)]
     parts = [replace(ENGLISH, value=f"{number}{long}") for number in range(90)]
     report = replace(REPORT, misses=moves, gates=gates, segments=parts, warnings=[long] * 99)
     assert len(render_comment(report)) <= COMMENT_LIMIT

@@ -12,7 +12,8 @@ import sys
 import threading
 import venv
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Set as AbstractSet
+from contextlib import chdir, contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import cache_from_source
@@ -26,6 +27,7 @@ from tests.scripts.packages import Index, sdist, sha256, wheel
 pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).parents[2]
+Settings = AbstractSet[tuple[str, str]]
 sys.path.append(str(ROOT / "scripts"))
 
 from install_action import access, harmless, outside  # noqa: E402 -- scripts are no package
@@ -120,6 +122,14 @@ def runner(tmp_path: Path) -> Runner:
 
 
 def test_each_extra_is_an_environment_of_its_own_installed_and_built_from_locks_once(runner: Runner) -> None:
+    """Other bytes under a package's name are refused first, and half an environment is none."""
+    right = wheel("rgt_core")
+    runner.index.put(wheel("rgt_core", files={"rgt_core.pth": runner.evil("other bytes")}))
+    done = runner.install()
+    assert done.returncode == 2
+    assert "hash" in done.stderr.lower()
+    assert not runner.ran.exists()
+    runner.index.put(right)
     runner.index.put(wheel("rgt_core", "2.0", files={"rgt_core.pth": runner.evil("a newer version")}))
     assert runner.install(extras=" parquet,parquet ").returncode == 0
     first = Path(runner.python())
@@ -214,32 +224,26 @@ def variables(runner: Runner) -> dict[str, str]:
 
 
 def links(runner: Runner) -> dict[str, str]:
-    """Places outside of the checkout that lead into it, and a home in it."""
+    """Places outside of the checkout that lead into it, a home in it, and paths that mean something else elsewhere.
+
+    The Python is one into which the job installed the checkout.
+    """
+    evil_modules(runner)
     evil_config(runner, ".pip/pip.conf")
     (runner.directory / "linked.conf").symlink_to(evil_config(runner, "pip.conf"))
     (runner.directory / "bin").symlink_to(evil_programs(runner))
-    return {
-        "HOME": str(runner.checkout),
-        "PATH": f"{runner.directory / 'bin'}:{os.environ['PATH']}",
-        "PIP_CONFIG_FILE": str(runner.directory / "linked.conf"),
-    }
-
-
-def relative(runner: Runner) -> dict[str, str]:
-    """What means something else in another directory, in the Python into which the job installed the checkout."""
-    evil_modules(runner)
-    evil_programs(runner)
     place = runner.directory / "python of the job"
     venv.create(place, symlinks=True)
     [packages] = place.glob("lib/*/site-packages")
     (packages / "__editable__.pth").write_text(f"{runner.checkout}\n{runner.evil('a .pth file')}")
     return {
-        "PATH": f":./bin:bin:{place / 'bin'}:{os.environ['PATH']}",
-        "PIP_CONFIG_FILE": evil_config(runner, "a").name,
+        "HOME": str(runner.checkout),
+        "PATH": f":./bin:bin:{runner.directory / 'bin'}:{place / 'bin'}:{os.environ['PATH']}",
+        "PIP_CONFIG_FILE": str(runner.directory / "linked.conf"),
     }
 
 
-@pytest.mark.parametrize("doors", [variables, links, relative])
+@pytest.mark.parametrize("doors", [variables, links])
 def test_nothing_of_the_checkout_runs_and_the_action_is_installed_all_the_same(
     runner: Runner, doors: Callable[[Runner], dict[str, str]]
 ) -> None:
@@ -310,18 +314,6 @@ def test_what_would_have_to_be_built_is_refused_for_its_own_requirements_have_no
     assert not runner.ran.exists()
 
 
-def test_other_bytes_under_the_name_are_refused_and_half_an_environment_is_none(runner: Runner) -> None:
-    right = wheel("rgt_core")
-    runner.index.put(wheel("rgt_core", files={"rgt_core.pth": runner.evil("other bytes")}))
-    done = runner.install()
-    assert done.returncode == 2
-    assert "hash" in done.stderr.lower()
-    assert not runner.ran.exists()
-    runner.index.put(right)
-    assert runner.install().returncode == 0
-    assert runner.has("rgt_action")
-
-
 def test_a_dependency_that_is_not_in_the_lock_is_refused(runner: Runner) -> None:
     runner.index.put(wheel("rgt_more", files={"rgt_more.pth": runner.evil("a dependency")}))
     runner.lock("base", "rgt-core", runner.index.put(wheel("rgt_core", requires=["rgt-more"])))
@@ -355,9 +347,21 @@ SETTINGS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def of_the_machine(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """What pip is told without any setting of ours."""
+    home = tmp_path_factory.mktemp("home")
+    around = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    return access(sys.executable, around, str(home / "checkout")).items()
+
+
 @pytest.mark.parametrize(("text", "given", "counts"), SETTINGS)
 def test_how_packages_are_reached_is_the_runners_and_nothing_else_is(
-    tmp_path: Path, text: str, given: dict[str, str], counts: dict[str, str]
+    tmp_path: Path,
+    of_the_machine: Settings,
+    text: str,
+    given: dict[str, str],
+    counts: dict[str, str],
 ) -> None:
     checkout = tmp_path / "checkout"
     checkout.mkdir()
@@ -365,9 +369,16 @@ def test_how_packages_are_reached_is_the_runners_and_nothing_else_is(
     config.write_text(text.format(checkout=checkout))
     names = {name: value.format(checkout=checkout) for name, value in given.items()}
     around = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    of_the_machine = access(sys.executable, around, str(checkout))
     found = access(sys.executable, {**around, "PIP_CONFIG_FILE": str(config), **names}, str(checkout))
-    assert dict(found.items() - of_the_machine.items()) == {f"PIP_{name}": value for name, value in counts.items()}
+    assert dict(found.items() - of_the_machine) == {f"PIP_{name}": value for name, value in counts.items()}
+
+
+def test_a_file_of_settings_that_a_relative_path_names_counts_nothing(tmp_path: Path, of_the_machine: Settings) -> None:
+    """The installer runs in another directory than the steps of the job."""
+    (tmp_path / "pip.conf").write_text("[global]\nproxy = a\n")
+    around = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": "pip.conf"}
+    with chdir(tmp_path):
+        assert access(sys.executable, around, str(tmp_path / "checkout")).items() == of_the_machine
 
 
 @contextmanager
@@ -394,26 +405,26 @@ def serving(index: Index, context: ssl.SSLContext | None = None) -> Iterator[tup
             thread.join()
 
 
-def test_the_runners_proxy_is_used(runner: Runner) -> None:
-    with serving(runner.index) as (server, lines):
-        given = {"PIP_INDEX_URL": "http://packages.invalid", "PIP_TRUSTED_HOST": "packages.invalid"}
-        done = runner.install({**given, "http_proxy": f"http://127.0.0.1:{server.server_port}"})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "GET http://packages.invalid/rgt-core/ HTTP/1.1" in lines
-
-
-def test_the_users_own_file_names_the_index_and_its_certificates(runner: Runner) -> None:
+def test_the_runners_proxy_is_used_and_the_users_own_file_names_the_indexes_and_certificates(runner: Runner) -> None:
+    """One package is reached by HTTPS on this machine, the other by HTTP through the proxy."""
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
     bundle = runner.home / "ca.pem"
     authority.cert_pem.write_to_path(str(bundle))
+    behind = Index(runner.directory / "behind the proxy")
+    runner.lock("parquet", "rgt-more", behind.put(wheel("rgt_more")))
     nowhere = (runner.directory / "nowhere").as_uri()
     file = runner.home / ".config" / "pip" / "pip.conf"
     file.parent.mkdir(parents=True)
-    with serving(runner.index, context) as (server, _):
-        indexes = f"index-url = {nowhere}\nextra-index-url =\n  {nowhere}\n  https://localhost:{server.server_port}\n"
-        file.write_text(f"[global]\n{indexes}cert = {bundle}\nretries = 0\n[install]\nuser = true\ntarget = nowhere\n")
-        done = runner.install({})
+    with serving(runner.index, context) as (server, _), serving(behind) as (proxy, lines):
+        indexes = [f"https://localhost:{server.server_port}", "http://packages.invalid"]
+        file.write_text(
+            f"[global]\nindex-url = {nowhere}\nextra-index-url =\n  {indexes[0]}\n  {indexes[1]}\n"
+            f"trusted-host = packages.invalid\ncert = {bundle}\nretries = 0\n[install]\nuser = true\ntarget = nowhere\n"
+        )
+        around = {"http_proxy": f"http://127.0.0.1:{proxy.server_port}", "no_proxy": "localhost"}
+        done = runner.install(around, extras="parquet")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert runner.has("rgt_action, rgt_core")
+    assert "GET http://packages.invalid/rgt-more/ HTTP/1.1" in lines
+    assert runner.has("rgt_action, rgt_core, rgt_more")

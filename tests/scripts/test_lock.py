@@ -33,6 +33,7 @@ dependencies = ["rgt-core>=1"]
 cloud = ["rgt-cloud>=1"]
 parquet = ["rgt-parquet>=1"]
 """
+CLOUD_REQUIRES = ["rgt-core>=1", "rgt-windows>=1; python_version < '3.12'"]
 
 
 class Repository:
@@ -48,7 +49,7 @@ class Repository:
         for name in ("rgt_builder", "rgt_parquet", "rgt_windows"):
             self.put(wheel(name))
         self.put(wheel("rgt_core", requires=["rgt-windows>=1; sys_platform == 'win32'"]))
-        self.put(wheel("rgt_cloud", requires=["rgt-core>=1", "rgt-windows>=1; python_version < '3.12'"]))
+        self.put(wheel("rgt_cloud", requires=CLOUD_REQUIRES))
 
     def put(self, file: tuple[str, bytes], *, yanked: bool = False) -> str:
         """List a file under the project's normal name."""
@@ -127,7 +128,7 @@ def raises_a_lower_bound(repository: Repository) -> None:
 
 
 def has_another_file(repository: Repository) -> None:
-    repository.put(wheel("rgt_parquet", tag="cp311-cp311-win_arm64"))
+    repository.put(wheel("rgt_cloud", tag="cp311-cp311-win_arm64", requires=CLOUD_REQUIRES))
 
 
 def has_other_bytes(repository: Repository) -> None:
@@ -140,45 +141,50 @@ def has_withdrawn_it(repository: Repository) -> None:
 
 
 def was_edited(repository: Repository) -> None:
-    lock = repository.directory / "locks" / "parquet.lock"
+    lock = repository.directory / "locks" / "cloud.lock"
     lock.write_text(lock.read_text("utf-8").replace("sha256:", "sha256:0"), "utf-8")
 
 
 def was_deleted(repository: Repository) -> None:
-    (repository.directory / "locks" / "parquet.lock").unlink()
+    (repository.directory / "locks" / "cloud.lock").unlink()
 
 
 def has_a_part_too_many(repository: Repository) -> None:
     (repository.directory / "locks" / "old.lock").write_text("", "utf-8")
 
 
-@pytest.mark.parametrize(
-    ("change", "stale"),
-    [
-        pytest.param(adds_a_dependency, ["base"], id="the project needs more"),
-        pytest.param(adds_to_an_extra, ["parquet"], id="an extra needs more"),
-        pytest.param(raises_a_lower_bound, ["base"], id="the build back end has to be newer"),
-        pytest.param(has_another_file, ["parquet"], id="the index has another file of a pinned version"),
-        pytest.param(has_other_bytes, ["parquet"], id="the index has other bytes under a file's name"),
-        pytest.param(has_withdrawn_it, ["parquet"], id="a pinned version was withdrawn"),
-        pytest.param(was_edited, ["parquet"], id="somebody edited a hash"),
-        pytest.param(was_deleted, ["parquet"], id="a lock is gone"),
-        pytest.param(has_a_part_too_many, ["old"], id="a lock of no extra"),
-    ],
-)
+# Each part of a row is out of date for one reason.
+OUT_OF_DATE: dict[str, dict[str, Callable[[Repository], None]]] = {
+    "the project needs more, a lock is gone, another is of no extra": {
+        "base": adds_a_dependency,
+        "cloud": was_deleted,
+        "old": has_a_part_too_many,
+    },
+    "an extra needs more, somebody edited a hash": {"cloud": was_edited, "parquet": adds_to_an_extra},
+    "the build back end has to be newer, the index has another file or other bytes": {
+        "base": raises_a_lower_bound,
+        "cloud": has_another_file,
+        "parquet": has_other_bytes,
+    },
+    "a pinned version was withdrawn": {"parquet": has_withdrawn_it},
+}
+
+
+@pytest.mark.parametrize("changes", OUT_OF_DATE.values(), ids=OUT_OF_DATE)
 @pytest.mark.full
 def test_what_is_out_of_date_is_named_and_written_again(
-    written: Repository, change: Callable[[Repository], None], stale: list[str]
+    written: Repository, changes: dict[str, Callable[[Repository], None]]
 ) -> None:
-    change(written)
+    for change in changes.values():
+        change(written)
     before = written.locked()
     checked = written.lock("--check")
     assert (checked.returncode, checked.stdout, written.locked()) == (2, "", before)
     assert checked.stderr == "".join(
-        f"locks/{part}.lock is out of date; run scripts/lock.py and commit what it writes\n" for part in stale
+        f"locks/{part}.lock is out of date; run scripts/lock.py and commit what it writes\n" for part in changes
     )
     again = written.lock()
-    assert (again.returncode, again.stdout) == (0, "".join(f"locks/{part}.lock\n" for part in stale))
+    assert (again.returncode, again.stdout) == (0, "".join(f"locks/{part}.lock\n" for part in changes))
     assert written.lock("--check").returncode == 0
 
 
