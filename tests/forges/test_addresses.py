@@ -119,7 +119,7 @@ def test_what_is_no_plain_path_is_not_asked_for(path: str) -> None:
     ],
 )
 def test_an_address_of_the_api_is_its_own(address: str, url: str | None) -> None:
-    assert GITHUB.own(address, seen_at="https://api.github.com/repos/o/r") == (url or address)
+    assert GITHUB.within(address, seen_at="https://api.github.com/repos/o/r") == (url or address)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_an_address_of_the_api_is_its_own(address: str, url: str | None) -> None
     ],
 )
 def test_an_address_of_anyone_else_is_not(address: str) -> None:
-    assert GITHUB.own(address, seen_at="https://api.github.com/repos/o/r") is None
+    assert GITHUB.within(address, seen_at="https://api.github.com/repos/o/r") is None
 
 
 @given(
@@ -145,7 +145,7 @@ def test_an_address_of_anyone_else_is_not(address: str) -> None:
 )
 def test_no_writing_of_an_address_takes_the_token_elsewhere(address: str) -> None:
     """Judged by two readers of addresses: the one that decides and the one that connects."""
-    url = GITHUB.own(address, seen_at="https://api.github.com/repos/o/r")
+    url = GITHUB.within(address, seen_at="https://api.github.com/repos/o/r")
     if url is not None:
         parsed = parse_url(url)
         assert (parsed.scheme, parsed.auth, parsed.host, parsed.port) == ("https", None, "api.github.com", None)

@@ -298,7 +298,7 @@ def subject_of(judging: Path, pull: Pull, right: int = 9, *, own: bool = True, g
 
 
 def test_what_is_judged_is_the_commit_the_gate_at_both_sides_and_the_run(judging: Path) -> None:
-    """Told apart before the dot by the gate, behind it by the run; whatever else main gets changes neither."""
+    """Published apart before the dot by the gate, behind it by the run; whatever else main gets changes neither."""
     easier_gate()
     pull = pushed()
     first = subject_of(judging, pull)

@@ -8,10 +8,10 @@ import pytest
 from tests.forges.github import GitHub, PullRequest
 from tests.forges.scripted import patient
 
+from rankgate.forges.check_reports import Record, base_key
 from rankgate.forges.checks import CHECK, Check, begin, check_name, complete
 from rankgate.forges.client import ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
-from rankgate.forges.standing import Record, base_key
 from rankgate.renderers.check_run import Annotation, CheckRunOutput
 
 CHECK_RUNS = r"/check-runs$"

@@ -24,7 +24,7 @@ from rankgate.forges.checks import CHECK
 from rankgate.forges.comments import Mark
 from rankgate.forges.context import Context, Pull, context_of
 from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_each
-from rankgate.forges.publish import Settings, Told, conclude, joined
+from rankgate.forges.publish import Published, Settings, conclude, joined
 from rankgate.gates.not_judged import not_judged
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
@@ -91,7 +91,7 @@ def zipped(content: bytes, name: str = "run.jsonl", **others: bytes) -> bytes:
 
 
 EARLY, LATE = "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z"  # before and after all that happens in a test
-Answered = tuple[Any, Told, Verdicts]
+Answered = tuple[Any, Published, Verdicts]
 
 
 @dataclass
@@ -128,9 +128,11 @@ class ReportingJob:
             return context
         return replace(context, workflow_run=replace(context.workflow_run, event="merge_group", head_branch=queue))
 
-    def does(self, context: Context, verdicts: Verdicts, settings: Settings, token: str) -> tuple[Report | None, Told]:
+    def does(
+        self, context: Context, verdicts: Verdicts, settings: Settings, token: str
+    ) -> tuple[Report | None, Published]:
         """What the phases `judge` and `publish` of the action do, the second one also where the first was ended."""
-        client, left, told = patient(self.github.url, token), self.folder / "pulls.json", Told()
+        client, left, told = patient(self.github.url, token), self.folder / "pulls.json", Published()
         left.write_text("[]")
         ended = verdicts.not_judged([Problem("the job ended before there was a verdict")])
         try:

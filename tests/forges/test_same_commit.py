@@ -15,11 +15,11 @@ from tests.forges.github import RULES, TEAM, GitHub, PullRequest
 from tests.forges.scripted import patient
 from tests.scenario_calls import report_of
 
+from rankgate.forges.check_reports import Record, base_key
 from rankgate.forges.checks import CHECK, PUSH_CHECK
 from rankgate.forges.client import Client
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.publish import Settings, Told, announce, conclude, publish
-from rankgate.forges.standing import Record, base_key
+from rankgate.forges.publish import Published, Settings, announce, conclude, publish
 from rankgate.model.report import Report
 from rankgate.model.report_text import decode_report
 
@@ -42,10 +42,10 @@ class Team:
         found = environment(self.place, self.github, event, pull=pull, **about)
         return context_of(found | {"RANKGATE_JOB_INDEX": found["STRATEGY_JOB_INDEX"]})
 
-    def begin(self, pull: PullRequest, *, settings: Settings | None = None, **about: Any) -> Told:
+    def begin(self, pull: PullRequest, *, settings: Settings | None = None, **about: Any) -> Published:
         return announce(self.client, self.context(pull, **about), settings or Settings())
 
-    def end(self, pull: PullRequest, verdict: str, *, settings: Settings | None = None, **about: Any) -> Told:
+    def end(self, pull: PullRequest, verdict: str, *, settings: Settings | None = None, **about: Any) -> Published:
         told = publish(self.client, self.context(pull, **about), report(verdict), settings or Settings())
         assert told.troubles == []
         return told

@@ -13,7 +13,7 @@ from tests.scenario_calls import report_of
 
 from rankgate.forges.comments import Mark
 from rankgate.forges.context import Context
-from rankgate.forges.publish import Settings, Told, When, publish
+from rankgate.forges.publish import Published, Settings, When, publish
 from rankgate.forges.pulls import pull_of
 from rankgate.model.report_text import decode_report
 from rankgate.model.values import Verdict
@@ -25,7 +25,7 @@ class Story:
     def __init__(self, github: GitHub) -> None:
         self.github, self.pull, self.run = github, github.new_pull(), 0
 
-    def told(self, verdict: str, settings: Settings) -> Told:
+    def told(self, verdict: str, settings: Settings) -> Published:
         self.run += 1
         client = patient(self.github.url, self.github.token)
         pull = pull_of(client, self.github.repository, self.pull.number)

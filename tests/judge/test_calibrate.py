@@ -18,7 +18,7 @@ from rankgate.judge.calibrate import (
     quality_of,
     words_of_people,
 )
-from rankgate.judge.label_files import Label, Labels, Place, label_of
+from rankgate.judge.label_files import Label, LabelKey, Labels, label_of
 from rankgate.judge.sample import AnswerKey, Item
 from rankgate.model.answers import LABELLED, AnswerState, AnswerVerdicts, Entailment, Support, Supports
 from rankgate.model.calibration import MetricCalibration
@@ -32,10 +32,10 @@ def item(n: int, claims: int = 2) -> Item:
     return Item(f"q{n}", "Why?", "So.", ("One.", "Two."), tuple(f"claim {each} of {n}" for each in range(claims)))
 
 
-def labels_of(by: str, each: Item, *words: str | None) -> dict[Place, Label]:
+def labels_of(by: str, each: Item, *words: str | None) -> dict[LabelKey, Label]:
     """First of the answer, then of its claims; None is no label."""
     given_ = [label_of(each, n, word, by) for n, word in enumerate(words) if word]
-    return {label.place: label for label in given_}
+    return {label.label_key: label for label in given_}
 
 
 def support(*words: str) -> Supports:

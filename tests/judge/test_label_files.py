@@ -46,7 +46,7 @@ def problems(read: Callable[[], object]) -> list[str]:
 
 
 def labels_of(*labels: Label) -> dict[tuple[str, str, int], Label]:
-    return {label.place: label for label in labels}
+    return {label.label_key: label for label in labels}
 
 
 def test_a_sample_reads_back() -> None:

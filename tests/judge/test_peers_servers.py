@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from tests.cli.test_judge import as_json, line, write_gold, write_lines
 
-from rankgate.judge import client, waits
+from rankgate.collecting import waits
+from rankgate.judge import client
 from rankgate.judge.store import read_verdicts
 
 pytestmark = pytest.mark.full

@@ -29,7 +29,7 @@ from rankgate.criteria.inputs import gold_of
 from rankgate.errors import RankgateError
 from rankgate.judge.identity import judge_of
 from rankgate.judge.model import Answer, Record, Split, Task
-from rankgate.judge.plan import BATCH, walk
+from rankgate.judge.plan import BATCH, collect_verdicts
 from rankgate.judge.runs import NEEDS, with_records
 from rankgate.judge.store import Store, by_slot, line_of, listed, read_verdicts, record_of, stored_verdicts, written
 from rankgate.model.answers import Entailment, GoldClaim, Support, Unjudged, UnjudgedKind
@@ -247,7 +247,7 @@ def test_all_that_a_judge_was_asked_about_an_answer_is_kept(
     run(server, [asked], store, judge, repeats=3)
     known = store.records
     assert known
-    assert not any(walk(asked, judge, ALL, known, repeat).calls for repeat in range(3))
+    assert not any(collect_verdicts(asked, judge, ALL, known, repeat).calls for repeat in range(3))
     sample = Sample(
         query_id="q-1",
         gains={},

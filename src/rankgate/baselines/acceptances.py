@@ -38,7 +38,8 @@ def amended(accepted: Sequence[Record], record: Record) -> Record:
     if first is None or first.id != record.id or not (record.commit or first.date == record.date):
         return record
     reasons = dict.fromkeys(reason for each in (first, record) if each.reason for reason in each.reason.split(_AND))
-    by, branch = first.by or record.by, record.branch or first.branch
+    by = first.by or record.by
+    branch = record.branch or first.branch
     anchor = record.anchor or first.anchor
     return replace(first, reason=_AND.join(reasons) or None, by=by, branch=branch, gold=record.gold, anchor=anchor)
 
@@ -58,15 +59,16 @@ def anchor_of(accepted: Sequence[Record], keeps: Callable[[Record], bool]) -> An
 
 def anchored(accepted: Sequence[Record], record: Record, keeps: Callable[[Record], bool]) -> Record:
     """A record with its anchor: the one that it states, else that of the record before it; the first needs none."""
-    before, own = anchor_of(accepted, keeps), record.anchor or None
+    before = anchor_of(accepted, keeps)
+    stated = record.anchor or None
     again = bool(accepted) and accepted[-1].id == record.id
-    if before is None or (own is None and again) or (own is not None and own.id != before.id):
+    if before is None or (stated is None and again) or (stated is not None and stated.id != before.id):
         return record
     if before.id == record.id:
         return replace(record, anchor=AnchorMark(id=before.id, date=before.date))
-    if own is None:
+    if stated is None:
         return replace(record, anchor=replace(before, steps=before.steps + 1))
-    return replace(record, anchor=replace(own, given_up={**before.given_up, **own.given_up}))
+    return replace(record, anchor=replace(stated, given_up={**before.given_up, **stated.given_up}))
 
 
 def rewritten(base: Sequence[Record], head: Sequence[Record], anchor: AnchorMark | None) -> LogChange | None:
@@ -79,17 +81,18 @@ def rewritten(base: Sequence[Record], head: Sequence[Record], anchor: AnchorMark
     *older, last = base
     if list(head[: len(older)]) != older or len(head) < len(base) or head[len(older)].id != last.id:
         return "log"
-    same, newest = head[len(older)], head[-1]
+    same = head[len(older)]
+    newest = head[-1]
     forged = bool(last.anchor) and same.anchor != last.anchor
     moved = (newest.anchor.id if newest.anchor else anchor.id) != anchor.id
     return "anchor" if forged or moved else None
 
 
-def refuse_needed(accepted: Record | None, log: Log, ids: Collection[str], place: str) -> None:
+def refuse_needed(accepted: Record | None, log: Log, ids: Collection[str], spec: str) -> None:
     """Refuse to forget what is accepted now, or its anchor."""
     if accepted is None or log != "accepted":
         return
     if accepted.id in ids:
-        raise bad_input(f"{accepted.id} is accepted now; it is not pruned", file=place)
+        raise bad_input(f"{accepted.id} is accepted now; it is not pruned", file=spec)
     if accepted.anchor and accepted.anchor.id in ids:
-        raise bad_input(f"small losses add up from {accepted.anchor.id}; it is not pruned", file=place)
+        raise bad_input(f"small losses add up from {accepted.anchor.id}; it is not pruned", file=spec)

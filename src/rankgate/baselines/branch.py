@@ -12,7 +12,7 @@ from functools import cached_property
 
 import msgspec
 
-from rankgate.baselines.clones import HERE, PATIENCE, PREFIX, Clone, clone_of, held, lock_of, locked, outrun
+from rankgate.baselines.clones import HERE, PATIENCE, PREFIX, Clone, clone_of, is_held, lock_of, locked, outrun
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.places import ENTRY, FOLDERS
 from rankgate.baselines.records import LOGS
@@ -20,10 +20,15 @@ from rankgate.errors import bad_input
 from rankgate.files.git import FOLDER, Answer, Entry, GitError, is_ancestor
 
 DEFAULT_BRANCH = "rankgate-baselines"
-FIRST_WAIT, LONGEST_WAIT = 0.05, 0.5  # seconds after somebody else was quicker
+# Seconds after somebody else was quicker.
+FIRST_WAIT = 0.05
+LONGEST_WAIT = 0.5
 
-_FILE, _FOLDER, _BLOB = "100644", "040000", "blob"
-_NAME, _EMAIL = "rankgate", "rankgate@users.noreply.github.com"
+_FILE = "100644"
+_FOLDER = "040000"
+_BLOB = "blob"
+_NAME = "rankgate"
+_EMAIL = "rankgate@users.noreply.github.com"
 Entries = Mapping[str, Entry]
 
 
@@ -42,7 +47,8 @@ class BranchPlace:
     has_strays = False
 
     def __init__(self, branch: str = DEFAULT_BRANCH, remote: str | None = None) -> None:
-        self.branch, self.remote = branch, remote
+        self.branch = branch
+        self.remote = remote
         self._tip: _Tip | None = None
         self._lost = 0
         self._locked_at: float | None = None  # since when every attempt has met a lock
@@ -86,7 +92,7 @@ class BranchPlace:
         """Put a commit with them on top of the branch as last seen."""
         changes: dict[str, str | None] = {}
         for name, data in files.items():
-            changes[name] = self._clone.made("hash-object", "-w", "--stdin", given=data)
+            changes[name] = self._clone.object_of("hash-object", "-w", "--stdin", given=data)
         return self._commit(changes, message)
 
     def delete(self, names: Collection[str], message: str) -> bool:
@@ -96,7 +102,8 @@ class BranchPlace:
     def _commit(self, changes: Mapping[str, str | None], message: str) -> bool:
         """False, a moment later each time, where the branch has moved."""
         tip = self._seen()
-        root, folders = dict(tip.root), dict(tip.folders)
+        root = dict(tip.root)
+        folders = dict(tip.folders)
         for folder in {name.partition("/")[0] for name in changes}:
             entries = dict(folders.get(folder, {}))
             for path, blob in changes.items():
@@ -110,14 +117,16 @@ class BranchPlace:
             if entries:
                 root[folder] = Entry(_FOLDER, FOLDER, self._tree(entries), folder)
         parent = ["-p", tip.commit] if tip.commit else []
-        commit = self._clone.made(
+        commit = self._clone.object_of(
             *("commit-tree", self._tree(root), *parent, "-F", "-"),
             given=f"{message}\n".encode(),
             environment=self._identity(),
         )
         outrun_by = self._moved_here(commit, tip) if self._clone.remote == HERE else self._pushed(commit, tip)
         if outrun_by is None:
-            self._tip, self._lost, self._locked_at = _Tip(commit, root, folders), 0, None
+            self._tip = _Tip(commit, root, folders)
+            self._lost = 0
+            self._locked_at = None
             return True
         lock = lock_of(outrun_by)
         self._locked_at = (self._locked_at or time.monotonic()) if lock else None
@@ -130,7 +139,7 @@ class BranchPlace:
     def _tree(self, entries: Entries) -> str:
         listed = "".join(f"{entry.mode} {entry.kind} {entry.sha}\t{name}\0" for name, entry in entries.items())
         # What stays may be known by name alone, as in a partial clone.
-        return self._clone.made("mktree", "-z", "--missing", given=listed.encode("utf-8", "surrogateescape"))
+        return self._clone.object_of("mktree", "-z", "--missing", given=listed.encode("utf-8", "surrogateescape"))
 
     @cached_property
     def _clone(self) -> Clone:
@@ -145,7 +154,7 @@ class BranchPlace:
         """The remote's tip. In a shallow clone no more than that is fetched; a whole one must not become shallow."""
         clone = self._clone
         ref = clone.fetch(f"refs/heads/{self.branch}", self.branch, *([f"--depth={depth}"] if clone.shallow else []))
-        return clone.made("rev-parse", "--verify", ref) if ref else None
+        return clone.object_of("rev-parse", "--verify", ref) if ref else None
 
     def _tip_at(self, commit: str) -> _Tip:
         """What the tip has, once it is sure that it is ours: it has a log of ours, and no merge has dropped records."""
@@ -172,12 +181,12 @@ class BranchPlace:
         """None where the remote has the commit, also where it was gone before it said so; else what git answered."""
         options = ("--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
         clone = self._clone
-        found = clone.git("push", *options, clone.remote, f"{commit}:refs/heads/{self.branch}")
-        if not found.returncode:
+        answer = clone.git("push", *options, clone.remote, f"{commit}:refs/heads/{self.branch}")
+        if not answer.returncode:
             return None
-        if outrun(found):
-            return found
-        why, final = clone.refusal_of(found)
+        if outrun(answer):
+            return answer
+        why, final = clone.refusal_of(answer)
         if final:
             raise GitError(f"{self.spec}: the push to {clone.remote} was refused: {why}")
         try:
@@ -186,7 +195,7 @@ class BranchPlace:
             raise GitError(f"{self.spec}: {clone.remote} may have the push or not: {why}; start again") from error
         if now is None or now == tip.commit:
             raise GitError(f"{self.spec}: the push to {clone.remote} failed: {why}")
-        return None if is_ancestor(commit, now, folder=clone.root) else found
+        return None if is_ancestor(commit, now, folder=clone.root) else answer
 
     def _moved_here(self, commit: str, tip: _Tip) -> Answer | None:
         """As `_pushed`, for a branch of this repository."""
@@ -194,18 +203,19 @@ class BranchPlace:
         trees = self._clone.git("worktree", "list", "--porcelain").stdout.splitlines()
         if f"branch {ref}".encode() in trees:
             raise GitError(f"{self.spec}: this branch is checked out; switch to another one first")
-        found = self._clone.git("update-ref", "--no-deref", ref, commit, tip.commit or "0" * len(commit))
-        if found.returncode and not held(found):
-            raise GitError(f"{self.spec}: cannot be written: {self._clone.said(found)}")
-        return found if found.returncode else None
+        answer = self._clone.git("update-ref", "--no-deref", ref, commit, tip.commit or "0" * len(commit))
+        if answer.returncode and not is_held(answer):
+            raise GitError(f"{self.spec}: cannot be written: {self._clone.complaint(answer)}")
+        return answer if answer.returncode else None
 
     def _identity(self) -> dict[str, str]:
         """Nothing where the user has a name and an address, ours for what is missing; never the machine's name."""
-        roles, only = ("AUTHOR", "COMMITTER"), ("-c", "user.useConfigOnly=true")
+        roles = ("AUTHOR", "COMMITTER")
+        only = ("-c", "user.useConfigOnly=true")
         if not any(self._clone.git(*only, "var", f"GIT_{who}_IDENT").returncode for who in roles):
             return {}
-        ours = {f"GIT_{who}_{what}": own for who in roles for what, own in (("NAME", _NAME), ("EMAIL", _EMAIL))}
-        return {name: os.environ.get(name) or value for name, value in ours.items()}
+        ours = {f"GIT_{who}_{what}": value for who in roles for what, value in (("NAME", _NAME), ("EMAIL", _EMAIL))}
+        return {name: os.environ.get(name) or default for name, default in ours.items()}
 
     def _edited(self, how: str) -> GitError:
         return GitError(f"{self.spec}: somebody edited this branch by hand: {how}; nothing was written")

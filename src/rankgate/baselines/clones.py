@@ -60,52 +60,55 @@ class Clone(msgspec.Struct, frozen=True, kw_only=True):
         settings = {**self.environment, **environment}
         return run_git(self.root, *arguments, given=given, environment=settings, asker=self.spec)
 
-    def made(self, *arguments: str, given: bytes = b"", environment: Mapping[str, str] = {}) -> str:
+    def object_of(self, *arguments: str, given: bytes = b"", environment: Mapping[str, str] = {}) -> str:
         """The name of the object that a command made; a GitError where it made none."""
-        found = self.git(*arguments, given=given, environment=environment)
-        if found.returncode:
-            raise GitError(f"{self.spec}: `git {arguments[0]}` failed: {self.said(found)}")
-        return found.stdout.decode().strip()
+        answer = self.git(*arguments, given=given, environment=environment)
+        if answer.returncode:
+            raise GitError(f"{self.spec}: `git {arguments[0]}` failed: {self.complaint(answer)}")
+        return answer.stdout.decode().strip()
 
     def read(self, what: str, *arguments: str) -> bytes:
         """What a command says of an object; a GitError where git cannot read it."""
-        found = self.git(*arguments)
-        if found.returncode:
-            raise GitError(f"{self.spec}: git cannot read {what}: {self.said(found)}")
-        return found.stdout
+        answer = self.git(*arguments)
+        if answer.returncode:
+            raise GitError(f"{self.spec}: git cannot read {what}: {self.complaint(answer)}")
+        return answer.stdout
 
     def blobs(self, what: str, names: Sequence[str]) -> list[bytes]:
         """The bytes of blobs, by one process; a GitError where git cannot read one of them."""
-        found = self.git("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
+        answer = self.git("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
         with suppress(GitError):
-            return list(batched(found.stdout))
-        raise GitError(f"{self.spec}: git cannot read {what}: {self.said(found)}")
+            return list(batched(answer.stdout))
+        raise GitError(f"{self.spec}: git cannot read {what}: {self.complaint(answer)}")
 
     def fetch(self, source: str, name: str, *options: str) -> str | None:
         """Fetch one ref of the remote and nothing else, to `refs/rankgate/`; None where it has no such branch."""
         ref = f"refs/rankgate/{_quoted(self.remote)}/{_quoted(name)}"
         fetch = ("fetch", *_FETCH, *options, self.remote, f"+{source}:{ref}")
-        found = self.git(*fetch)
+        answer = self.git(*fetch)
         until = time.monotonic() + PATIENCE
-        while found.returncode and held(found) and time.monotonic() < until:
-            found = self.git(*fetch)
-        if b"couldn't find remote ref" in found.stderr:
+        while answer.returncode and is_held(answer) and time.monotonic() < until:
+            answer = self.git(*fetch)
+        if b"couldn't find remote ref" in answer.stderr:
             return None
-        if found.returncode:
-            if lock := lock_of(found):
+        if answer.returncode:
+            if lock := lock_of(answer):
                 raise locked(self.spec, lock)
-            raise GitError(f"{self.spec}: cannot be fetched from {self.remote}: {self.said(found)}{advice(found)}")
+            raise GitError(
+                f"{self.spec}: cannot be fetched from {self.remote}: {self.complaint(answer)}{advice(answer)}"
+            )
         return ref
 
-    def said(self, found: Answer) -> str:
+    def complaint(self, answer: Answer) -> str:
         """What git or the server complained of first, on one line, without the steps before it and without a secret."""
-        lines = found.stderr.decode("utf-8", "replace").splitlines()
+        lines = answer.stderr.decode("utf-8", "replace").splitlines()
         blamed = (line for line in lines if re.match(r"(?:remote|fatal|error): *\S", line))
-        return self._clean(re.sub(r"^(?:(?:remote|fatal|error): *)+", "", next(blamed, said(found))))
+        return self._clean(re.sub(r"^(?:(?:remote|fatal|error): *)+", "", next(blamed, said(answer))))
 
     def refusal_of(self, pushed: Answer) -> tuple[str, bool]:
         """Why a push with --porcelain was refused, in words of git and the server; and whether the server said no."""
-        refusal, why = _REFUSAL.search(pushed.stdout), self.said(pushed)
+        refusal = _REFUSAL.search(pushed.stdout)
+        why = self.complaint(pushed)
         if refusal is None:
             return why + advice(pushed), bool(advice(pushed))
         reason = self._clean(refusal[2].decode("utf-8", "replace"))
@@ -142,24 +145,25 @@ def overtaken(accepted: Sequence[Record], record: Record) -> str | None:
     what the branch has got since is fetched: if that commit is still unknown, it is no later one. `accepted` is oldest
     first.
     """
-    theirs, ours = (accepted[-1].commit if accepted else None), record.commit
-    if theirs is None or ours is None or theirs == ours:
+    accepted_commit = accepted[-1].commit if accepted else None
+    commit = record.commit
+    if accepted_commit is None or commit is None or accepted_commit == commit:
         return None
     try:
         repository = repository_around(".")
     except GitError:
         return None
-    if not repository.has(ours):
+    if not repository.has(commit):
         return None
-    if not repository.has(theirs):
+    if not repository.has(accepted_commit):
         branch = record.branch or accepted[-1].branch
         try:
             clone = clone_of(branch or "HEAD", None, spec=branch or "HEAD")
             if clone.remote != HERE:  # without a remote, what is not here is nowhere
                 clone.fetch(f"refs/heads/{branch}" if branch else "HEAD", branch or "HEAD")
         except GitError as error:
-            return f"whether it is of a later commit ({theirs[:SHORT_SHA]}) cannot be told: {error}"
-    return f"it is of a later commit ({theirs[:SHORT_SHA]})" if is_ancestor(ours, theirs) else None
+            return f"whether it is of a later commit ({accepted_commit[:SHORT_SHA]}) cannot be told: {error}"
+    return f"it is of a later commit ({accepted_commit[:SHORT_SHA]})" if is_ancestor(commit, accepted_commit) else None
 
 
 def _remote_of(root: str, name: str | None, *, spec: str) -> str:
@@ -176,19 +180,20 @@ def _remote_of(root: str, name: str | None, *, spec: str) -> str:
 
 def _environment_for(root: str, remote: str, tokens: Sequence[str]) -> dict[str, str]:
     """What git's environment says beside the user's: our settings, and how to reach the remote without a prompt."""
-    settings, ssh = list(_SETTINGS), {}
+    settings = list(_SETTINGS)
+    ssh = {}
     if remote != HERE:
         url = run_git(root, "remote", "get-url", remote).stdout.decode("utf-8", "replace").strip()
         settings += _token_header(root, url, os.environ, tokens)
-        own = {"GIT_SSH", "GIT_SSH_COMMAND"} & os.environ.keys()
-        if not own and run_git(root, "config", "core.sshCommand").returncode:
+        users = {"GIT_SSH", "GIT_SSH_COMMAND"} & os.environ.keys()
+        if not users and run_git(root, "config", "core.sshCommand").returncode:
             ssh = {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
     # Settings go into git's numbered variables, after those that the caller has set.
     given = os.environ.get("GIT_CONFIG_COUNT", "")
     first = int(given) if given.isdecimal() else 0
     environment = {"GIT_CONFIG_COUNT": str(first + len(settings)), **ssh}
-    for place, (key, value) in enumerate(settings, first):
-        environment |= {f"GIT_CONFIG_KEY_{place}": key, f"GIT_CONFIG_VALUE_{place}": value}
+    for number, (key, value) in enumerate(settings, first):
+        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return environment
 
 
@@ -225,14 +230,14 @@ def _token_header(root: str, url: str, environment: Mapping[str, str], tokens: S
     return [(key, ""), (key, f"AUTHORIZATION: basic {credentials}"), (f"http.{server}/.followRedirects", "false")]
 
 
-def held(found: Answer) -> bool:
+def is_held(answer: Answer) -> bool:
     """Whether the repository's own ref was taken at that moment, so that it is worth another try."""
-    return bool(_HELD.search(found.stderr)) and not _FOREVER.search(found.stderr)
+    return bool(_HELD.search(answer.stderr)) and not _FOREVER.search(answer.stderr)
 
 
-def lock_of(found: Answer) -> str | None:
+def lock_of(answer: Answer) -> str | None:
     """The lock file, here or at the server, for which git gave up; None where it was something else."""
-    lock = _LOCK.search(found.stderr)
+    lock = _LOCK.search(answer.stderr)
     return lock[1].decode("utf-8", "replace") if lock else None
 
 
@@ -250,9 +255,9 @@ def outrun(pushed: Answer) -> bool:
     return refusal[1] == b"rejected" or bool(_QUICKER.search(refusal[2]))
 
 
-def advice(found: Answer) -> str:
+def advice(answer: Answer) -> str:
     """What to do where the remote does not let us in, or nothing."""
-    if not _NOT_ALLOWED.search(found.stderr):
+    if not _NOT_ALLOWED.search(answer.stderr):
         return ""
     needed = (
         "in Actions the job needs `permissions: contents: write`, elsewhere RANKGATE_TOKEN or git's own credentials"

@@ -35,7 +35,8 @@ class DirectoryPlace:
     """
 
     def __init__(self, path: str, spec: str | None = None, *, every_run: bool = False) -> None:
-        self.path, self.spec = path, redacted(spec or path).rstrip("/")
+        self.path = path
+        self.spec = redacted(spec or path).rstrip("/")
         self.every_run = self.has_strays = every_run
         self._seen: dict[str, Sequence[str]] = {}
 

@@ -17,7 +17,8 @@ from rankgate.model.gold_changes import GoldMark
 
 MAX_ROUNDS = 200  # of others that get in first; each round one of them has succeeded
 REPEATED = 100  # records of the history among which a job that is started again finds its own
-SHORTEST, MAX_SHOWN = 4, 12  # digits by which a run may be named, and of a commit that are shown
+SHORTEST = 4  # digits by which a run may be named
+MAX_SHOWN = 12  # digits of a commit
 _DELETE = "restore it, or delete it and accept a run again"  # a record is never overwritten
 _GOLD = re.compile(r"[0-9a-f]{12}")
 
@@ -70,7 +71,8 @@ class Memory:
 
     def recent(self, log: Log, most: int, *, until: str) -> list[Record]:
         """The last records of a log, at most so many, that are not dated after a day (2026-01-31), oldest first."""
-        names, recent = self._names(log), list[Record]()
+        names = self._names(log)
+        recent = list[Record]()
         while names and len(recent) < most:
             recent = [record for record in self._records(names[-most:]) if record.date <= until] + recent
             del names[-most:]
@@ -165,7 +167,8 @@ class Memory:
 
     def examined(self) -> Examined:
         """Every record itself, whatever copies there are, and what is wrong; nothing is raised for damage."""
-        records, problems = list[Record](), list[Problem]()
+        records = list[Record]()
+        problems = list[Problem]()
         for log in LOGS:
             try:
                 decoded, damaged = self._decoded(self._names(log), exact=True)
@@ -210,7 +213,8 @@ class Memory:
 
     def _decoded(self, names: Sequence[str], *, exact: bool = False) -> tuple[list[Record], list[Problem]]:
         data = self.place.read(names, exact=exact)
-        records, problems = list[Record](), list[Problem]()
+        records = list[Record]()
+        problems = list[Problem]()
         for name in filter(data.__contains__, names):
             try:
                 records.append(decode_record(data[name], f"{self.spec}/{name}", advice=_DELETE))

@@ -31,8 +31,9 @@ from rankgate.readers.run_shapes import ANSWER_KEYS
 from rankgate.readers.source import Source, share_of, shown_path
 
 DEFAULT_DEPTH = 100
-_LEVEL = 6  # 9 takes more than twice the time for a file that is 1 % smaller
-_GZIP, _SYSTEM = 31, 9  # zlib's number of the format, whose header has no name and no time; a byte of the header
+_LEVEL = 4  # 6 takes more than twice the time for a file that is 8 % smaller
+_GZIP = 31  # zlib's number of the format, whose header has no name and no time
+_SYSTEM = 9  # the byte of the header that names the system
 _BLOCK = 1 << 20  # bytes of lines that are compressed at a time, so that a large run is never there as a whole
 _OF_ALL = frozenset({"query_id", "retrieved", TEXT_KEY, RunField.TRAFFIC.value})  # keys that no metric asks for
 RUN = re.compile(r"run-[0-9a-f]{12}\.jsonl\.gz")  # the name of a run file, as `run_name` makes it
@@ -67,7 +68,9 @@ def pack(rankings: Iterable[Ranking], *, source: str, depth: int = DEFAULT_DEPTH
         RankgateError: the run is malformed or has no query.
     """
     encode = msgspec.json.Encoder().encode
-    deflate, packed, lines = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP), bytearray(), bytearray()
+    deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+    packed = bytearray()
+    lines = bytearray()
     kept: set[str] = set()
     queries = cut = answers = verdicts = traffic = 0
     for ranking in rankings:
@@ -154,10 +157,11 @@ def unpack(
     if deepest > record.depth:
         stored = f"the gates read ranks down to {deepest}, this baseline was stored to {record.depth}"
         raise bad_input(f"{stored}; accept its run again with --depth {deepest}", file=name)
-    data, shown = fetch(), shown_path(name)
+    data = fetch()
+    display_name = shown_path(name)
 
     def quickly(raw: io.BytesIO) -> Iterator[Ranking]:
-        stream = io.BufferedReader(Unzipped(raw, shown), _BLOCK)
+        stream = io.BufferedReader(Unzipped(raw, display_name), _BLOCK)
         yield from read_jsonl_quickly(stream, needs, len(data), stored=True)
 
     def opened() -> AbstractContextManager[tuple[Iterator[Ranking], Callable[[], float]]]:
@@ -166,13 +170,13 @@ def unpack(
 
     def rankings() -> Iterator[Ranking]:
         try:
-            stream = io.BufferedReader(Unzipped(io.BytesIO(data), shown))
-            yield from read_jsonl(Source(shown, stream, b""), needs, ProblemLog(), stored=True)
+            stream = io.BufferedReader(Unzipped(io.BytesIO(data), display_name))
+            yield from read_jsonl(Source(display_name, stream, b""), needs, ProblemLog(), stored=True)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise bad_input(f"damaged gzip data: {error}", file=shown) from error
+            raise bad_input(f"damaged gzip data: {error}", file=display_name) from error
 
     return Run(
-        name=shown,
+        name=display_name,
         format="baseline",
         rankings=rankings(),
         provenance={**record.provenance, "accepted": record.date},
@@ -208,7 +212,8 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
         entry[RunField.RAW.value] = _listed(details.raw, depth)
     if details.rewrites is not None:
         entry[RunField.REWRITES.value] = [{"topk": _listed(each, depth)} for each in details.rewrites]
-    scores, judges = details.scores, (details.judges or {}) if details.scores else {}
+    scores = details.scores
+    judges = (details.judges or {}) if details.scores else {}
     stated: dict[RunField, Any] = {
         RunField.LATENCY: details.latency_ms or None,
         RunField.SOURCE: details.source[0] if details.source and len(details.source) == 1 else details.source,
@@ -224,9 +229,12 @@ def _kept(ranking: Ranking, depth: int) -> dict[str, Any]:
 
 def _depth_of_context(ranking: Ranking, generated: Generated, depth: int) -> int:
     """How many items of an answered query are kept, so that its prompt can be put together again."""
-    texts, stated = generated.texts or {}, generated.context
-    held = {*texts, *ranking.ids[:CONTEXT_DEPTH]} if stated is None else {*stated} - {*texts}
-    return max((rank for rank, item_id in enumerate(ranking.ids, 1) if rank > depth and item_id in held), default=depth)
+    texts = generated.texts or {}
+    stated = generated.context
+    in_prompt = {*texts, *ranking.ids[:CONTEXT_DEPTH]} if stated is None else {*stated} - {*texts}
+    return max(
+        (rank for rank, item_id in enumerate(ranking.ids, 1) if rank > depth and item_id in in_prompt), default=depth
+    )
 
 
 def _count(records: bytes) -> int:

@@ -78,7 +78,8 @@ def copied(memory: Memory, to: str, where: Where) -> None:
     chosen = chosen_of(memory, where)
     if chosen is None:
         return
-    copy, mark = _copy(to, memory.spec), chosen.record.anchor
+    copy = _copy(to, memory.spec)
+    mark = chosen.record.anchor
     anchors = [each for each in memory.read("accepted") if mark and mark.id == each.id != chosen.record.id]
     for record in (*filter(memory.keeps, anchors[:1]), chosen.record):
         copy.add("accepted", replace(record, gold=memory.gold_of(record)), memory.fetch(record))

@@ -37,7 +37,7 @@ from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE
 from rankgate.forges.context import context_of
 from rankgate.forges.fork import Judged, concerns_forks, judge_fork, publish_each
-from rankgate.forges.publish import Settings, Told, announce, check_of, conclude, linked
+from rankgate.forges.publish import Published, Settings, announce, check_of, conclude, linked
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import stopped
@@ -280,7 +280,7 @@ def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
     context = job.context
     queue = QUEUED.fullmatch(os.environ.get("GITHUB_REF", ""))
 
-    def work(client: Client) -> Told:
+    def work(client: Client) -> Published:
         pull = context.pull or (pull_of(client, context.repository, int(queue["number"])) if queue else None)
         if pull is not None:
             base = repository_around(".").commit(named.base or "")
@@ -289,7 +289,7 @@ def _labels(job: Job, named: Inputs) -> tuple[SetLabel, ...]:
             (job.directory / _JUDGED).write_text(subject.text)
             queued = context.pull is None
             labels.extend(labels_now(client, context, settings_of(job), pull, subject, queued=queued))
-        return Told()
+        return Published()
 
     if context.event in ("pull_request", "merge_group") and not context.read_only:
         _publish(job, work)
@@ -344,7 +344,7 @@ def _page(job: Job, report: Report) -> str:
     return str(job.page)
 
 
-def _publish(job: Job, act: Callable[[Client], Told]) -> None:
+def _publish(job: Job, act: Callable[[Client], Published]) -> None:
     say(publishing(job.context.api_url, act))
 
 

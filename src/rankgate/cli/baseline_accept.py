@@ -205,7 +205,9 @@ def _candidate(arguments: argparse.Namespace) -> Candidate:
         if criteria and mark:
             inputs = Inputs(date=date, criteria=arguments.criteria or criteria.name, gold=gold_file, run=again)
             # What is accepted mends a baseline that is missing, or has too few of the questions.
-            inputs = replace(inputs, verdicts=arguments.verdicts, asked=criteria.requiring_no_baseline())
+            inputs = replace(
+                inputs, verdicts=arguments.verdicts, asked=criteria.requiring_no_baseline(), verdict_alone=True
+            )
             report, unusable = _judged(inputs, criteria, store, memory)
     commit, branch = _origin_of(arguments)
     return Candidate(

@@ -19,7 +19,7 @@ from rankgate.files.environment import api_url, token_in
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import Context, context_of
-from rankgate.forges.publish import Settings, Told, When, announce, publish
+from rankgate.forges.publish import Published, Settings, When, announce, publish
 from rankgate.forges.pulls import pull_of
 from rankgate.forges.runner import add_summary
 from rankgate.gates.not_judged import not_judged
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     report, code = (None, 0) if arguments.begin else read_or_not_judged(arguments.report, today())
     settings = Settings(login=arguments.bot_login, comment=arguments.comment, fail_on=arguments.fail_on)
 
-    def act(client: Client) -> Told:
+    def act(client: Client) -> Published:
         context = _context(arguments, client)
         if report is None:
             return announce(client, context, settings)
@@ -77,15 +77,17 @@ def run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def publishing(url: str, act: Callable[[Client], Told], *, max_wait: float = 300.0, dry_run: bool = False) -> Told:
+def publishing(
+    url: str, act: Callable[[Client], Published], *, max_wait: float = 300.0, dry_run: bool = False
+) -> Published:
     """What was told with a client for this API and the token of the environment; every failure is only told too."""
     try:
         return act(Client(url, token_of(), max_wait=max_wait, dry_run=dry_run, tell=print))
     except (ForgeError, RankgateError) as error:
-        return Told([], str(error).splitlines())
+        return Published([], str(error).splitlines())
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         shape = f"GitHub answered in a shape that its documentation does not know ({type(error).__name__})"
-        return Told([], [shape])
+        return Published([], [shape])
 
 
 def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
@@ -98,7 +100,7 @@ def read_or_not_judged(path: str, date: str) -> tuple[Report, int]:
         return not_judged(Inputs(date=date), error.problems), 2
 
 
-def say(outcome: Told) -> None:
+def say(outcome: Published) -> None:
     """What was done on standard output, what was not on standard error and in the step summary."""
     for line in outcome.done:
         print(line)

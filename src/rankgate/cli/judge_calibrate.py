@@ -35,7 +35,7 @@ from rankgate.judge.calibrate import (
     support_of,
     words_of_people,
 )
-from rankgate.judge.label_files import Label, Labels, Place
+from rankgate.judge.label_files import Label, LabelKey, Labels
 from rankgate.judge.plan import judged
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.sample import AnswerKey, Design, Item, answers_key, item_of
@@ -207,7 +207,7 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
     Raises:
         RankgateError: a person labelled a claim in two files, and differently, or has a name in two spellings.
     """
-    labels: dict[Place, Label] = {}
+    labels: dict[LabelKey, Label] = {}
     spelt: dict[str, str] = {}
     keys = {item.key for item in items}
     for path in paths:
@@ -222,7 +222,7 @@ def _labels(paths: Sequence[str], items: Sequence[Item]) -> Labels:
             if (name := spelt.setdefault(label_files.name_key(label.by), label.by)) != label.by:
                 text = f"has labels by {label.by!r}, and others are by {name!r}; write one person's name in one way"
                 raise bad_input(text, file=path, key="by")
-            if labels.setdefault(label.place, label).verdict != label.verdict:
+            if labels.setdefault(label.label_key, label).verdict != label.verdict:
                 text = f"{label.by!r} labelled claim {label.n} of {shown(label.query_id)} differently in another file"
                 raise bad_input(f"{text}; keep one of these labels", file=path, key="verdict")
     return labels

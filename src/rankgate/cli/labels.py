@@ -10,7 +10,7 @@ from contextlib import suppress
 from rankgate.cli.terminal import show_pages
 from rankgate.errors import bad_input
 from rankgate.judge import label_files
-from rankgate.judge.label_files import Label, Labels, Place
+from rankgate.judge.label_files import Label, LabelKey, Labels
 from rankgate.judge.sample import Item, Labelled
 from rankgate.renderers.blocks import Pairs
 
@@ -48,9 +48,9 @@ def take_labels(arguments: argparse.Namespace, items: Sequence[Item], path: str)
         raise bad_input(f"{known}; write the name of who labels, always in the same way", key="--by")
     if arguments.sheet:
         for label in label_files.read_sheet(arguments.sheet, items, by):
-            if labels.get(label.place) != label:
+            if labels.get(label.label_key) != label:
                 label_files.add_labels(path, [label])
-                labels[label.place] = label
+                labels[label.label_key] = label
     elif sys.stdin.isatty() and sys.stdout.isatty():
         with suppress(EOFError):
             _ask(items, labels, path, by)
@@ -65,7 +65,7 @@ def due(item: Item, labels: Labels, by: str) -> Sequence[int]:
     return item.due(asserts=of_answer is not None and of_answer.verdict == "asserts")
 
 
-def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) -> None:
+def _ask(items: Sequence[Item], labels: dict[LabelKey, Label], path: str, by: str) -> None:
     """Ask until all is labelled or skipped, or the person quits; only what this person said or skipped is undone."""
     statements = [(number, item, n) for number, item in enumerate(items, start=1) for n in range(len(item.statements))]
     positions = {(item.key, n): position for position, (_, item, n) in enumerate(statements)}
@@ -97,7 +97,7 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) 
         if key in words:
             label = label_files.label_of(item, n, words[key], by)
             label_files.add_labels(path, [label])
-            labels[label.place] = label
+            labels[label.label_key] = label
             undoable.append(position)
             position = 0  # what was undone may stand below others that are due
         elif key == "k":
@@ -109,7 +109,7 @@ def _ask(items: Sequence[Item], labels: dict[Place, Label], path: str, by: str) 
             skipped.discard(position)
             _, item, n = statements[position]
             undone = label_files.label_of(item, n, None, by)
-            if labels.pop(undone.place, None):
+            if labels.pop(undone.label_key, None):
                 label_files.add_labels(path, [undone])
         elif key == "p":
             printed = (0, False)

@@ -24,10 +24,13 @@ def anchor(
     `corpus` has documents by id, `chunks` texts or offsets by id. Spans that are there already are compared with the
     corpus. With `passages` the gold's ids are texts themselves, as `match: text` has them.
     """
-    samples, lines, problems = dict(written.samples), dict(written.lines), list[Problem]()
+    samples = dict(written.samples)
+    lines = dict(written.lines)
+    problems = list[Problem]()
     for query_id, sample in gold.samples.items():
         spans: dict[str, dict[str, object]] = {}
-        wrong, others = list[str](), [*ids_beside_spans(gold, sample)]
+        wrong = list[str]()
+        others = [*ids_beside_spans(gold, sample)]
         quotes = [""] if sample.answers and not sample.gains and not sample.no_answer else []
         for each in (*sample.gains, *quotes):
             try:
@@ -42,7 +45,8 @@ def anchor(
         problems += [Problem(f"{name}: {each}", gold.name, sample.line, "expected_output") for each in wrong]
         problems += others
         if spans and not wrong and not others:
-            old, new = samples[query_id].get("expected_output"), [*spans.values()]
+            old = samples[query_id].get("expected_output")
+            new = [*spans.values()]
             nested = isinstance(old, Mapping) and isinstance(old.get("ids"), list | dict)
             samples[query_id] = {**samples[query_id], "expected_output": {**old, "ids": new} if old and nested else new}
             lines.pop(query_id, None)
@@ -53,16 +57,18 @@ def _spans(
     sample: Sample, each: str, corpus: Mapping[str, str], chunks: Mapping[str, Item], *, passages: bool
 ) -> Sequence[Span]:
     """The spans that a judged id stands for; else a ValueError says what is wrong."""
-    name, chunk, span = shown(each), chunks.get(each), sample.spans.get(each)
+    name = shown(each)
+    chunk = chunks.get(each)
+    span = sample.spans.get(each)
     if chunk and chunk.start is not None and chunk.end is not None:
         span = Span(document_of(each, chunk.doc_id), chunk.start, chunk.end)
     if span:
-        whole = corpus.get(span.doc)
-        if whole is None:
+        document = corpus.get(span.doc)
+        if document is None:
             raise ValueError(f"{name} is of {shown(span.doc)}, which is no document of the corpus")
-        if span.end > len(whole):
-            raise ValueError(f"{name} ends at {span.end}, beyond its document, which has {len(whole)} code points")
-        text = whole[span.start : span.end]
+        if span.end > len(document):
+            raise ValueError(f"{name} ends at {span.end}, beyond its document, which has {len(document)} code points")
+        text = document[span.start : span.end]
         if span.text and folded(span.text.rstrip("….")) not in folded(text):
             raise ValueError(f"{name} is {shown(text)} in the corpus, not {shown(span.text)}; correct its offsets")
         return [span if span.text else replace(span, text=text)]
@@ -83,12 +89,13 @@ def _once(texts: Sequence[str], doc: str, corpus: Mapping[str, str], chunk: str 
     spans: list[Span] = []
     for quoted in texts:
         everywhere = ((name, *at) for name, text in within.items() for at in places(quoted, text, borders=not chunk))
-        found = [Span(name, start, end, corpus[name][start:end]) for name, start, end in everywhere]
-        if found[1:]:
-            where = ", ".join(shown(each.id) for each in found[:3])
+        matches = [Span(name, start, end, corpus[name][start:end]) for name, start, end in everywhere]
+        if matches[1:]:
+            where = ", ".join(shown(each.id) for each in matches[:3])
             raise ValueError(f"{chunk or shown(quoted)} stands more than once ({where}); quote more of it, {_BY_HAND}")
-        spans += found
+        spans += matches
     if not spans:
-        what, where = chunk or " or ".join(map(shown, texts[:3])), shown(doc) if doc in corpus else "the corpus"
+        what = chunk or " or ".join(map(shown, texts[:3]))
+        where = shown(doc) if doc in corpus else "the corpus"
         raise ValueError(f"{what} stands nowhere in {where}; quote it exactly, {_BY_HAND}")
     return spans

@@ -26,7 +26,9 @@ from rankgate.model.base_ref import CommitSha
 from rankgate.model.conclusion import OtherCode
 from rankgate.model.differences import RECORDING
 
-PARTIAL, FAILED = ".partial", ".failed"  # what lies beside a run that is recorded
+# What lies beside a run that is recorded.
+PARTIAL = ".partial"
+FAILED = ".failed"
 DIGITS = 12  # of the commit: enough for any repository, and still readable
 CHANGED = "+changes"
 _PATIENCE = 20.0  # seconds; a recording must not wait for a slow disk to know its own name
@@ -51,8 +53,8 @@ class CodeFiles(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a change of this file changes the code; of a function by what it imported."""
         if path.startswith("/") or ".." in path.split("/"):
             return False
-        own = {self.run, *(self.run + suffix for suffix in (PARTIAL, FAILED))}
-        if path in own or path.endswith(".pyc") or "__pycache__" in path.split("/"):
+        run_files = {self.run, *(self.run + suffix for suffix in (PARTIAL, FAILED))}
+        if path in run_files or path.endswith(".pyc") or "__pycache__" in path.split("/"):
             return False
         if imported is not None and path in imported:
             return True
@@ -183,9 +185,9 @@ def why_not_resumed(partial: str, state: str | None) -> str | None:
 
 def _repository(folder: str) -> Repository | None:
     """The repository around a folder; None where there is none, or no commit yet."""
-    whole = Path(folder).absolute()
+    absolute = Path(folder).absolute()
     answer = run_git(folder, "rev-parse", "--git-dir")
-    if answer.returncode and not any(os.path.lexists(each / ".git") for each in (whole, *whole.parents)):
+    if answer.returncode and not any(os.path.lexists(each / ".git") for each in (absolute, *absolute.parents)):
         return None
     repository = repository_around(folder)
     return repository if repository.has("HEAD") else None

@@ -126,6 +126,10 @@ def _from_jsonl(source: Source) -> GoldDocuments:
     return GoldDocuments(samples=samples, lines=lines)
 
 
+def _from_json(source: Source) -> GoldDocuments:
+    return _from_document(strict_json(source.text()))
+
+
 def _from_yaml(source: Source) -> GoldDocuments:
     from rankgate.readers.yaml_text import load_yaml  # noqa: PLC0415 -- paid only for YAML
 
@@ -141,6 +145,6 @@ def _from_document(value: Any) -> GoldDocuments:
 
 _SHAPES = {
     "jsonl": _from_jsonl,
-    "json": lambda source: _from_document(strict_json(source.text())),
+    "json": _from_json,
     "yaml": _from_yaml,
 }

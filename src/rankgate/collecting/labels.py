@@ -54,8 +54,10 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
         sample = gold.samples.get(label.query_id)
         if sample is None:
             if label.query_id not in unknown:
-                alike = respelled([label.query_id], gold.samples)
-                other = "".join(f" but {shown(each)} ({differs_in(label.query_id, each)})" for each in alike.values())
+                respellings = respelled([label.query_id], gold.samples)
+                other = "".join(
+                    f" but {shown(each)} ({differs_in(label.query_id, each)})" for each in respellings.values()
+                )
                 message = f"{gold.name} has no query {shown(label.query_id)}{other}; add it there or drop its labels"
                 problems.append(Problem(message, label.file, label.line))
             unknown.add(label.query_id)

@@ -113,15 +113,15 @@ def pool(
 
 def hard_negatives(gold: Gold, rankings: Iterable[Ranking], depth: int, how: Matching) -> dict[str, dict[str, int]]:
     """By query, what stands within `depth` above the first relevant document and nobody calls relevant, by its rank."""
-    found: dict[str, dict[str, int]] = {}
+    negatives: dict[str, dict[str, int]] = {}
     for ranking in rankings:
         sample = gold.samples.get(ranking.query_id)
         relevant = set(sample.relevant()) if sample else set[str]()
         names = list(dict.fromkeys(doc for doc, _ in results_of(ranking, how)))[:depth] if relevant else []
         first = next((at for at, doc in enumerate(names) if doc in relevant), len(names))
         kept = [(at, doc) for at, doc in enumerate(names[:first], 1) if sample and sample.judge_gains.get(doc, 0) <= 0]
-        found |= {ranking.query_id: {doc: at for at, doc in kept}} if kept else {}
-    return found
+        negatives |= {ranking.query_id: {doc: at for at, doc in kept}} if kept else {}
+    return negatives
 
 
 def with_inserted(ranking: Ranking, negatives: Mapping[str, int], how: Matching) -> Ranking:
@@ -140,7 +140,7 @@ def with_inserted(ranking: Ranking, negatives: Mapping[str, int], how: Matching)
 
 def results_of(ranking: Ranking, how: Matching) -> Iterator[tuple[str, str | None]]:
     """By rank, the id under which the gold would know a result, and the result's text."""
-    items = ranking.details.items if ranking.details and ranking.details.items else [None] * len(ranking.ids)
-    for item_id, item in zip(ranking.ids, items, strict=True):
-        doc = item_id if how.by is By.CHUNK else document_of(item_id, item.doc_id if item else None, how.separator)
-        yield doc, item.text if item else None
+    stated = ranking.details.items if ranking.details else None
+    for item_id, item in zip(ranking.ids, stated or [Item()] * len(ranking.ids), strict=True):
+        doc = item_id if how.by is By.CHUNK else document_of(item_id, item.doc_id, how.separator)
+        yield doc, item.text

@@ -5,19 +5,18 @@ Both have a line per query and document. JSONL is for labelling tools, CSV for s
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from rankgate.collecting.labels import Label, plain_number
 from rankgate.collecting.pool import Pair
-from rankgate.collecting.sheets import as_sheet, exact, json_rows, sheet_rows
+from rankgate.collecting.sheets import as_json_lines, as_sheet, is_jsonl, rows_of
 from rankgate.errors import Problem, shown
 from rankgate.readers.base import ProblemLog, finite_number, id_of
 from rankgate.readers.samples import check_gain
-from rankgate.readers.source import Source, open_source
+from rankgate.readers.source import open_source
 
 _NEEDED = ("query_id", "id", "gain")
 _WANTED = "a labelled pool is JSONL, or CSV whose header names query_id, id and gain once each"
@@ -33,7 +32,7 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True):
 def as_jsonl(pairs: Iterable[Pair], names: Sequence[str]) -> str:
     """One JSON object a line; the keys of every line stand in the same order."""
     del names  # every pair has them in its ranks
-    return "".join(f"{json.dumps(_row(pair), ensure_ascii=False)}\n" for pair in pairs)
+    return as_json_lines(map(_row, pairs))
 
 
 def as_csv(pairs: Iterable[Pair], names: Sequence[str]) -> str:
@@ -63,9 +62,11 @@ def read_labels(path: str, log: ProblemLog) -> Labelled:
     labels: list[Label] = []
     blank = 0
     with open_source(path) as source:
-        json_text = source.head.lstrip().startswith((b"{", b"["))
-        for line, row in json_rows(source, log) if json_text else _csv_rows(source, log):
+        of_cells = not is_jsonl(source)
+        for line, row in rows_of(source, log, _NEEDED, _WANTED):
             try:
+                if of_cells and "gain" in row:
+                    row["gain"] = _gain_in(row["gain"])
                 label = _label(row, source.name, line)
             except ValueError as error:
                 log.add(Problem(str(error), source.name, line))
@@ -85,11 +86,13 @@ def _label(row: dict[str, Any], file: str, line: int) -> Label | None:
     for key in _NEEDED:
         if key not in row:
             raise ValueError(f"no {key}; a labelled pair has {', '.join(_NEEDED)} (a gain of null is no label)")
-    query_id, doc = (_id(key, row[key]) for key in ("query_id", "id"))
+    query_id = _id("query_id", row["query_id"])
+    doc = _id("id", row["id"])
     if row["gain"] is None:
         return None
     try:
-        gain, judge = check_gain(doc, row["gain"]), row.get("judge") or None
+        gain = check_gain(doc, row["gain"])
+        judge = row.get("judge") or None
         return Label(query_id=query_id, id=doc, gain=gain, file=file, line=line, judge=judge and str(judge))
     except ValueError as error:
         raise ValueError(f"query {shown(query_id)}: {error}") from error
@@ -101,12 +104,8 @@ def _id(key: str, value: object) -> str:
     return id_of(value, key)
 
 
-def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows as JSON would hold them: ids are exact text, a gain is a number or nothing."""
-    for line, _, row in sheet_rows(source, log, _NEEDED, _WANTED):
-        values: dict[str, Any] = {key: exact(cell) for key, cell in row.items()}
-        if "gain" in row:
-            text = row["gain"].strip()
-            number = finite_number(text)
-            values["gain"] = number if number is not None else text or None
-        yield line, values
+def _gain_in(cell: str) -> float | str | None:
+    """A gain as JSON would hold it: a number, or nothing; anything else as it is written."""
+    text = cell.strip()
+    number = finite_number(text)
+    return text or None if number is None else number

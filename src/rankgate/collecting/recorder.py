@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import TIMEOUT_MAX
 from typing import Any
 
 import msgspec
@@ -21,7 +20,7 @@ from rankgate.collecting.code_state import PARTIAL, Making, digest_here, why_not
 from rankgate.collecting.lines import Key, Line, encoded, run_line
 from rankgate.collecting.partial import PartialRun
 from rankgate.collecting.retriever import Retrieve, Service, StopError, failure, name_of
-from rankgate.collecting.workers import Calls, Outcome, Question, ask
+from rankgate.collecting.workers import Calls, Outcome, Question, ask, refuse_limits
 from rankgate.errors import Problem, RankgateError, bad_input, did_you_mean, from_python, option, redacted, shown
 from rankgate.files.writing import refuse_overwriting, write_atomic
 from rankgate.model.differences import RECORDING
@@ -172,62 +171,108 @@ def record(
     }
     refused = why_not_resumed(f"{target}{PARTIAL}", state)
     partial = PartialRun(target, binding, questions, name=called, restart=restart, refused=refused)
-    if partial.notice:
-        (notice or _on_standard_error)(partial.notice)
-    resumed = len(partial.lines)
-    failures: dict[Key, Problem] = {}
-    states = making is None or stamp.keys() & {"code_version", "commit"}
-    stamped = stamp if making is None or states else {**stamp, "code_version": making.state.version}
-
+    if partial.notice and notice:
+        notice(partial.notice)
+    elif partial.notice:
+        sys.stderr.write(f"{partial.notice}\n")
+    states_code = making is None or stamp.keys() & {"code_version", "commit"}
+    stamped = stamp if making is None or states_code else {**stamp, "code_version": making.state.version}
     finder = _finder_of(fields, retrieve, partial.lines.values())
-
-    def report_progress() -> None:
-        if progress is not None:
-            progress(len(partial.lines) + len(failures), len(questions))
-
-    def take(question: Question, outcome: Outcome) -> bool:
-        line = _line_of(question, outcome, stamped, finder)
-        if isinstance(line, Problem):
-            failures[question.query_id, text_digest(question.text), question.traffic] = line
-        else:
-            partial.add(line)
-        report_progress()
-        return len(partial.lines) > resumed or len(failures) < max(FRUITLESS, allow_errors + 1)
-
-    left = [
-        Question(query_id, text, resumed > 0, of_traffic)
-        for (query_id, digest, of_traffic), text in questions.items()
-        if (query_id, digest, of_traffic) not in partial.lines
-    ]
+    recording = _Recording(questions, partial, stamped, finder, allow_errors=allow_errors, progress=progress)
     with partial:
         try:
-            report_progress()
-            ask(retrieve, left, calls, take)
-            unasked = len(questions) - len(partial.lines) - len(failures)
-            lines = [*filter(None, map(partial.lines.get, questions))]
+            recording.report_progress()
+            ask(retrieve, recording.left(), calls, recording.take)
+            lines = recording.lines()
             _refuse_unmapped(finder, partial)
-            if lines and not unasked and len(failures) <= allow_errors:
+            if lines and not recording.unasked and not recording.fails:
                 data = b"".join([_first(lines[0], making), *(line.data for line in lines[1:])])
                 write_atomic(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
         except (KeyboardInterrupt, StopError) as stop:
             stop.add_note(_how_far(partial, len(questions)))
             raise
-        if not lines or len(failures) <= allow_errors:
+        if not lines or not recording.fails:
             partial.remove()
-    times = [line.ms for line in lines if line.ms is not None]
-    recorded = Recorded(
-        path=redacted(Path(called).as_posix()),
-        total=len(questions),
-        recorded=len(lines),
-        resumed=resumed,
-        median_ms=quantile(times, 0.5) if times else None,
-        failures=tuple(filter(None, map(failures.get, questions))),
-        unasked=unasked,
-        traffic=sum(of_traffic for _, _, of_traffic in questions),
-    )
-    if not lines or len(failures) > allow_errors:
+    recorded = recording.recorded(redacted(Path(called).as_posix()))
+    if not lines or recording.fails:
         raise RecordingError(recorded, allow_errors)
     return recorded
+
+
+class _Recording:
+    """A recording under way: the lines that there are, in the partial file, and the failures by question."""
+
+    def __init__(
+        self,
+        questions: Mapping[Key, str],
+        partial: PartialRun,
+        stamp: Mapping[str, Any],
+        finder: Finder | None,
+        *,
+        allow_errors: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self._questions = questions
+        self._partial = partial
+        self._stamp = stamp
+        self._finder = finder
+        self._allow_errors = allow_errors
+        self._progress = progress
+        self._resumed = len(partial.lines)
+        self._failures: dict[Key, Problem] = {}
+
+    @property
+    def fails(self) -> bool:
+        """Whether more questions failed than may."""
+        return len(self._failures) > self._allow_errors
+
+    @property
+    def unasked(self) -> int:
+        """How many questions have neither a line nor a failure."""
+        return len(self._questions) - len(self._partial.lines) - len(self._failures)
+
+    def left(self) -> list[Question]:
+        """The questions that no earlier recording has answered."""
+        return [
+            Question(query_id, text, self._resumed > 0, of_traffic)
+            for (query_id, digest, of_traffic), text in self._questions.items()
+            if (query_id, digest, of_traffic) not in self._partial.lines
+        ]
+
+    def lines(self) -> list[Line]:
+        """The lines that there are, in the order of the questions."""
+        return [*filter(None, map(self._partial.lines.get, self._questions))]
+
+    def report_progress(self) -> None:
+        """Say how many questions are done."""
+        if self._progress is not None:
+            self._progress(len(self._questions) - self.unasked, len(self._questions))
+
+    def take(self, question: Question, outcome: Outcome) -> bool:
+        """Keep what came back; False where the first calls have failed and none has succeeded."""
+        line = _line_of(question, outcome, self._stamp, self._finder)
+        if isinstance(line, Problem):
+            self._failures[question.query_id, text_digest(question.text), question.traffic] = line
+        else:
+            self._partial.add(line)
+        self.report_progress()
+        succeeds = len(self._partial.lines) > self._resumed
+        return succeeds or len(self._failures) < max(FRUITLESS, self._allow_errors + 1)
+
+    def recorded(self, path: str) -> Recorded:
+        """What was done, for a run file that messages call so."""
+        lines = self.lines()
+        times = [line.ms for line in lines if line.ms is not None]
+        return Recorded(
+            path=path,
+            total=len(self._questions),
+            recorded=len(lines),
+            resumed=self._resumed,
+            median_ms=quantile(times, 0.5) if times else None,
+            failures=tuple(filter(None, map(self._failures.get, self._questions))),
+            unasked=self.unasked,
+            traffic=sum(of_traffic for _, _, of_traffic in self._questions),
+        )
 
 
 def _questions_of(gold: Gold) -> dict[str, str]:
@@ -327,14 +372,6 @@ def _how_far(partial: PartialRun, total: int) -> str:
     return f"{kept} of {total} questions are recorded and kept in {partial.name}; the same command resumes there"
 
 
-def refuse_limits(calls: Calls, allow_errors: int) -> None:
-    """A RankgateError where a number is out of its range."""
-    timely = calls.timeout is None or 0 < calls.timeout <= TIMEOUT_MAX
-    if calls.workers < 1 or min(allow_errors, calls.retries) < 0 or not timely:
-        what = "workers must be at least 1, allow_errors and retries at least 0, and timeout above 0"
-        raise bad_input(f"{what}, not {calls.workers}, {allow_errors}, {calls.retries} and {calls.timeout}")
-
-
 def _writable(path: str | Path) -> Path:
     target = Path(path)
     if os.fspath(path) == STDIN:
@@ -361,7 +398,3 @@ def _checked_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     except ResultError as error:
         raise bad_input(f"the provenance: {error}") from error
     return checked
-
-
-def _on_standard_error(text: str) -> None:
-    sys.stderr.write(f"{text}\n")

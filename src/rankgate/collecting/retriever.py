@@ -34,7 +34,8 @@ class CallError(Exception):
 
     def __init__(self, message: str, *, again: bool = False, wait: float | None = None) -> None:
         super().__init__(message)
-        self.again, self.wait = again, wait
+        self.again = again
+        self.wait = wait
 
 
 class StopError(RankgateError):
@@ -92,10 +93,10 @@ def _documents(run: Any, question: str) -> Any:
     else:
         inputs = [each for sockets in run.__self__.inputs().values() for each in sockets.items()]
         outputs = run({name: question for name, about in inputs if about["is_mandatory"] and about["type"] is str})
-    found = [each["documents"] for each in outputs.values() if isinstance(each, Mapping) and "documents" in each]
-    if len(found) != 1:
-        raise CallError(f"{len(found)} outputs have documents; name a function that returns those of one")
-    return found[0]
+    lists = [each["documents"] for each in outputs.values() if isinstance(each, Mapping) and "documents" in each]
+    if len(lists) != 1:
+        raise CallError(f"{len(lists)} outputs have documents; name a function that returns those of one")
+    return lists[0]
 
 
 def name_of(retrieve: Retrieve) -> str:
@@ -123,7 +124,7 @@ def failure(query_id: str | None, error: BaseException) -> Problem:
     except Exception:  # noqa: BLE001 -- the user's own __str__
         text = ""
     known = isinstance(error, CallError)
-    message = text if known else f"{type(error).__name__}: {text}" if text else type(error).__name__
+    message = ": ".join(filter(None, ["" if known else type(error).__name__, text]))
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[: _LONGEST_MESSAGE - 1]}…"
     return Problem(message, *((None, None) if known else _place(error)), query_id)
@@ -181,14 +182,15 @@ def _broken(what: str, error: BaseException) -> RankgateError:
 def _place(error: BaseException) -> tuple[str | None, int | None]:
     if isinstance(error, SyntaxError) and error.filename:
         return _written(Path(error.filename)), error.lineno
-    place: tuple[str | None, int | None] = (None, None)
-    theirs = False
+    position: tuple[str | None, int | None] = (None, None)
+    in_user_code = False
     for frame, line in traceback.walk_tb(error.__traceback__):
         file = Path(frame.f_code.co_filename)
         library = file.is_relative_to(_STANDARD_LIBRARY) or not _INSTALLED.isdisjoint(file.parts)
-        if file.is_absolute() and not file.is_relative_to(_OURS) and not (library and theirs):
-            place, theirs = (_written(file), line), theirs or not library
-    return place
+        if file.is_absolute() and not file.is_relative_to(_OURS) and not (library and in_user_code):
+            position = (_written(file), line)
+            in_user_code = in_user_code or not library
+    return position
 
 
 def _written(file: Path) -> str:

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from math import inf
 from pathlib import Path
 from signal import SIGKILL, Signals
@@ -25,11 +24,11 @@ from typing import Any
 from urllib.parse import quote
 
 from rankgate.collecting.retriever import CallError, Service, StopError
+from rankgate.collecting.waits import MAX_WAIT, seconds_until
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.readers.json_text import JsonError, strict_json
 
 MAX_BYTES = 16_000_000  # of one answer
-MAX_WAIT = 120.0  # seconds; a server that asks for more is not waited for
 _GRACE_SECONDS = 5.0  # from the end of a command's output to its own
 _SHOWN = 200  # characters of what a server says of a refusal, or a command on standard error
 _TEMPLATE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
@@ -50,7 +49,9 @@ class HttpService(Service):
 
     def __init__(self, url: str, method: str | None, body: Any, send: Send, secrets: Sequence[str] = ()) -> None:
         self.system = url.partition("?")[0]
-        self._url, self._send, self._secrets = url, send, secrets
+        self._url = url
+        self._send = send
+        self._secrets = secrets
         self._body = "" if body is None else json.dumps(body)
         self._method = method or ("GET" if body is None else "POST")
         self._forbidden = self._answered = False
@@ -64,27 +65,25 @@ class HttpService(Service):
         if not hasattr(answer, "status"):
             why = f"no answer that can be used: {answer.why}, at {self.system}"
             raise CallError(why, again=answer.failure.value != "unusable")
-        status, said = answer.status, f"the server answered {answer.status}"
+        status = answer.status
+        refusal = f"the server answered {status}"
         forbidden = status == 403 and not (self._answered or question.resumed)  # noqa: PLR2004
         if status == 401 or (forbidden and self._forbidden):  # noqa: PLR2004
             what = "refuses the key" if self._secrets else "wants a key: retriever: {headers: {NAME: ${VARIABLE}}}"
-            raise StopError([Problem(f"{self.system}: {said}, it {what}")])
+            raise StopError([Problem(f"{self.system}: {refusal}, it {what}")])
         self._forbidden |= forbidden
         if answer.succeeded:
             self._answered = True
             return self._plain(answer.body)
         if status < 400:  # noqa: PLR2004 -- refusals begin there
-            raise CallError(f"{said}, a redirect, which is not followed; give the address that it leads to")
+            raise CallError(f"{refusal}, a redirect, which is not followed; give the address that it leads to")
         with suppress(CallError):
-            said += f": {on_one_line(json.dumps(self._plain(answer.body), ensure_ascii=False)[:_SHOWN])}"
-        asked = answer.headers.get("retry-after", "").strip()
-        with suppress(ValueError, OverflowError):  # no date
-            asked = f"{max(0.0, parsedate_to_datetime(asked).timestamp() - time()):.0f}"
-        wait = float(asked[:9]) if asked.isdecimal() else None
+            refusal += f": {on_one_line(json.dumps(self._plain(answer.body), ensure_ascii=False)[:_SHOWN])}"
+        wait = seconds_until(answer.headers.get("retry-after", ""), time())
         if wait is not None and wait > MAX_WAIT:
-            raise CallError(f"the server asks to wait {wait:.0f} s, longer than {MAX_WAIT:.0f} s; {said}")
+            raise CallError(f"the server asks to wait {wait:.0f} s, longer than {MAX_WAIT:.0f} s; {refusal}")
         limited = status == 429 or (status == 503 and wait is not None)  # noqa: PLR2004 -- as servers limit rates
-        raise CallError(said, again=status == 429 or status >= 500, wait=(wait or 0.0) if limited else None)  # noqa: PLR2004
+        raise CallError(refusal, again=status == 429 or status >= 500, wait=max(wait or 0.0, 0.0) if limited else None)  # noqa: PLR2004
 
     def _plain(self, data: bytes) -> Any:
         """JSON without the secrets, however they are escaped in it."""
@@ -118,10 +117,16 @@ class Command(Service):
 
     def _output_for(self, question: Any) -> bytes:
         """What the process writes; a CallError where it fails, with the end of its log."""
-        with TemporaryFile() as asked, TemporaryFile() as log:  # files, so that neither of the two waits for the other
-            asked.write(json.dumps({"query_id": question.query_id, "question": question.text}).encode() + b"\n")
-            asked.seek(0)
-            how: dict[str, Any] = {"stdin": asked, "stdout": subprocess.PIPE, "stderr": log, "start_new_session": True}
+        # Files, so that neither of the two waits for the other.
+        with TemporaryFile() as question_file, TemporaryFile() as log:
+            question_file.write(json.dumps({"query_id": question.query_id, "question": question.text}).encode() + b"\n")
+            question_file.seek(0)
+            how: dict[str, Any] = {
+                "stdin": question_file,
+                "stdout": subprocess.PIPE,
+                "stderr": log,
+                "start_new_session": True,
+            }
             with subprocess.Popen(self._words, **how) as process:  # noqa: S603 -- what the user gave
                 self._groups.add(process.pid)
                 try:
@@ -135,20 +140,22 @@ class Command(Service):
                     self._groups.discard(process.pid)
 
     def _output(self, process: subprocess.Popen[bytes]) -> bytes:
-        output, found, end = process.stdout.fileno(), bytearray(), monotonic() + self._seconds  # type: ignore[union-attr]
+        output = process.stdout.fileno()  # type: ignore[union-attr]
+        content = bytearray()
+        end = monotonic() + self._seconds
         while True:
             if not select.select([output], [], [], min(86_400.0, max(0.0, end - monotonic())))[0]:
                 raise CallError(f"the command wrote nothing more within {self._seconds:g} s")
             chunk = os.read(output, 65_536)
-            found += chunk
-            if len(found) > MAX_BYTES:
+            content += chunk
+            if len(content) > MAX_BYTES:
                 raise CallError("the command wrote more than 16 MB a question")
             if not chunk:
                 break
         with suppress(subprocess.TimeoutExpired):  # it goes on without any output
             if code := process.wait(_GRACE_SECONDS):
                 raise CallError(f"the command ended by {Signals(-code).name if code < 0 else f'exit code {code}'}")
-        return bytes(found)
+        return bytes(content)
 
 
 def _end(group: int) -> None:

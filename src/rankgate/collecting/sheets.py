@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rankgate.errors import Problem, bad_input, shown
@@ -74,7 +75,32 @@ def sheet_rows(
         csv.field_size_limit(before)
 
 
-def json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
+def is_jsonl(source: Source) -> bool:
+    """Whether a table is JSONL, as its content says; else it is CSV."""
+    return source.head.lstrip().startswith((b"{", b"["))
+
+
+def rows_of(
+    source: Source, log: ProblemLog, needed: Sequence[str], wanted: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a table, JSONL or CSV, each with its line; cells of CSV are the texts that `defused` was given.
+
+    Raises:
+        RankgateError: the header of CSV lacks a column that is needed.
+    """
+    if is_jsonl(source):
+        yield from _json_rows(source, log)
+        return
+    for line, _, cells in sheet_rows(source, log, needed, wanted):
+        yield line, {name: exact(cell) for name, cell in cells.items()}
+
+
+def as_json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """One JSON object a line."""
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _json_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of JSONL, each with its line; anything else is noted."""
     for number, line in source.lines():
         try:

@@ -31,6 +31,19 @@ def _without(pattern: str, signs: str, text: str) -> str:
     return re.sub(pattern, "", text) if any(sign in text for sign in signs) else text
 
 
+def _without_leading_zeros(text: str) -> str:
+    begins = text.startswith("0") or f"{_END}0" in text
+    return re.sub(r"(?<![^\0])0+(?=\d+(?![^\0]))", "", text) if begins else text
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def _without_exponents(text: str) -> str:
+    return re.sub(_EXPONENT, _number, text) if "e+" in text else text
+
+
 def _number(match: re.Match[str]) -> str:
     return f"{float(match[0]):.0f}"
 
@@ -46,7 +59,8 @@ def _date(match: re.Match[str]) -> str:
     """`2026-01-02`, or `1-2` without a year, or `1-99` without a day."""
     stated = match.groupdict()
     month = _MONTHS.index(stated["name"]) + 1 if stated.get("name") else int(stated["month"])
-    day, year = stated.get("day"), stated.get("year")
+    day = stated.get("day")
+    year = stated.get("year")
     if day and year:
         century = "20" if len(year) < len("2026") else ""
         return f"{century}{year}-{month:02}-{int(day):02}"
@@ -55,25 +69,38 @@ def _date(match: re.Match[str]) -> str:
 
 # In what ids differ, and what makes them equal in that; in this order, one after the other.
 FOLDS: Mapping[str, _Fold] = {
-    "Unicode form": lambda text: text if text.isascii() else unicodedata.normalize("NFKC", text),
+    "Unicode form": _composed,
     "case": str.casefold,
     "blanks": partial(_without, r"(?<=\s)\s+|\s(?![^\0])|(?<![^\0])\s", " "),
     "a date": _dates,
     "a path": partial(_without, r"(?<![^\0])[^\0]*[/\\](?=[^\0])", "/\\"),
-    "an exponent": lambda text: re.sub(_EXPONENT, _number, text) if "e+" in text else text,
+    "an exponent": _without_exponents,
     "a .0": partial(_without, r"(?<=\d)\.0+(?![^\0])", "."),
     "an extension": partial(_without, r"(?<=[^\0])\.[a-z][a-z0-9]{0,4}(?![^\0])", "."),
-    "leading zeros": partial(_without, r"(?<![^\0])0+(?=\d+(?![^\0]))", "0"),
+    "leading zeros": _without_leading_zeros,
 }
 _PARTS = ("a path", "an extension")  # of these the ids may not have two
 
 
 def respelled(ids: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """For those of the ids that are not known but differ from a known one in their form alone, that one."""
-    listed, others = list(ids), sorted(dict.fromkeys(known), key=len, reverse=True)
-    by_form = dict(zip(_folded(others), others, strict=True))
-    forms = zip(listed, _folded(listed), strict=True)
-    return {each: by_form[form] for each, form in forms if form in by_form and differs_in(each, by_form[form])}
+    """For those of the ids that are not known but differ from a known one in their form alone, that one.
+
+    Of several it is the shortest, and of these the last.
+    """
+    listed = list(ids)
+    others = list(dict.fromkeys(known))
+    forms = _folded(listed)
+    forms_of_others = _folded(others)
+    shared = set(forms).intersection(forms_of_others)
+    by_form: dict[str, str] = {}
+    for form, other in zip(forms_of_others, others, strict=True) if shared else ():
+        if form in shared and len(other) <= len(by_form.get(form, other)):
+            by_form[form] = other
+    return {
+        each: by_form[form]
+        for each, form in zip(listed, forms, strict=True)
+        if form in shared and differs_in(each, by_form[form])
+    }
 
 
 def _folded(ids: list[str]) -> list[str]:

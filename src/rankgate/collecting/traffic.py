@@ -45,12 +45,14 @@ def compared_lists(
     The accepted run decides which questions count, so that a run cannot hide what it changed: where it has no line for
     one of them, or a line for another text, the list counts as empty.
     """
-    new, old = _documents(questions, now, how), _documents(questions, before, how)
+    new = _documents(questions, now, how)
+    old = _documents(questions, before, how)
     pairs: list[TrafficPair] = []
     for question in questions:
         if question.query_id not in old:
             continue
-        was, documents = old[question.query_id][:k], new.get(question.query_id, ())[:k]
+        was = old[question.query_id][:k]
+        documents = new.get(question.query_id, ())[:k]
         same = was == documents if by_order else set(was) == set(documents)
         absent = question.query_id not in new
         pairs.append(

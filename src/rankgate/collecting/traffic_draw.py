@@ -63,7 +63,8 @@ def bounds_of(pair: TrafficPair, known: Sequence[Known], *, k: int, hit: bool) -
 
     They are equal where all labels are there that matter. Where several people labelled it, their mean.
     """
-    before, now = pair.before[:k], pair.now[:k]
+    before = pair.before[:k]
+    now = pair.now[:k]
     each = [_hit_bounds(before, now, one) if hit else _precision_bounds(before, now, one, k) for one in known or [{}]]
     return sum(low for low, _ in each) / len(each), sum(high for _, high in each) / len(each)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
 import msgspec
 
+from rankgate.collecting.sheets import as_json_lines
 from rankgate.collecting.traffic_sheets import FilledSheet
 from rankgate.errors import Problem, shown
 from rankgate.model.traffic import TrafficLabel, TrafficSheet
@@ -70,7 +70,7 @@ def labels_text(merged: MergedLabels) -> str:
     """The lines to add: a line a sheet, then a line a label."""
     lines: list[dict[str, Any]] = [{"sheet": msgspec.structs.asdict(sheet)} for sheet in merged.sheets]
     lines += [msgspec.structs.asdict(label) for label in merged.labels]
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    return as_json_lines(lines)
 
 
 def _pairs(labels: Iterable[TrafficLabel]) -> list[tuple[tuple[str, str], bool, bool]]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from rankgate.collecting.sheets import as_sheet, exact, json_rows, sheet_rows
+from rankgate.collecting.sheets import as_json_lines, as_sheet
+from rankgate.collecting.sheets import rows_of as rows_in
 from rankgate.collecting.traffic_draw import Known
 from rankgate.errors import Problem, shown
 from rankgate.model.traffic import TrafficLabel, TrafficPair, TrafficSheet
 from rankgate.readers.base import ProblemLog, finite_number
-from rankgate.readers.source import Source, open_source
+from rankgate.readers.source import open_source
 
 _COLUMNS = ("query_id", "question", "document", "text", "relevant", "labeller", "row")
 _NEEDED = ("query_id", "document", "relevant")
@@ -85,7 +85,7 @@ def as_jsonl(rows: Iterable[SheetRow], sheet: TrafficSheet) -> str:
     """One JSON object a line, after one that is the head."""
     lines: list[dict[str, Any]] = [{"head": head_of(sheet)}]
     lines += [{**msgspec.structs.asdict(row), "relevant": None, "labeller": None, "row": row.key} for row in rows]
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    return as_json_lines(lines)
 
 
 # By the suffix of the file to write.
@@ -108,10 +108,9 @@ def read_sheet(path: str, log: ProblemLog, pairs: Iterable[TrafficPair] = ()) ->
     labels: dict[int, TrafficLabel] = {}
     blank = 0
     with open_source(path) as source:
-        is_json = source.head.lstrip().startswith(b"{")
         head = source.head.decode("utf-8", "replace").partition("\n")[0]
         name = Path(path).stem
-        for line, row in json_rows(source, log) if is_json else _csv_rows(source, log):
+        for line, row in rows_in(source, log, _NEEDED, _WANTED):
             if row.keys() == {"head"}:
                 continue
             try:
@@ -167,8 +166,3 @@ def _answer(written: object) -> bool | None:
     if text not in _YES | _NO:
         raise ValueError(f"relevant: expected 1 or 0, yes or no, or nothing, found {shown(written)}")
     return text in _YES
-
-
-def _csv_rows(source: Source, log: ProblemLog) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, _, row in sheet_rows(source, log, _NEEDED, _WANTED):
-        yield line, {key: exact(cell) for key, cell in row.items()}

@@ -8,16 +8,16 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count
 from queue import Empty, SimpleQueue
-from threading import Thread, current_thread, get_ident, main_thread
+from threading import TIMEOUT_MAX, Thread, current_thread, get_ident, main_thread
 from typing import Any
 
 import msgspec
 
 from rankgate.collecting.retriever import CallError, Retrieve, Service, StopError, failure, is_async
-from rankgate.errors import Problem
+from rankgate.errors import Problem, bad_input
 from rankgate.readers.results import drained
 
 # How long a stopped recording waits for calls under way; a thread cannot be ended from outside.
@@ -33,6 +33,14 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     workers: int = 1
     timeout: float | None = None
     retries: int = 0
+
+
+def refuse_limits(calls: Calls, allow_errors: int) -> None:
+    """A RankgateError where a number is out of its range."""
+    timely = calls.timeout is None or 0 < calls.timeout <= TIMEOUT_MAX
+    if calls.workers < 1 or min(allow_errors, calls.retries) < 0 or not timely:
+        what = "workers must be at least 1, allow_errors and retries at least 0, and timeout above 0"
+        raise bad_input(f"{what}, not {calls.workers}, {allow_errors}, {calls.retries} and {calls.timeout}")
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -77,8 +85,7 @@ def ask(retrieve: Retrieve, questions: Sequence[Question], calls: Calls, take: T
     waiting = deque((question, 0, 0) for question in questions)
     under_way: dict[int, tuple[Question, int, int, float]] = {}
     free = 0.0  # when a service wants to be asked again
-    beside = calls.workers > 1 or calls.timeout is not None
-    with (_on_loop if is_async(retrieve) else _in_threads if beside else _here)(retrieve, outcomes, calls) as begin:
+    with _under_way(retrieve, outcomes, calls) as begin:
         for number in count():
             if waiting and len(under_way) < calls.workers:
                 question, attempt, waits = waiting.popleft()
@@ -116,8 +123,17 @@ def _next(outcomes: _Outcomes, deadlines: Mapping[int, float]) -> tuple[int, Ret
         return first, None
 
 
+def _under_way(retrieve: Retrieve, outcomes: _Outcomes, calls: Calls) -> AbstractContextManager[_Begin]:
+    """What begins calls: as tasks, in threads, or one after the other here."""
+    if is_async(retrieve):
+        return _on_loop(retrieve, outcomes, calls)
+    if calls.workers > 1 or calls.timeout is not None:
+        return _in_threads(retrieve, outcomes)
+    return _here(retrieve, outcomes)
+
+
 @contextmanager
-def _here(retrieve: Retrieve, outcomes: _Outcomes, _calls: Calls) -> Iterator[_Begin]:
+def _here(retrieve: Retrieve, outcomes: _Outcomes) -> Iterator[_Begin]:
     def begin(number: int, question: Question, pause: float) -> None:
         time.sleep(pause)
         outcomes.put((number, _called(retrieve, question)))
@@ -126,7 +142,7 @@ def _here(retrieve: Retrieve, outcomes: _Outcomes, _calls: Calls) -> Iterator[_B
 
 
 @contextmanager
-def _in_threads(retrieve: Retrieve, outcomes: _Outcomes, _calls: Calls) -> Iterator[_Begin]:
+def _in_threads(retrieve: Retrieve, outcomes: _Outcomes) -> Iterator[_Begin]:
     """Daemon threads, which cannot keep the process from ending; for one that hangs another is started."""
     idle: list[_Lane] = []  # only `begin` takes one out
 
@@ -196,10 +212,11 @@ def _on_loop(retrieve: Retrieve, outcomes: _Outcomes, calls: Calls) -> Iterator[
 
 
 def _called(retrieve: Retrieve, question: Question) -> Returned | BaseException:
-    start, process = time.perf_counter(), os.getpid()
-    asked: Any = question if isinstance(retrieve, Service) else question.text
+    start = time.perf_counter()
+    process = os.getpid()
+    argument: Any = question if isinstance(retrieve, Service) else question.text
     try:
-        result = drained(retrieve(asked))
+        result = drained(retrieve(argument))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
             raise

@@ -54,6 +54,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     `base` names the commit by which the run is judged as well; None for none. `branch` is the base branch where `base`
     does not name it, as in Actions, where that is a sha; `tip` is the commit that it is at now. With `untrusted_run`
     the run is read as hostile data. With `without_baseline` it is compared with nothing, whatever the criteria name.
+    With `verdict_alone` no list is read again for what a report says beside its verdict.
     `older_gold` has the labels by which the accepted run is scored where it has none of the gold set's ids.
     `labels` stand on the pull request; they count only with a base. `details` asks for what pages show beyond the
     report, with so many items of each ranking, and `texts` for what these say, by the runs or by the `corpus`;
@@ -72,6 +73,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     tip: str | None = None
     untrusted_run: bool = False
     without_baseline: bool = False
+    verdict_alone: bool = False
     older_gold: Gold | None = None
     labels: tuple[SetLabel, ...] = ()
     details: int | None = None

@@ -108,17 +108,17 @@ def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Rank
         details = ranking.details
         stated = details.items if details and details.items else None
         if separator is None:
-            documents.update(zip(ranking.ids, ranking.ids, strict=True))
+            shared = [documents.setdefault(item, item) for item in ranking.ids]
         else:
+            shared = [names.setdefault(item, item) for item in ranking.ids]
             for place, item in enumerate(ranking.ids):
                 if item not in documents:
                     documents[item] = document_of(item, stated[place].doc_id if stated else None, separator)
         if ranking.query_id not in gold.samples:
             continue
         raw = details.raw.ids[:DEEPEST] if details and details.raw else None
-        ids = ranking.ids[:depth]
-        once = ids if isinstance(rankings, list) else [names.setdefault(item, item) for item in ids]  # a list is kept
-        by_query[ranking.query_id] = Listing(once, raw)
+        ids = shared[:depth]
+        by_query[ranking.query_id] = Listing(ids, raw)
         if ranking.rising:
             rising.append(ranking.query_id)
         if ranking.tied:

@@ -8,6 +8,8 @@ API = "https://api.github.com"  # where no Enterprise server is named
 OURS = "RANKGATE_TOKEN"
 JOBS = ("GITHUB_TOKEN", "GH_TOKEN")  # what workflows call their own token
 TOKENS = (OURS, *JOBS)
+# What names a file or a folder of CA certificates, in the order in which it counts.
+CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def token_in(environment: Mapping[str, str]) -> str | None:

@@ -20,7 +20,9 @@ _HUGE = b"PK\6\7"  # stands before the end of an archive in the form for huge on
 _LIST_ENTRY_BYTES = 1_000  # an entry of the list takes a tenth of that
 _ENCRYPTED = 0x0001 | 0x0040 | 0x2000  # data, strongly, and the list itself
 _SIZES_FOLLOW = 0x0008  # checksum and sizes also stand behind the data
-_KIND, _PLAIN_FILE, _FOLDER = 0o170000, 0o100000, 0o040000
+_KIND = 0o170000
+_PLAIN_FILE = 0o100000
+_FOLDER = 0o040000
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OSError, ValueError, OverflowError)
 
 
@@ -109,17 +111,17 @@ def _refuse_entries(entries: Sequence[zipfile.ZipInfo], name: str, limits: Limit
 
 def _refuse_gaps(data: bytes, entries: Sequence[zipfile.ZipInfo], list_start: int) -> None:
     """The entries must follow each other from the first byte to the list, each with a header that says the same."""
-    place = 0
+    position = 0
     for entry in sorted(entries, key=lambda each: each.header_offset):
-        if entry.header_offset != place:
+        if entry.header_offset != position:
             raise ArchiveError("more stands in it than its entries, or one lies within another")
-        _, _, flags, method, _, _, *sizes, name_length, extra_length = _HEADER.unpack_from(data, place)
+        _, _, flags, method, _, _, *sizes, name_length, extra_length = _HEADER.unpack_from(data, position)
         follow = flags & _SIZES_FOLLOW and not any(sizes)
         listed = [entry.CRC, entry.compress_size, entry.file_size]
         if (flags, method) != (entry.flag_bits, entry.compress_type) or not (follow or sizes == listed):
             raise ArchiveError("an entry of it says something else than its list")
-        place += _HEADER.size + name_length + extra_length + entry.compress_size
+        position += _HEADER.size + name_length + extra_length + entry.compress_size
         if flags & _SIZES_FOLLOW:
-            place += 16 if data[place : place + 4] == b"PK\7\x08" else 12
-    if place != list_start:
+            position += 16 if data[position : position + 4] == b"PK\7\x08" else 12
+    if position != list_start:
         raise ArchiveError("more stands in it than its entries, or one lies within another")

@@ -34,7 +34,7 @@ def at_tip(pull: Pull, clone: Path) -> Pull:
     ref = at.fetch(f"refs/heads/{pull.base_ref}", pull.base_ref)
     if ref is None:
         raise bad_input(f"the {at.spec} of pull request {pull.number} is not there; point it at another one")
-    return replace(pull, base_sha=at.made("rev-parse", "--verify", f"{ref}^{{commit}}"))
+    return replace(pull, base_sha=at.object_of("rev-parse", "--verify", f"{ref}^{{commit}}"))
 
 
 def merged(pull: Pull, clone: Path) -> str:
@@ -43,10 +43,10 @@ def merged(pull: Pull, clone: Path) -> str:
     at.fetch(pull.head_sha, f"pull/{pull.number}")
     tree = at.git("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
     if tree.returncode:
-        why = "they have conflicts" if tree.returncode == 1 else f"{at.said(tree)}; git 2.38 or later can"
+        why = "they have conflicts" if tree.returncode == 1 else f"{at.complaint(tree)}; git 2.38 or later can"
         raise bad_input(f"git cannot merge {pull.head_sha[:12]} into {shown(pull.base_ref)} as that is now: {why}")
-    made = ("commit-tree", tree.stdout.decode().strip(), "-m", "merge", "-p", pull.base_sha, "-p", pull.head_sha)
-    return at.made(*made, environment=_US)
+    commit = ("commit-tree", tree.stdout.decode().strip(), "-m", "merge", "-p", pull.base_sha, "-p", pull.head_sha)
+    return at.object_of(*commit, environment=_US)
 
 
 def _clone(pull: Pull, clone: Path) -> Clone:

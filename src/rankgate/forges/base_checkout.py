@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.criteria.judge_block import KEY_VARIABLE, JudgeBlock
 from rankgate.errors import Problem, RankgateError, bad_input
 from rankgate.files.digests import digest_below, digest_of
+from rankgate.files.environment import CERTIFICATES
 from rankgate.files.git import Repository, repository_around, run_git, said
 from rankgate.forges.base_branch import at_tip, merged
 from rankgate.forges.context import Pull
@@ -47,8 +49,7 @@ _KEPT = (*LOADER, "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP")  # 
 
 _OTHERS = ("inputs.waivers", "inputs.traffic", "inputs.traffic_labels", "judge.prompts", "judge.calibration")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
-_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
-_ASKING = (KEY_VARIABLE, "GITHUB_STEP_SUMMARY", *_PROXIES, *map(str.lower, _PROXIES), *_CERTIFICATES)
+_ASKING = (KEY_VARIABLE, "GITHUB_STEP_SUMMARY", *_PROXIES, *map(str.lower, _PROXIES), *CERTIFICATES)
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -59,6 +60,14 @@ class Subject(msgspec.Struct, frozen=True):
 
     text: str = ""
     accept_own: bool = False
+
+
+class _Named(NamedTuple):
+    """Where the files lie that judge, each empty where none is named."""
+
+    gold: str
+    baseline: str
+    others: Sequence[str]
 
 
 class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,26 +99,29 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         The head is None where the base's files alone judge. A run that is a path lies in the work tree, as do gold set
         and scores; of an empty one the criteria say where. The base's baseline is no part of it: that moves by itself.
         """
-        repository, named = repository_around(str(self.repository)), list[Mapping[str, str]]()
+        repository = repository_around(str(self.repository))
+        named = list[Mapping[str, str]]()
         facts = ["rankings" if head is None else "change", pull.head_sha, pull.base_ref]
-        with tempfile.TemporaryDirectory(prefix="rankgate-") as room, suppress(RankgateError):
+        with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, suppress(RankgateError):
             for commit in map(repository.commit, [pull.base_sha, *([head] if head else [])]):
-                tree = Path(room, str(len(named)))
+                tree = Path(directory, str(len(named)))
                 files = Tree(repository, Commit(ref=commit, sha=commit), str(tree), most=sys.maxsize)
                 self._write(files, tree, baseline=False)
                 named.append(self._named(tree))
                 facts += [digest_below(tree), "" if self._path(tree) else commit]  # nobody knows what else judges
             if isinstance(run, bytes):
-                made, ran = hashlib.sha256(gold or b"").hexdigest(), hashlib.sha256(run).hexdigest()
+                gold_digest = hashlib.sha256(gold or b"").hexdigest()
+                run_digest = hashlib.sha256(run).hexdigest()
             else:
                 golds = [self.arguments.get("--gold"), *(each.get("inputs.gold") for each in named)]
                 runs = [run] if run else [each["inputs.run"] for each in named if "inputs.run" in each]
                 paths = [path for each in runs for path in sorted(parts_of(each))]
                 paths += [each["inputs.scores"] for each in named if "inputs.scores" in each]
-                made, ran = (digest_of(self.repository / each for each in some if each) for some in (golds, paths))
-            gate = hashlib.sha256("\0".join([*facts, made]).encode("utf-8", "surrogateescape")).hexdigest()
-            base = self._criteria(Path(room, "0"))
-            return Subject(f"{gate[:32]}.{ran[:32]}", accept_own=base is not None and base.accept_own)
+                gold_digest = digest_of(self.repository / each for each in golds if each)
+                run_digest = digest_of(self.repository / each for each in paths if each)
+            gate = hashlib.sha256("\0".join([*facts, gold_digest]).encode("utf-8", "surrogateescape")).hexdigest()
+            base = self._criteria(Path(directory, "0"))
+            return Subject(f"{gate[:32]}.{run_digest[:32]}", accept_own=base is not None and base.accept_own)
         return Subject()
 
     def judge(
@@ -142,32 +154,29 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         repository = repository_around(str(self.repository))
         commit = repository.commit(pull.base_sha)
         with tempfile.TemporaryDirectory(prefix="rankgate-") as directory, ExitStack() as trees:
-            place = Path(directory)
-            tree = trees.enter_context(self._tree(repository, place / "base", commit))
+            folder = Path(directory)
+            tree = trees.enter_context(self._tree(repository, folder / "base", commit))
             flags = {"--run": "../run.jsonl", "--date": self.date, **self.arguments}
-            flags |= self._copied(tree, place / "baseline", pull)
+            flags |= self._copied(tree, folder / "baseline", pull)
             if head is not None:
-                tree = trees.enter_context(self._tree(repository, place / "head", head, most=MAX_BYTES))
-                file = tree / (named := self._files(tree)[0] or ".")
-                if gold is not None and not _outside(named) and not file.exists():
-                    try:
-                        file.parent.mkdir(parents=True, exist_ok=True)
-                        file.write_bytes(gold)
-                    except OSError as error:  # a file of the commit in a folder's place
-                        raise bad_input(f"cannot be where it is: {error.strerror}", file=named) from error
+                tree = trees.enter_context(self._tree(repository, folder / "head", head, most=MAX_BYTES))
+                if gold is not None:
+                    _add_gold(tree, self._files(tree).gold, gold)
                 (tree / "../labels.json").write_bytes(msgspec.json.encode(labels))
                 flags |= {"--base": commit, "--labels": "../labels.json"}
             (tree / "../run.jsonl").write_bytes(run)
-            more, missing = {"GITHUB_BASE_REF": pull.base_ref}, ""
+            more = {"GITHUB_BASE_REF": pull.base_ref}
+            missing = ""
+            base_criteria = self._criteria(folder / "base" / "tree")
             if head is None and not accepted:
                 flags["--awaits"] = "label"
-            elif self.store and (asked := self._criteria(place / "base" / "tree")) and asked.judge:
+            elif self.store and base_criteria and base_criteria.judge:
                 (tree / "../verdicts.jsonl").touch()
                 words = _words({name: path for name, path in flags.items() if name not in ("--date", "--labels")})
-                missing = self._ask(tree, asked.judge, words if head is not None else [*words, "--fork"], more)
+                missing = self._ask(tree, base_criteria.judge, words if head is not None else [*words, "--fork"], more)
                 flags["--verdicts"] = "../verdicts.jsonl"
             page = ["-o", str(self.pages / f"{pull.number}.html")] if self.pages else []
-            report = _report(tree, place / "report.json", [*page, *_words(flags)], more)
+            report = _report(tree, folder / "report.json", [*page, *_words(flags)], more)
             return replace(report, notes=[*report.notes, missing]) if missing else report
 
     def _ask(self, tree: Path, judge: JudgeBlock, words: Sequence[str], more: Mapping[str, str]) -> str:
@@ -191,23 +200,23 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         )
         with process:
             try:
-                said, errors = process.communicate(timeout=MAX_JUDGING)
+                output, log = process.communicate(timeout=MAX_JUDGING)
             except subprocess.TimeoutExpired:
                 process.terminate()  # it writes what was answered
-                said, errors = process.communicate()
+                output, log = process.communicate()
             except BaseException:
                 process.terminate()
                 raise
-        told = errors.decode("utf-8", "replace")
-        sys.stdout.write(stopped(said.decode("utf-8", "replace") + told))
+        log_text = log.decode("utf-8", "replace")
+        sys.stdout.write(stopped(output.decode("utf-8", "replace") + log_text))
         if not process.returncode:
             return ""
-        return unjudged_note("".join(told.strip().splitlines()[-1:]))
+        return unjudged_note("".join(log_text.strip().splitlines()[-1:]))
 
     @contextmanager
-    def _tree(self, repository: Repository, room: Path, commit: str, most: int | None = None) -> Iterator[Path]:
+    def _tree(self, repository: Repository, folder: Path, commit: str, most: int | None = None) -> Iterator[Path]:
         """A work tree of a commit with the files that its criteria name, all of them regular ones, and no others."""
-        tree = room / "tree"
+        tree = folder / "tree"
         # Hooks lie outside what a commit brings; a work tree needs none.
         add = ("worktree", "add", "--no-checkout", "--detach", str(tree), commit)
         added = run_git(repository.root, "-c", f"core.hooksPath={os.devnull}", *add)
@@ -223,8 +232,8 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
         """Write the files that judge into a tree: the criteria, and what they name."""
         for path in self._places:
             files.copy_inside(os.path.normpath(path), path)
-        gold, stored, *others = self._files(tree)
-        for path in filter(None, [gold, *[stored] * baseline, *others]):
+        named = self._files(tree)
+        for path in filter(None, [named.gold, named.baseline if baseline else "", *named.others]):
             if _outside(path) and path not in self.arguments.values():  # this machine's files are no commit's
                 raise bad_input("leads out of the repository; name a file of the commit in the criteria", file=path)
             if not _outside(path) and not is_remote(path):
@@ -250,19 +259,22 @@ class BaseCheckout(msgspec.Struct, frozen=True, kw_only=True):
             return load_criteria(str(tree / path), at=path) if path else None
         return None
 
-    def _files(self, tree: Path) -> Sequence[str]:
+    def _files(self, tree: Path) -> _Named:
         """Where gold set, baseline and the others lie, by the caller or a tree; else empty.
 
         Of the pull request's criteria nothing else is read here, and nothing that they name is imported.
         """
         named = self._named(tree)
-        gold = self.arguments.get("--gold") or named.get("inputs.gold", "")
-        baseline = self.arguments.get("--baseline") or named.get("inputs.baseline", "")
-        return gold, baseline, *(named.get(key, "") for key in _OTHERS)
+        return _Named(
+            gold=self.arguments.get("--gold") or named.get("inputs.gold", ""),
+            baseline=self.arguments.get("--baseline") or named.get("inputs.baseline", ""),
+            others=[named.get(key, "") for key in _OTHERS],
+        )
 
     def _copied(self, tree: Path, copy: Path, pull: Pull) -> Mapping[str, str]:
         """The flag that names a copy of the baseline; none where the base's own files have it, or name none."""
-        criteria, (_, spec, *_) = self._criteria(tree), self._files(tree)
+        criteria = self._criteria(tree)
+        spec = self._files(tree).baseline
         if criteria is None or not is_remote(spec):
             return {}
         where = Where(date=self.date, tree=str(tree), branch=pull.base_ref)
@@ -285,6 +297,18 @@ def _words(flags: Mapping[str, str]) -> list[str]:
 
 def _outside(path: str) -> bool:
     return path.startswith(("/", "../"))
+
+
+def _add_gold(tree: Path, named: str, gold: bytes) -> None:
+    """Write the gold set that the job made where it is named, if the commit has nothing there."""
+    file = tree / (named or ".")
+    if _outside(named) or file.exists():
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(gold)
+    except OSError as error:  # a file of the commit in a folder's place
+        raise bad_input(f"cannot be where it is: {error.strerror}", file=named) from error
 
 
 def _report(tree: Path, file: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Report:

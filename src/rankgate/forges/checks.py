@@ -8,10 +8,19 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from rankgate.forges.check_reports import (
+    QUEUE,
+    CommitVerdict,
+    Conclusion,
+    Record,
+    base_key,
+    commit_verdict,
+    milder,
+    record_of,
+)
 from rankgate.forges.client import Client, ForgeError, LostResponseError
 from rankgate.forges.comments import DEFAULT_GATE
 from rankgate.forges.pulls import deciding_pulls
-from rankgate.forges.standing import QUEUE, Conclusion, Record, Standing, base_key, milder, record_of, standing
 from rankgate.renderers.check_run import Annotation, CheckRunOutput
 
 CHECK = "rankgate/verdict"
@@ -57,20 +66,20 @@ def begin(client: Client, check: Check) -> bool:
     return True
 
 
-def foresee(client: Client, check: Check, conclusion: Conclusion) -> Standing:
+def foresee(client: Client, check: Check, conclusion: Conclusion) -> CommitVerdict:
     """What all checks of the name conclude once this report is among them."""
     others = [record for _, record in _ours(client, check) if not record.of(check.record)]
     records = [*others, replace(check.record, own=conclusion)]
-    return standing(records, _counted(client, check, records))
+    return commit_verdict(records, _counted(client, check, records))
 
 
-def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> Standing:
+def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: Conclusion) -> CommitVerdict:
     """Complete this attempt's check, or make one that is complete, and bring all of the name to the same end.
 
     The external id keeps what this report alone concludes: it is not lost in what all conclude together.
     """
-    own = _own(_ours(client, check), check)
-    if own and not check.again and milder(conclusion, own[1].own):
+    existing = _own(_ours(client, check), check)
+    if existing and not check.again and milder(conclusion, existing[1].own):
         return settle(client, check)
     ended = foresee(client, check, conclusion)
     batches = list(_batches(output.annotations))
@@ -78,16 +87,16 @@ def complete(client: Client, check: Check, output: CheckRunOutput, conclusion: C
     check = replace(check, record=replace(check.record, own=conclusion))
     fields = {"status": "completed", "conclusion": ended.conclusion, "external_id": check.record.text()}
     first = {**fields, "output": {**text, "annotations": batches[0]}}
-    number = own[0]["id"] if own else _create(client, check, first)
-    if own:
-        _update(client, check, own, first)
+    number = existing[0]["id"] if existing else _create(client, check, first)
+    if existing:
+        _update(client, check, existing, first)
     for batch in batches[1:]:
         path = f"/repos/{check.repository}/check-runs/{number}"
         client.send("PATCH", path, {"output": {**text, "annotations": batch}})
     return ended if client.dry_run else settle(client, check)
 
 
-def settle(client: Client, check: Check) -> Standing:
+def settle(client: Client, check: Check) -> CommitVerdict:
     """Bring all our completed checks of the name to the end that their reports have together.
 
     After writing they are listed again: another job may have done the same at the same time, and whoever writes last
@@ -97,7 +106,7 @@ def settle(client: Client, check: Check) -> Standing:
     while True:
         ours = _ours(client, check)
         records = [record for _, record in ours]
-        ended = standing(records, _counted(client, check, records))
+        ended = commit_verdict(records, _counted(client, check, records))
         wrong = [each for each in ours if not _agrees(*each, ended)]
         if not wrong or not rounds:
             return ended
@@ -143,7 +152,7 @@ def _counted(client: Client, check: Check, records: Sequence[Record]) -> dict[in
     return {pull.number: base_key(pull.base_ref) for pull in pulls}
 
 
-def _agrees(item: Mapping[str, Any], record: Record, ended: Standing) -> bool:
+def _agrees(item: Mapping[str, Any], record: Record, ended: CommitVerdict) -> bool:
     """Whether a check says what all say together; one that still runs and counts need not."""
     if item["status"] != "completed":
         return record.own == "pending" and any(record.of(one) for one in ended.deciding)
@@ -160,9 +169,9 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
         answer = client.send("POST", path, body)
     except LostResponseError as error:
         client.rest(error, 0)
-        own = _own(_ours(client, check), check)
-        if own is not None:
-            return int(own[0]["id"])
+        existing = _own(_ours(client, check), check)
+        if existing is not None:
+            return int(existing[0]["id"])
         answer = client.send("POST", path, body)
     return int(answer.get("id", 0))  # a dry run has none
 

@@ -112,7 +112,7 @@ class Client:
             yield from items
             if answer.next is None:
                 return
-            url = self._base.own(answer.next, seen_at=request.url)
+            url = self._base.within(answer.next, seen_at=request.url)
             if url is None:
                 raise self._error(f"the next page of {request} is said to lie outside of the API; not followed")
             request = replace(request, url=url)
@@ -136,10 +136,10 @@ class Client:
         answer = self._answer(request)
         if not answer.body and answer.status == HTTPStatus.NO_CONTENT:
             return {}
-        found = self._decoded(request, answer)
-        if method != "DELETE" and not isinstance(found, dict):  # what is left may be a list
+        decoded = self._decoded(request, answer)
+        if method != "DELETE" and not isinstance(decoded, dict):  # what is left may be a list
             raise self._garbled(request)
-        return found
+        return decoded
 
     def rest(self, lost: LostResponseError, earlier: int) -> None:
         """Wait before looking whether a POST arrived after all, longer the more were lost earlier."""
@@ -174,7 +174,9 @@ class Client:
     def _page(self, request: _Request, under: str | None) -> tuple[_Request, Answer, list[Any]]:
         request, answer = self._read(request, _MOVED)
         page = self._decoded(request, answer)
-        items = page if under is None else page.get(under) if isinstance(page, dict) else None
+        items = page
+        if under is not None:
+            items = page.get(under) if isinstance(page, dict) else None
         if not isinstance(items, list):
             raise self._garbled(request, "without a list")
         return request, answer, items
@@ -191,7 +193,7 @@ class Client:
         """A GET and its answer, from where the API says that it is now as long as that is the API itself."""
         for _ in range(MAX_MOVES + 1):
             answer = self._answer(request)
-            url = self._base.own(answer.headers.get("location", ""), seen_at=request.url)
+            url = self._base.within(answer.headers.get("location", ""), seen_at=request.url)
             if answer.status not in moved or url is None:
                 return request, answer
             request = replace(request, url=url)
@@ -235,7 +237,8 @@ class Client:
     def _wait_after(self, request: _Request, outcome: Answer | NoAnswer, earlier: list[Wait]) -> Wait:
         """Wait as the rules say, or raise what the caller has to know."""
         if isinstance(outcome, NoAnswer):
-            status, words = None, ""
+            status = None
+            words = ""
             failure = f"{self._server(request)} gave no usable answer to {request}: {outcome.why}"
             step = next_step(request.method, outcome.failure, {}, "", earlier, self._clock.now())
         else:

@@ -128,16 +128,16 @@ def upsert(thread: PullThread, mark: Mark, text: str, *, fresh: bool, first: boo
         # The list comes right before the write: what another job does in between is seen only afterwards.
         if done == "unchanged" and thread.head() != mark.sha:
             return "outdated"
-        found = ours(thread, mark.gate)
-        if any(comment.mark.newer_than(mark) for comment in found):
-            _withdraw(thread, found, mark)
+        comments = ours(thread, mark.gate)
+        if any(comment.mark.newer_than(mark) for comment in comments):
+            _withdraw(thread, comments, mark)
             return "outdated"
-        if [comment.body for comment in found] == [body]:
+        if [comment.body for comment in comments] == [body]:
             return done
-        if not found and not first:
+        if not comments and not first:
             return "unwanted"
         try:
-            done = _step(thread, body, found, fresh=fresh and _turns(found, mark)) or done
+            done = _step(thread, body, comments, fresh=fresh and _turns(comments, mark)) or done
         except LostResponseError as error:  # the next round lists, and posts again only if it did not arrive
             done = "created"
             thread.client.rest(error, len(lost))
@@ -162,13 +162,13 @@ def ours(thread: PullThread, gate: str) -> list[Comment]:
     return sorted(comments, key=lambda comment: comment.id)
 
 
-def _step(thread: PullThread, body: str, found: Sequence[Comment], *, fresh: bool) -> Done | None:
+def _step(thread: PullThread, body: str, comments: Sequence[Comment], *, fresh: bool) -> Done | None:
     """One step towards the one comment; None where only surplus ones were deleted."""
-    kept = next((comment for comment in found if comment.body == body), None) if fresh else found[0] if found else None
+    kept = next((comment for comment in comments if not fresh or comment.body == body), None)
     if kept is None:
         thread.post(body)
         return "created"
-    for comment in found:
+    for comment in comments:
         if comment is not kept:
             thread.delete(comment.id)
     if kept.body == body:
@@ -177,13 +177,13 @@ def _step(thread: PullThread, body: str, found: Sequence[Comment], *, fresh: boo
     return "updated"
 
 
-def _turns(found: Sequence[Comment], mark: Mark) -> bool:
+def _turns(comments: Sequence[Comment], mark: Mark) -> bool:
     """Whether the gate held by the comment that is there, and does not any more."""
-    return bool(found) and found[0].mark.verdict in _HOLDS and mark.verdict not in _HOLDS
+    return bool(comments) and comments[0].mark.verdict in _HOLDS and mark.verdict not in _HOLDS
 
 
-def _withdraw(thread: PullThread, found: Sequence[Comment], mark: Mark) -> None:
+def _withdraw(thread: PullThread, comments: Sequence[Comment], mark: Mark) -> None:
     """Take back what this run posted while a newer one did; the oldest is the newer one's to update."""
-    for comment in found[1:]:
+    for comment in comments[1:]:
         if comment.mark == mark:
             thread.delete(comment.id)

@@ -88,8 +88,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     judged: str = ""
 
 
-_SHA, _SHA_FORM = r"[0-9a-f]{40}(?:[0-9a-f]{24})?", "the 40 or 64 hex digits of a commit"
-_LOGIN, _LOGIN_FORM = r"[A-Za-z0-9_-]{1,100}(?:\[bot\])?", "a login"
+_SHA = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_SHA_FORM = "the 40 or 64 hex digits of a commit"
+_LOGIN = r"[A-Za-z0-9_-]{1,100}(?:\[bot\])?"
+_LOGIN_FORM = "a login"
 _FORMS = {rf"\A{_SHA}\Z": _SHA_FORM, rf"\A{_LOGIN}\Z": _LOGIN_FORM}  # `$` also matches before a line break at the end
 Sha = Annotated[str, msgspec.Meta(pattern=rf"\A{_SHA}\Z")]
 _Number = Annotated[int, msgspec.Meta(ge=1, le=2**53)]  # what every JSON reader can hold
@@ -175,7 +177,8 @@ def context_of(environment: Mapping[str, str]) -> Context:
         job=_job(environment),
         actor=_optional(environment, "GITHUB_ACTOR", _LOGIN, _LOGIN_FORM),
     )
-    runs, page = f"{common.server_url}/{common.repository}/actions/runs", environment.get("RANKGATE_PAGE", "")
+    runs = f"{common.server_url}/{common.repository}/actions/runs"
+    page = environment.get("RANKGATE_PAGE", "")
     ours = re.fullmatch(rf"{re.escape(runs)}/{_NUMBER}/artifacts/{_NUMBER}", page)
     run_url = f"{runs}/{common.run_id}/attempts/{common.attempt}"
     common = replace(common, run_url=run_url, page_url=page if ours else None)
@@ -212,7 +215,8 @@ def _payload(path: str, kind: type[_T], event: str) -> _T:
 
 
 def _of_pull_request(common: Context, payload: _PullRequestEvent) -> Context:
-    request, action = payload.pull_request, payload.action
+    request = payload.pull_request
+    action = payload.action
     author = request.user.login if request.user else None
     source = _id(request.head.repo)
     pull = Pull(
@@ -239,7 +243,8 @@ def _of_pull_request(common: Context, payload: _PullRequestEvent) -> Context:
 
 
 def _of_workflow_run(common: Context, payload: _WorkflowRunEvent) -> Context:
-    run, source = payload.workflow_run, _id(payload.workflow_run.head_repository)
+    run = payload.workflow_run
+    source = _id(payload.workflow_run.head_repository)
     by_dependabot = run.actor is not None and run.actor.login == DEPENDABOT
     triggered = WorkflowRun(
         id=run.id,
@@ -284,6 +289,6 @@ def _optional(environment: Mapping[str, str], name: str, pattern: str, what: str
     return value or None
 
 
-def _url(environment: Mapping[str, str], name: str, usual: str) -> str:
-    what = f"an address such as {usual}, with https and without a password"
-    return (_optional(environment, name, _URL, what) or usual).rstrip("/")
+def _url(environment: Mapping[str, str], name: str, default: str) -> str:
+    what = f"an address such as {default}, with https and without a password"
+    return (_optional(environment, name, _URL, what) or default).rstrip("/")

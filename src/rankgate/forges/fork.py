@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -13,14 +13,14 @@ from rankgate.errors import Problem, RankgateError
 from rankgate.files.writing import write_atomic
 from rankgate.forges.artifacts import GOLD, MEMBER, download_artifact, read_member
 from rankgate.forges.base_branch import QUEUED
+from rankgate.forges.check_reports import QUEUE
 from rankgate.forges.checks import reports
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN
 from rankgate.forges.context import DEPENDABOT, Context, Pull
-from rankgate.forges.publish import Settings, Told, announce, check_of, joined, publish
+from rankgate.forges.publish import Published, Settings, announce, check_of, joined, publish
 from rankgate.forges.pull_labels import labels_now
 from rankgate.forges.pulls import of_writer, open_at, pull_of
-from rankgate.forges.standing import QUEUE
 from rankgate.model.base_words import label_notes
 from rankgate.model.report import Report
 from rankgate.model.values import SEVERITY_ORDER
@@ -49,7 +49,7 @@ class Judged(msgspec.Struct, frozen=True):
 
 def judge_fork(
     client: Client, context: Context, settings: Settings, at_base: BaseCheckout, artifact: str, left: Path
-) -> Told:
+) -> Published:
     """Put the check of every open pull request of that commit in progress, and judge each by its own base.
 
     Nothing of the artifact, which has the name that the gate's workflow gives it, says which one it is for. In the file
@@ -59,30 +59,31 @@ def judge_fork(
     try:
         work = _work_for(client, context, settings)
     except ForgeError as error:
-        return Told([], [str(error)])
+        return Published([], [str(error)])
     if isinstance(work, str):
-        return Told([f"nothing to do: {work}"], [])
-    found = {pull.number: Judged(replace(work.context, pull=pull)) for pull in work.pulls}
-    write_atomic(left, msgspec.json.encode([*found.values()]))
-    told = joined(*(announce(client, each.context, settings) for each in found.values()))
+        return Published([f"nothing to do: {work}"], [])
+    by_number = {pull.number: Judged(replace(work.context, pull=pull)) for pull in work.pulls}
+    write_atomic(left, msgspec.json.encode([*by_number.values()]))
+    outcome = joined(*(announce(client, each.context, settings) for each in by_number.values()))
     for pull, report, judged in _judged(client, work, settings, at_base, artifact):
-        found[pull.number] = Judged(replace(work.context, pull=pull, judged=judged), report)
-        write_atomic(left, msgspec.json.encode(sorted(found.values(), key=_severity, reverse=True)))
-    return told
+        by_number[pull.number] = Judged(replace(work.context, pull=pull, judged=judged), report)
+        write_atomic(left, msgspec.json.encode(sorted(by_number.values(), key=_severity, reverse=True)))
+    return outcome
 
 
 def _severity(each: Judged) -> int:
     return SEVERITY_ORDER.index(each.report.verdict) if each.report else -1
 
 
-def publish_each(client: Client, found: Sequence[Judged], settings: Settings, ended: Report) -> Told:
+def publish_each(client: Client, judged: Sequence[Judged], settings: Settings, ended: Report) -> Published:
     """Publish every report, one that is not there as `ended`; a signal keeps back none but the comment at work."""
-    told, rest = Told(), Told()
+    first = Published()
+    rest = Published()
     try:
-        told = publish(client, found[0].context, found[0].report or ended, settings)
+        first = publish(client, judged[0].context, judged[0].report or ended, settings)
     finally:
-        rest = publish_each(client, found[1:], settings, ended) if found[1:] else rest
-    return joined(told, rest)
+        rest = publish_each(client, judged[1:], settings, ended) if judged[1:] else rest
+    return joined(first, rest)
 
 
 class _Work(msgspec.Struct, frozen=True):
@@ -90,7 +91,7 @@ class _Work(msgspec.Struct, frozen=True):
 
     context: Context
     pulls: Sequence[Pull]
-    own: Collection[int]
+    by_writers: Collection[int]
 
 
 def _work_for(client: Client, context: Context, settings: Settings) -> _Work | str:
@@ -99,7 +100,8 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     The event only says whose turn it is: another one may have taken its place while it waited. What is judged is the
     newest run that has ended.
     """
-    run, number = context.workflow_run, context.pull and context.pull.number
+    run = context.workflow_run
+    number = context.pull and context.pull.number
     alone = settings.login != ACTIONS_LOGIN
     if early := _without_runs(context, alone=alone):
         return early
@@ -115,23 +117,25 @@ def _work_for(client: Client, context: Context, settings: Settings) -> _Work | s
     ended = [each for each in runs if each["status"] == "completed" and each["conclusion"] != "action_required"]
     if not ended:
         return f"no run for {head.head_sha[:12]} has ended yet"
-    newest, own = ended[-1], {each.number for each in pulls if alone and of_writer(client, context.repository, each)}
-    if own and newest is not runs[-1]:
+    newest = ended[-1]
+    by_writers = {each.number for each in pulls if alone and of_writer(client, context.repository, each)}
+    if by_writers and newest is not runs[-1]:
         return f"a newer run for {head.head_sha[:12]} has not ended yet"
-    return _Work(replace(judging, run_id=newest["id"], attempt=newest["run_attempt"]), pulls, own)
+    return _Work(replace(judging, run_id=newest["id"], attempt=newest["run_attempt"]), pulls, by_writers)
 
 
 def _without_runs(context: Context, *, alone: bool) -> _Work | str | None:
     """What the event says by itself: a group of the merge queue, or why there is nothing to do; None for the rest."""
-    run, pull = context.workflow_run, context.pull
+    run = context.workflow_run
+    pull = context.pull
     queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run else None
     if run and queue and alone:  # whatever became of the run, so that the queue never waits
         group = Pull(QUEUE, run.head_sha, queue["base"], queue["sha"], run.head_repository, from_fork=False)
         return _Work(context, [group], {QUEUE})
     if run and not (run.event == "pull_request" and (alone or run.from_fork)):
         return "the workflow was not one of a fork's pull request"
-    own = pull and not pull.from_fork and (alone or not context.read_only)  # read-only: of Dependabot
-    if own and not (alone and context.action in ("labeled", "unlabeled")):
+    judges_itself = pull and not pull.from_fork and (alone or not context.read_only)  # read-only: of Dependabot
+    if judges_itself and not (alone and context.action in ("labeled", "unlabeled")):
         return "the pull request is one of this repository, and its own workflow decides when it is judged"
     return None
 
@@ -141,7 +145,8 @@ def _recorded(client: Client, context: Context, head: Pull, known: set[int], *, 
 
     One that was skipped, as by the label, has recorded nothing.
     """
-    path, run = f"/repos/{context.repository}/actions/runs", context.workflow_run
+    path = f"/repos/{context.repository}/actions/runs"
+    run = context.workflow_run
     listed = list(client.pages(path, {"head_sha": head.head_sha, "event": "pull_request"}, under="workflow_runs"))
     if run and all(each["id"] != run.id for each in listed):  # a list may lag behind
         listed.append(client.get(f"{path}/{run.id}"))
@@ -158,40 +163,67 @@ def _recorded(client: Client, context: Context, head: Pull, known: set[int], *, 
     return sorted(ours, key=lambda each: (each["id"], each["run_attempt"]))
 
 
+class _Left(NamedTuple):
+    """What a fork's workflow left: the run, the gold set that its job made, and what was wrong with either."""
+
+    run: bytes = b""
+    gold: bytes | None = None
+    problems: Sequence[Problem] = ()
+
+
+def _downloaded(client: Client, context: Context, artifact: str) -> _Left:
+    try:
+        data = download_artifact(client, context.repository, context.run_id, artifact)
+        return _Left(read_member(data, MEMBER), read_member(data, GOLD, optional=True) or None)
+    except RankgateError as error:
+        return _Left(problems=error.problems)
+    except ForgeError as error:
+        return _Left(problems=[Problem(str(error))])
+
+
 def _judged(
     client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, artifact: str
 ) -> Iterator[tuple[Pull, Report, str]]:
     """Each pull request with the report by its own base, and what was judged; a writer's as it asks itself, too."""
-    context, problems, run, made = work.context, list[Problem](), b"", b""
-    try:
-        data = download_artifact(client, context.repository, context.run_id, artifact)
-        run, made = read_member(data, MEMBER), read_member(data, GOLD, optional=True)
-    except RankgateError as error:
-        problems += error.problems
-    except ForgeError as error:
-        problems.append(Problem(str(error)))
-    queue = QUEUED.fullmatch(f"refs/heads/{context.workflow_run.head_branch}") if context.workflow_run else None
+    left = _downloaded(client, work.context, artifact)
     for pull in work.pulls:
         try:
             based = at_base.at_tip(pull) if pull.number != QUEUE else pull
-            if problems:
-                yield based, at_base.not_judged(problems), ""
-                continue
-            own, gold = pull.number in work.own, made or None
-            head = at_base.merged(based) if own else None  # with it comes a group's own base
-            asked = pull_of(client, context.repository, int(queue["number"])) if queue and own else based
-            about = replace(asked, base_sha=based.base_sha, base_ref=based.base_ref)
-            now = at_base.subject(about, head, run, gold if own else None)
-            labels = labels_now(client, context, settings, about, now, queued=pull.number == QUEUE)
-            if own:
-                report = at_base.judge(based, run, head=head, labels=labels, gold=gold)
-                report = replace(report, fork_runs="trusted", notes=[*report.notes, _OWN])
+            if left.problems:
+                yield based, at_base.not_judged(left.problems), ""
+            elif pull.number in work.by_writers:
+                yield based, *_judged_as_asked(client, work, settings, at_base, based, left)
             else:
-                whose = [each.by for each in labels if (each.name, each.standing) == (ACCEPT_RANKINGS, "counts")]
-                report = at_base.judge(based, run, accepted=bool(whose))
-                notes = [*report.notes, *label_notes(labels, ACCEPT_RANKINGS)]
-                notes += [f"{code(by, 100)} has accepted these rankings." for by in whose]
-                report = replace(report, fork_runs="trusted" if whose else report.fork_runs, notes=notes)
-            yield based, report, now.text
+                yield based, *_judged_by_base(client, work, settings, at_base, based, left)
         except RankgateError as error:
             yield pull, at_base.not_judged(error.problems), ""
+
+
+def _judged_as_asked(
+    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left
+) -> tuple[Report, str]:
+    """The report on a writer's pull request or a group of the queue, by the base and the head; and what was judged."""
+    context = work.context
+    head = at_base.merged(pull)  # with it comes a group's own base
+    run = context.workflow_run
+    queue = QUEUED.fullmatch(f"refs/heads/{run.head_branch}") if run else None
+    labelled = pull_of(client, context.repository, int(queue["number"])) if queue else pull
+    labelled = replace(labelled, base_sha=pull.base_sha, base_ref=pull.base_ref)
+    subject = at_base.subject(labelled, head, left.run, left.gold)
+    labels = labels_now(client, context, settings, labelled, subject, queued=pull.number == QUEUE)
+    report = at_base.judge(pull, left.run, head=head, labels=labels, gold=left.gold)
+    return replace(report, fork_runs="trusted", notes=[*report.notes, _OWN]), subject.text
+
+
+def _judged_by_base(
+    client: Client, work: _Work, settings: Settings, at_base: BaseCheckout, pull: Pull, left: _Left
+) -> tuple[Report, str]:
+    """The report on a fork's pull request, by the base alone; and what was judged."""
+    subject = at_base.subject(pull, None, left.run)
+    labels = labels_now(client, work.context, settings, pull, subject)
+    accepted_by = [each.by for each in labels if (each.name, each.standing) == (ACCEPT_RANKINGS, "counts")]
+    report = at_base.judge(pull, left.run, accepted=bool(accepted_by))
+    notes = [*report.notes, *label_notes(labels, ACCEPT_RANKINGS)]
+    notes += [f"{code(by, 100)} has accepted these rankings." for by in accepted_by]
+    fork_runs = "trusted" if accepted_by else report.fork_runs
+    return replace(report, fork_runs=fork_runs, notes=notes), subject.text

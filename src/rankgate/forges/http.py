@@ -23,6 +23,7 @@ from urllib3 import exceptions as below
 
 from rankgate import __version__
 from rankgate.errors import bad_input
+from rankgate.files.environment import CERTIFICATES
 from rankgate.forges.retry import Failure
 
 CONNECT_SECONDS = 10.0
@@ -94,12 +95,12 @@ def session_of(token: str | None, headers: Mapping[str, str] = {}) -> requests.S
 
 def _certificates() -> str | bool:
     """The file or directory of CA certificates that the environment names, else True: those that requests brings."""
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
-        place = os.environ.get(name, "")
-        if place and not Path(place).exists():
+    for name in CERTIFICATES:
+        path = os.environ.get(name, "")
+        if path and not Path(path).exists():
             raise bad_input("the CA certificates that it names are not there", key=name)
-        if place:
-            return place
+        if path:
+            return path
     return True
 
 
@@ -187,17 +188,17 @@ class Base(msgspec.Struct, frozen=True):
         query = f"?{urlencode(params)}" if params else ""
         return f"{self.origin}{self.path}{path}{query}" if _PATH.fullmatch(path) else None
 
-    def own(self, address: str, *, seen_at: str) -> str | None:
+    def within(self, address: str, *, seen_at: str) -> str | None:
         """An address that the server named at `seen_at`, on the API's own origin; None for any other."""
-        whole = _joined(address, seen_at).partition("#")[0]
-        return whole if whole.startswith(f"{self.origin}/") else None
+        joined = _joined(address, seen_at).partition("#")[0]
+        return joined if joined.startswith(f"{self.origin}/") else None
 
     def elsewhere(self, address: str, *, seen_at: str) -> str | None:
         """Where a file lies that the server named at `seen_at`; None unless it is reached as safely as the API is."""
-        whole = _joined(address, seen_at)
-        match = _ADDRESS.match(whole)
+        joined = _joined(address, seen_at)
+        match = _ADDRESS.match(joined)
         safe = match is not None and (match["scheme"] == "https" or self.origin.startswith("http:"))
-        return whole if safe else None
+        return joined if safe else None
 
 
 def base_of(api_url: str) -> Base:

@@ -55,7 +55,9 @@ def worth(given: Given | None, seen: Seen) -> Standing:
     before = [each for each in seen.reports if seen.moved < each.at and dt.datetime.fromisoformat(each.at) <= latest]
     if not before:
         return "unreported"
-    then, now = max(before, key=lambda each: each.at).judged, seen.judged
+    then = max(before, key=lambda each: each.at).judged
+    now = seen.judged
     if seen.queued:
-        then, now = then.partition(".")[0], now.partition(".")[0]
+        then = then.partition(".")[0]
+        now = now.partition(".")[0]
     return "counts" if then == now != "" else "changed"

@@ -9,11 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from rankgate.criteria import DEFAULT_PATHS
+from rankgate.forges.check_reports import QUEUE, Conclusion, Record, base_key
 from rankgate.forges.checks import PUSH_CHECK, Check, begin, check_name, complete, foresee, settle
 from rankgate.forges.client import Client, ForgeError
 from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, Mark, PullThread, upsert
 from rankgate.forges.context import Context, Pull
-from rankgate.forges.standing import QUEUE, Conclusion, Record, base_key
 from rankgate.model.report import Links, Report, exit_code
 from rankgate.model.values import Verdict
 from rankgate.renderers.check_run import check_run_output, conclusion_of
@@ -49,7 +49,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     push: bool = False
 
 
-class Told(msgspec.Struct, frozen=True):
+class Published(msgspec.Struct, frozen=True):
     """What was published, and what could not be, as sentences; a trouble changes no verdict."""
 
     done: list[str] = []
@@ -62,12 +62,14 @@ def check_of(context: Context, settings: Settings) -> Check | None:
     The required check is a pull request's or a merge group's: nothing else has a base to judge by, and whoever may push
     can start a workflow by another event.
     """
-    pull, triggered = context.pull, context.workflow_run is not None
+    pull = context.pull
+    triggered = context.workflow_run is not None
     required = pull is not None or context.event == "merge_group"
     if context.sha is None or not (required or (settings.push and not triggered)):
         return None
     number, base = (pull.number, base_key(pull.base_ref)) if pull else (QUEUE, base_key(""))
-    judged, job = context.judged, context.job or "-"
+    judged = context.judged
+    job = context.job or "-"
     return Check(
         repository=context.repository,
         sha=context.sha,
@@ -80,25 +82,26 @@ def check_of(context: Context, settings: Settings) -> Check | None:
     )
 
 
-def announce(client: Client, context: Context, settings: Settings) -> Told:
+def announce(client: Client, context: Context, settings: Settings) -> Published:
     """Put the check in progress before the work begins."""
     check = check_of(context, settings)
     try:
         state = "in progress" if check and begin(client, check) else "for other pull requests to decide"
     except ForgeError as error:
-        return Told([], [str(error)])
-    return Told([f"check {check.name} is {state}"] if check else [], [])
+        return Published([], [str(error)])
+    return Published([f"check {check.name} is {state}"] if check else [], [])
 
 
-def publish(client: Client, context: Context, report: Report, settings: Settings) -> Told:
+def publish(client: Client, context: Context, report: Report, settings: Settings) -> Published:
     """Comment on the event's pull request, if it has one, and complete the check, whatever happens before."""
-    told, report = Told(), linked(report, context, settings)
+    outcome = Published()
+    report = linked(report, context, settings)
     try:
         if context.pull is not None and context.pull.number != QUEUE and settings.comment != "never":
-            told = _tell_pull(client, context, context.pull, report, settings)
+            outcome = _tell_pull(client, context, context.pull, report, settings)
     finally:
-        told = joined(told, conclude(client, context, report, settings))
-    return told
+        outcome = joined(outcome, conclude(client, context, report, settings))
+    return outcome
 
 
 def linked(report: Report, context: Context, settings: Settings) -> Report:
@@ -114,10 +117,11 @@ def linked(report: Report, context: Context, settings: Settings) -> Report:
     return replace(report, links=links)
 
 
-def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Told:
+def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, settings: Settings) -> Published:
     """The comment of one pull request, below a note on what else decides about its commit."""
     thread = PullThread(client, context.repository, pull.number, settings.login)
-    run, attempt = context.run_id, context.attempt
+    run = context.run_id
+    attempt = context.attempt
     mark = Mark(gate=settings.gate, sha=pull.head_sha, run=run, attempt=attempt, verdict=report.verdict)
     note = _note(client, context, report, settings)
     text = render_markdown(report, limit=COMMENT_LIMIT - len(note))
@@ -126,20 +130,23 @@ def _tell_pull(client: Client, context: Context, pull: Pull, report: Report, set
     try:
         done = upsert(thread, mark, note + text, fresh=settings.fresh, first=first)
     except ForgeError as error:
-        return Told([], [str(error)])
-    return Told([_DONE[done].format(f"pull request {pull.number}")])
+        return Published([], [str(error)])
+    return Published([_DONE[done].format(f"pull request {pull.number}")])
 
 
-def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Told:
+def conclude(client: Client, context: Context, report: Report, settings: Settings) -> Published:
     """The completed check; where the event judges nothing, all of the commit follow the reports that count now."""
-    check, own = check_of(context, settings), conclusion_for(report, settings.fail_on)
+    check = check_of(context, settings)
+    conclusion = conclusion_for(report, settings.fail_on)
     if check is None:
-        return Told()
+        return Published()
     try:
-        ended = settle(client, check) if context.settles else complete(client, check, check_run_output(report), own)
+        ended = (
+            settle(client, check) if context.settles else complete(client, check, check_run_output(report), conclusion)
+        )
     except ForgeError as error:
-        return Told([], [str(error)])
-    return Told([f"check {check.name}: {ended.conclusion}"], [])
+        return Published([], [str(error)])
+    return Published([f"check {check.name}: {ended.conclusion}"], [])
 
 
 def conclusion_for(report: Report, fail_on: str) -> Conclusion:
@@ -147,24 +154,28 @@ def conclusion_for(report: Report, fail_on: str) -> Conclusion:
     return "failure" if exit_code(report, fail_on) else conclusion_of(report)
 
 
-def joined(*told: Told) -> Told:
+def joined(*outcomes: Published) -> Published:
     """All that was told, in order."""
-    return Told([line for each in told for line in each.done], [line for each in told for line in each.troubles])
+    return Published(
+        [line for each in outcomes for line in each.done], [line for each in outcomes for line in each.troubles]
+    )
 
 
 def _note(client: Client, context: Context, report: Report, settings: Settings) -> str:
     """What else decides about the commit, as the beginning of a comment; empty where nothing is known to."""
-    check, own = check_of(context, settings), conclusion_for(report, settings.fail_on)
+    check = check_of(context, settings)
+    conclusion = conclusion_for(report, settings.fail_on)
     if check is None:
         return ""
     try:
-        ended = foresee(client, check, own)
+        ended = foresee(client, check, conclusion)
     except ForgeError:  # a trouble of the check, which says so
         return ""
-    jobs, note = [f"`{each.job}`" for each in ended.deciding if each.pull == check.record.pull], ""
+    jobs = [f"`{each.job}`" for each in ended.deciding if each.pull == check.record.pull]
+    note = ""
     if len(jobs) > 1:
         note = f"> {len(jobs)} jobs judge this commit under the gate id `{settings.gate}`: {', '.join(jobs)}. "
         note += "The worst result counts; the input `gate-id` tells them apart.\n\n"
-    if ended.conclusion != own:
+    if ended.conclusion != conclusion:
         note += f"> The check `{check.name}` is of all reports of this commit. {ended.title}.\n\n"
     return note

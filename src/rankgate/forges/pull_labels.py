@@ -28,7 +28,9 @@ def labels_now(
 
     What GitHub does not tell counts for nothing.
     """
-    repository, number, names = context.repository, pull.number, list[str]()
+    repository = context.repository
+    number = pull.number
+    names = list[str]()
     check = check_of(replace(context, sha=pull.head_sha, pull=pull), settings)
     try:
         there = {item["name"] for item in client.pages(f"/repos/{repository}/issues/{number}/labels")}
@@ -37,13 +39,13 @@ def labels_now(
             return []
         # Of the two lists of events, the one that `pull-requests: read` is enough for.
         events = list(client.pages(f"/repos/{repository}/issues/{number}/timeline"))
-        own = (number, check.record.job)
+        report_key = (number, check.record.job)
         seen = Seen(
             judged=subject.text,
             reports=tuple(
                 Reported(time, each.judged)
                 for each, time in reports(client, check)
-                if time and (each.pull, each.job) == own
+                if time and (each.pull, each.job) == report_key
             ),
             moved=max((each["created_at"] for each in events if each["event"] == _FORCED), default=""),
             author=pull.author,

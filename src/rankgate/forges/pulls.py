@@ -20,8 +20,8 @@ def deciding_pulls(client: Client, repository: str, sha: str, criteria: Sequence
     """
     pulls = open_at(client, repository, sha)
     if len(pulls) > 1 or queued:
-        own = [pull for pull in pulls if _trusted(client, repository, pull)]
-        pulls = own if own or queued else pulls
+        trusted = [pull for pull in pulls if _trusted(client, repository, pull)]
+        pulls = trusted if trusted or queued else pulls
     if len(pulls) > 1:
         gated = [pull for pull in pulls if not all(_lacks(client, repository, pull, path) for path in criteria)]
         pulls = gated or pulls

@@ -91,6 +91,7 @@ def compose(
     inputs, criteria, gold = case.inputs, case.criteria, evaluation.gold
     run, baseline, anchor = evaluation.run, evaluation.baseline, evaluation.anchor
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
+    lists = (None, None) if inputs.verdict_alone else changes.lists.plain
     metrics = criteria.metrics()
     lineage = baseline.run.lineage if baseline else None
     fingerprint = fingerprint_of(gold)
@@ -137,8 +138,8 @@ def compose(
         baseline_metrics=_baseline_values(metrics, baseline_scores, results) if baseline_scores else {},
         queries=_queries(gold, scores, baseline_scores),
         segments=changes.segments,
-        oddities=oddities_of(gold, criteria.match, changes.lists.plain),
-        misses=with_displacers(most_telling(changes.moved), *changes.lists.plain, scores.rank_summaries),
+        oddities=oddities_of(gold, criteria.match, lists),
+        misses=with_displacers(most_telling(changes.moved), *lists, scores.rank_summaries),
         moved=Moved(worse=worse, better=len(changes.moved) - worse) if baseline else None,
         answers=_answers(results, metrics, scores, baseline_scores) if run.run.judge else None,
         gold_changes=edited,

@@ -17,8 +17,10 @@ from rankgate.judge.tasks.base import Reply, messages_of, parsed, rendered, sche
 from rankgate.model.answers import Entailment, Support, Unjudged
 from rankgate.model.answers import UnjudgedKind as Kind
 
-RETRIES, QUOTE_RETRIES = 2, 1
-_SHOWN, _ECHOED = 200, 20_000  # characters of a server's name for itself, and of an answer that the model sees again
+RETRIES = 2
+QUOTE_RETRIES = 1
+_NAME_CHARACTERS = 200  # of a server's name for itself
+_ECHOED_CHARACTERS = 20_000  # of an answer that the model sees again
 _NOT_TAKEN = {400, 415, 422}  # how servers refuse a `response_format`
 # What services call the same.
 _CUT_OFF = {"length", "max_tokens"}
@@ -79,8 +81,8 @@ def ask(endpoint: Endpoint, judge: Judge, slot: Slot, inputs: Inputs, spending: 
         RankgateError: a prompt of the user does not render.
     """
     asking = _Asking(endpoint, judge, inputs, spending)
-    found = asking.verdicts()
-    verdicts, unjudged = (None, found) if isinstance(found, Unjudged) else (found, None)
+    outcome = asking.verdicts()
+    verdicts, unjudged = (None, outcome) if isinstance(outcome, Unjudged) else (outcome, None)
     about: dict[str, Any] = {"model": asking.model, "fingerprint": asking.fingerprint, "tokens": asking.tokens}
     return Record(**slot._asdict(), verdicts=verdicts, unjudged=unjudged, **about)
 
@@ -91,12 +93,12 @@ def choose_mode(endpoint: Endpoint, model: str, parameters: Mapping[str, Any], s
     refused = Unjudged(Kind.NO_JSON)
     for mode in MODES:
         body = {**parameters, "model": model, "messages": messages, **_form(mode, "probe", _Probe)}
-        found = endpoint.post(body, _Completion, spending, 50)
-        if isinstance(found, Unjudged):
-            if found.kind is not Kind.HTTP_STATUS or found.number not in _NOT_TAKEN:
-                return found
-            refused = found
-        elif mode == "prompt" or not isinstance(parsed(found.content, _Probe), Unjudged):
+        outcome = endpoint.post(body, _Completion, spending, 50)
+        if isinstance(outcome, Unjudged):
+            if outcome.kind is not Kind.HTTP_STATUS or outcome.number not in _NOT_TAKEN:
+                return outcome
+            refused = outcome
+        elif mode == "prompt" or not isinstance(parsed(outcome.content, _Probe), Unjudged):
             return mode
     return refused
 
@@ -105,8 +107,12 @@ class _Asking:
     """One question under way: what it cost so far, and who answered."""
 
     def __init__(self, endpoint: Endpoint, judge: Judge, inputs: Inputs, spending: Spending) -> None:
-        self._endpoint, self._judge, self._inputs, self._spending = endpoint, judge, inputs, spending
-        self.tokens, self.model = (0, 0), ""
+        self._endpoint = endpoint
+        self._judge = judge
+        self._inputs = inputs
+        self._spending = spending
+        self.tokens = (0, 0)
+        self.model = ""
         self.fingerprint: str | None = None
 
     def verdicts(self) -> Any:
@@ -114,62 +120,78 @@ class _Asking:
 
         Of a second answer for the sake of quotes only the verdicts on those statements count.
         """
-        prompts, reply = self._judge.prompts, REPLIES[self._inputs.task]
+        prompts = self._judge.prompts
+        reply = REPLIES[self._inputs.task]
         begin = messages_of(prompts, self._inputs, None if self._judge.mode == "json_schema" else schema_of(reply))
-        messages, problems, quotes = begin, 0, 0
+        messages = begin
+        problems = 0
+        quotes = 0
         kept: Any = ()
         while True:
-            found, content = self._answer(messages)
-            if isinstance(found, Unjudged):
+            outcome, content = self._answer(messages)
+            if isinstance(outcome, Unjudged):
                 problems += 1
-                if problems > RETRIES or not found.kind.lasts or found.kind is Kind.CONTEXT_TOO_LONG:
-                    return kept if kept and found.kind.lasts else found
-                again = rendered(prompts, "again.j2", problem=found.kind.value, number=found.number, limit=found.limit)
-                content = "" if found.kind in {Kind.LENGTH, Kind.CONTENT_FILTER, Kind.EMPTY} else content
+                if problems > RETRIES or not outcome.kind.lasts or outcome.kind is Kind.CONTEXT_TOO_LONG:
+                    return kept if kept and outcome.kind.lasts else outcome
+                again = rendered(
+                    prompts, "again.j2", problem=outcome.kind.value, number=outcome.number, limit=outcome.limit
+                )
+                content = "" if outcome.kind in {Kind.LENGTH, Kind.CONTENT_FILTER, Kind.EMPTY} else content
             else:
-                wrong = _unverified(kept)
-                kept = tuple(found[n] if n + 1 in wrong else each for n, each in enumerate(kept)) if wrong else found
+                kept = _with_better_quotes(kept, outcome)
                 wrong = _unverified(kept)
                 if not wrong or quotes == QUOTE_RETRIES:
                     return kept
                 quotes += 1
                 again = rendered(prompts, "again.j2", problem=Entailment.UNVERIFIED.value, statements=wrong)
-            earlier = [{"role": "assistant", "content": content[:_ECHOED]}] if content else []
+            earlier = [{"role": "assistant", "content": content[:_ECHOED_CHARACTERS]}] if content else []
             messages = [*begin, *earlier, {"role": "user", "content": again}]
 
     def _answer(self, messages: list[dict[str, str]]) -> tuple[Any, str]:
-        judge, reply = self._judge, REPLIES[self._inputs.task]
+        judge = self._judge
+        reply = REPLIES[self._inputs.task]
         body = {"model": judge.model, "messages": messages, **_form(judge.mode, self._inputs.task.value, reply)}
         more = sum(rough_tokens(message["content"]) for message in messages[2:])
-        found = self._post({**judge.parameters, **body}, more)
-        if isinstance(found, Unjudged):
-            return found, ""
-        if found.reason in _CUT_OFF:
-            return Unjudged(Kind.LENGTH), found.content
-        if found.reason in _REFUSED:
-            return Unjudged(Kind.CONTENT_FILTER), found.content
-        said = parsed(found.content, reply)
-        return (said if isinstance(said, Unjudged) else said.verdicts(self._inputs)), found.content
+        completion = self._post({**judge.parameters, **body}, more)
+        if isinstance(completion, Unjudged):
+            return completion, ""
+        if completion.reason in _CUT_OFF:
+            return Unjudged(Kind.LENGTH), completion.content
+        if completion.reason in _REFUSED:
+            return Unjudged(Kind.CONTENT_FILTER), completion.content
+        answer = parsed(completion.content, reply)
+        return (answer if isinstance(answer, Unjudged) else answer.verdicts(self._inputs)), completion.content
 
     def _post(self, body: object, more: int) -> _Completion | Unjudged:
         """The answer or why there is none; charged with the tokens that the server counts, or else the estimate."""
         sent, received = self._inputs.tokens(self._judge.prompts)
-        found = self._endpoint.post(body, _Completion, self._spending, sent + more + received)
-        if isinstance(found, _Completion):
-            used = (sent + more, received) if found.sent is None else (found.sent, found.received or 0)
+        outcome = self._endpoint.post(body, _Completion, self._spending, sent + more + received)
+        if isinstance(outcome, _Completion):
+            used = (sent + more, received) if outcome.sent is None else (outcome.sent, outcome.received or 0)
             self._spending.correct(sum(used) - sent - more - received)
             self.tokens = (self.tokens[0] + used[0], self.tokens[1] + used[1])
-            self.model = (found.model or "")[:_SHOWN]
-            self.fingerprint = found.system_fingerprint and found.system_fingerprint[:_SHOWN]
-        return found
+            self.model = (outcome.model or "")[:_NAME_CHARACTERS]
+            self.fingerprint = outcome.system_fingerprint and outcome.system_fingerprint[:_NAME_CHARACTERS]
+        return outcome
+
+
+def _with_better_quotes(earlier: Any, later: Any) -> Any:
+    """The earlier verdicts, but the later ones on statements whose quotes were not verified; else the later ones."""
+    wrong = _unverified(earlier)
+    if not wrong:
+        return later
+    return tuple(later[n] if n + 1 in wrong else each for n, each in enumerate(earlier))
 
 
 def _form(mode: Mode, name: str, reply: type[Reply]) -> dict[str, Any]:
-    schema = {"json_schema": {"name": name, "strict": True, "schema": schema_of(reply)}}
-    own: dict[str, Any] = {"type": mode, **(schema if mode == "json_schema" else {})}
-    return {} if mode == "prompt" else {"response_format": own}
+    if mode == "prompt":
+        return {}
+    form: dict[str, Any] = {"type": mode}
+    if mode == "json_schema":
+        form["json_schema"] = {"name": name, "strict": True, "schema": schema_of(reply)}
+    return {"response_format": form}
 
 
-def _unverified(found: Any) -> list[int]:
-    supports = [each for each in found if isinstance(each, Support)] if isinstance(found, tuple) else []
+def _unverified(verdicts: Any) -> list[int]:
+    supports = [each for each in verdicts if isinstance(each, Support)] if isinstance(verdicts, tuple) else []
     return [each.n for each in supports if each.verdict is Entailment.UNVERIFIED]

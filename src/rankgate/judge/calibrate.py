@@ -89,8 +89,8 @@ def labelled_answer(item: Item) -> Answer:
 
 def support_of(item: Item, judge: Judge, known: Known) -> Supports | Unjudged:
     """What the judge says of the labelled claims, or why that is missing."""
-    found = judged(labelled_answer(item), judge, OF_SAMPLE, known).gold_in_context if item.claims else ()
-    return found or ()
+    support = judged(labelled_answer(item), judge, OF_SAMPLE, known).gold_in_context if item.claims else ()
+    return support or ()
 
 
 def words_of_people(
@@ -98,18 +98,18 @@ def words_of_people(
 ) -> dict[str, People]:
     """What each person says who labelled all of an answer, by its key; `rubrics` are the criteria by name."""
     names = {criterion: name for name, criterion in rubrics.items()}
-    said: dict[str, dict[str, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
+    words_by_answer: dict[str, dict[str, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for (by, key, n), label in labels.items():
         if label.verdict is not None:
-            said[key][by][n] = label.verdict
-    found: dict[str, People] = defaultdict(dict)
+            words_by_answer[key][by][n] = label.verdict
+    verdicts_by_answer: dict[str, People] = defaultdict(dict)
     for item in items:
-        for by, words in sorted(said[item.key].items()):
+        for by, words in sorted(words_by_answer[item.key].items()):
             due = item.due(asserts=words.get(0) == "asserts")
             if words.keys() >= {*due}:
                 claims = [n for n in due if item.labelled(n) is LabelKind.CLAIM]
                 criteria = {names.get(item.statements[n]): n for n in due if item.labelled(n) is LabelKind.RUBRIC}
-                found[item.key][by] = AnswerVerdicts(
+                verdicts_by_answer[item.key][by] = AnswerVerdicts(
                     query_id=item.query_id,
                     context=(),
                     citations=(),
@@ -118,7 +118,7 @@ def words_of_people(
                     support=tuple(Support(n, Entailment(words[n])) for n in claims),
                     rubrics={name: Support(1, _MEETS[words[n]]) for name, n in criteria.items() if name},
                 )
-    return found
+    return verdicts_by_answer
 
 
 def agreement(words: Iterable[People]) -> float | None:
@@ -128,8 +128,8 @@ def agreement(words: Iterable[People]) -> float | None:
     return kappa([pair for one, other in claims for pair in zip(one, other, strict=False)])
 
 
-def _supported(found: AnswerVerdicts) -> list[bool]:
-    return [each.verdict is Entailment.SUPPORTED for each in supports(found.support)]
+def _supported(verdicts: AnswerVerdicts) -> list[bool]:
+    return [each.verdict is Entailment.SUPPORTED for each in supports(verdicts.support)]
 
 
 def word_of(verdict: object) -> str:
@@ -139,34 +139,40 @@ def word_of(verdict: object) -> str:
 
 def disagreements(checked: Iterable[Checked]) -> list[Disagreement]:
     """All of them, first those of which everybody says otherwise than the judge."""
-    found: list[Disagreement] = []
+    differing: list[Disagreement] = []
     for item, people, judge, support in checked:
         states = {by: word_of(each.state) for by, each in people.items()}
         if {*states.values()} != {word_of(judge[0].state)}:
-            found.append(Disagreement(item, 0, states, word_of(judge[0].state), ""))
-        for n, own in enumerate(support):
+            differing.append(Disagreement(item, 0, states, word_of(judge[0].state), ""))
+        for n, claim in enumerate(support):
             words = {by: supports(each.support)[n].verdict for by, each in people.items() if each.support}
-            if any(Entailment.SUPPORTED in (word, own.verdict) and word is not own.verdict for word in words.values()):
-                texts = item.passages[own.passages[0] - 1 :] if own.passages else item.passages
-                said = {by: word_of(word) for by, word in words.items()}
-                found.append(Disagreement(item, n + 1, said, word_of(own.verdict), next(iter(texts), "")))
-        found += _on_criteria(item, people, judge[0])
-    return sorted(found, key=lambda each: each.judge in each.people.values())
+            if any(
+                Entailment.SUPPORTED in (word, claim.verdict) and word is not claim.verdict for word in words.values()
+            ):
+                texts = item.passages[claim.passages[0] - 1 :] if claim.passages else item.passages
+                words_by_person = {by: word_of(word) for by, word in words.items()}
+                differing.append(
+                    Disagreement(item, n + 1, words_by_person, word_of(claim.verdict), next(iter(texts), ""))
+                )
+        differing += _on_criteria(item, people, judge[0])
+    return sorted(differing, key=lambda each: each.judge in each.people.values())
 
 
 def _on_criteria(item: Item, people: People, judge: AnswerVerdicts) -> Iterator[Disagreement]:
     """By criterion, in the order of the item's."""
-    own = judge.rubrics if isinstance(judge.rubrics, Mapping) else {}
-    for n, name in enumerate(own, start=1 + len(item.claims)):
+    rubrics = judge.rubrics if isinstance(judge.rubrics, Mapping) else {}
+    for n, name in enumerate(rubrics, start=1 + len(item.claims)):
         meets = _meets(judge, name)
         words = {by: _meets(each, name) for by, each in people.items()}
         if n < len(item.statements) and any(word != meets for word in words.values()):
             yield Disagreement(item, n, words, meets, "")
 
 
-def _meets(found: AnswerVerdicts, name: str) -> str:
-    value = Rubric(criterion=name).value(found)
-    return "no verdict" if value is None else "yes" if value else "no"
+def _meets(verdicts: AnswerVerdicts, name: str) -> str:
+    value = Rubric(criterion=name).value(verdicts)
+    if value is None:
+        return "no verdict"
+    return "yes" if value else "no"
 
 
 def metric_calibration(
@@ -187,8 +193,8 @@ def metric_calibration(
         checked: what people say of those that were drawn, by query.
         clusters: of each query where the gold names any.
     """
-    found = quality_of(metric, checked, values, clusters)
-    if found is None:
+    measured = quality_of(metric, checked, values, clusters)
+    if measured is None:
         return None
     labelled: dict[str, Labelled] = {}
     for unit in drawn:
@@ -201,17 +207,23 @@ def metric_calibration(
     others = {unit.query_id: values[unit.query_id] for unit in units[len(drawn) :] if unit.query_id in values}
     independent = [clusters[query] for query in (*labelled, *others)] if clusters else ()
     powered = prediction_powered([*labelled.values()], [*others.values()], independent)
-    return _metric_calibration(found, powered, values, clustered=bool(clusters))
+    return _metric_calibration(measured, powered, values, clustered=bool(clusters))
 
 
 def _metric_calibration(
-    found: Quality, value: Powered | None, values: Mapping[str, float], *, clustered: bool
+    measured: Quality, value: Powered | None, values: Mapping[str, float], *, clustered: bool
 ) -> MetricCalibration:
-    shares = {"sensitivity": found.sensitivity, "specificity": found.specificity, "slope": found.slope}
+    shares = {"sensitivity": measured.sensitivity, "specificity": measured.specificity, "slope": measured.slope}
     rates: dict[str, Any] = {key: each and Rate(*each) for key, each in shares.items()}
-    own = dict(sorted(values.items()))
+    sorted_values = dict(sorted(values.items()))
     return MetricCalibration(
-        labels=found.n, rarer=found.rarer, kappa=found.kappa, **rates, value=value, values=own, clustered=clustered
+        labels=measured.n,
+        rarer=measured.rarer,
+        kappa=measured.kappa,
+        **rates,
+        value=value,
+        values=sorted_values,
+        clustered=clustered,
     )
 
 
@@ -223,15 +235,15 @@ def segment_calibrations(
     clusters: Mapping[str, str] = {},
 ) -> dict[str, dict[str, MetricCalibration]]:
     """The same by segment and metric, without values of the run; where at least 10 answers are labelled."""
-    found: dict[str, dict[str, MetricCalibration]] = {}
+    by_segment: dict[str, dict[str, MetricCalibration]] = {}
     for segment in sorted({*segments.values()}):
         within = {query: each for query, each in checked.items() if segments.get(query) == segment}
         for metric in metrics:
-            own = quality_of(metric, within, values[metric.name], clusters)
-            if own and own.n >= MIN_LABELS:
-                of_metric = _metric_calibration(own, None, {}, clustered=bool(clusters))
-                found.setdefault(segment, {})[metric.name] = of_metric
-    return found
+            measured = quality_of(metric, within, values[metric.name], clusters)
+            if measured and measured.n >= MIN_LABELS:
+                of_metric = _metric_calibration(measured, None, {}, clustered=bool(clusters))
+                by_segment.setdefault(segment, {})[metric.name] = of_metric
+    return by_segment
 
 
 def quality_of(
@@ -250,8 +262,10 @@ def quality_of(
         if y is None or query not in values:
             continue
         if VerdictKind.SUPPORT in metric.asks:
-            own = [each.verdict is Entailment.SUPPORTED for each in support]
-            each_says = [list(zip(_supported(each), own, strict=True)) for each in people.values() if each.support]
+            judge_says = [each.verdict is Entailment.SUPPORTED for each in support]
+            each_says = [
+                list(zip(_supported(each), judge_says, strict=True)) for each in people.values() if each.support
+            ]
         else:
             each_says = [[(bool(metric.value(each)), bool(metric.value(judge[0])))] for each in people.values()]
         labelled.append(Labelled(y, values[query]))

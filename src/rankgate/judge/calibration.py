@@ -16,7 +16,8 @@ from rankgate.readers.json_text import source_json, spoken
 from rankgate.readers.source import open_source
 from rankgate.statistics.prediction_powered import Powered
 
-_STEEPEST, _FAR = 1.5, 1e6  # no judge sees half as much again as there is; a few labels give wide intervals
+_STEEPEST = 1.5  # no judge sees half as much again as there is
+_FAR = 1e6  # a few labels give wide intervals
 _ADVICE = "write it again with `rankgate judge calibrate`"
 
 
@@ -33,40 +34,40 @@ def read_calibration(path: str) -> Calibration | None:
         if isinstance(written, dict) and written.get("version") not in (None, CALIBRATION_VERSION):
             raise bad_input("is of another version of rankgate; " + _ADVICE, file=source.name, key="version")
         try:
-            found = msgspec.convert(written, Calibration)
+            calibration = msgspec.convert(written, Calibration)
         except msgspec.ValidationError as error:
             raise bad_input(f"{spoken(error)}; {_ADVICE}", file=source.name) from error
-        if iso_day(found.date) != found.date:
+        if iso_day(calibration.date) != calibration.date:
             raise bad_input(f"expected a day such as 2026-01-31; {_ADVICE}", file=source.name, key="date")
-        if not re.fullmatch("[0-9a-f]{64}", found.judge):
+        if not re.fullmatch("[0-9a-f]{64}", calibration.judge):
             raise bad_input(f"expected the whole id of a judge; {_ADVICE}", file=source.name, key="judge")
-        for key in _impossible(found):
+        for key in _impossible(calibration):
             raise bad_input(f"cannot be so; {_ADVICE}", file=source.name, key=key)
-    return found
+    return calibration
 
 
-def _impossible(found: Calibration) -> Iterator[str]:
+def _impossible(calibration: Calibration) -> Iterator[str]:
     """The keys of numbers that no labels give."""
-    parts = {"metrics": found.metrics, **{f"segments.{tag}": each for tag, each in found.segments.items()}}
+    parts = {"metrics": calibration.metrics, **{f"segments.{tag}": each for tag, each in calibration.segments.items()}}
     for part, metrics in parts.items():
         yield from (f"{part}.{name}.{key}" for name, metric in metrics.items() for key in _absurd(metric))
 
 
-def _absurd(found: MetricCalibration) -> Iterator[str]:
-    shares = {"sensitivity": found.sensitivity, "specificity": found.specificity}
-    rates: dict[str, Rate | None] = {**shares, "slope": found.slope}
+def _absurd(metric: MetricCalibration) -> Iterator[str]:
+    shares = {"sensitivity": metric.sensitivity, "specificity": metric.specificity}
+    rates: dict[str, Rate | None] = {**shares, "slope": metric.slope}
     for key, rate in rates.items():
-        if rate and not (-_FAR < rate.low <= rate.value <= rate.high < _FAR and 0 <= rate.n <= found.labels):
+        if rate and not (-_FAR < rate.low <= rate.value <= rate.high < _FAR and 0 <= rate.n <= metric.labels):
             yield key
     yield from (key for key, rate in shares.items() if rate and not 0 <= rate.low <= rate.high <= 1)
-    enough = found.labels >= MIN_ANSWERS and found.rarer >= MIN_RARER
-    if enough and found.slope and abs(found.slope.value) > _STEEPEST:
+    enough = metric.labels >= MIN_ANSWERS and metric.rarer >= MIN_RARER
+    if enough and metric.slope and abs(metric.slope.value) > _STEEPEST:
         yield "slope.value"
-    if not 0 <= found.rarer <= found.labels or not -1 <= (found.kappa or 0.0) <= 1:
-        yield "labels" if abs(found.kappa or 0.0) <= 1 else "kappa"
-    if found.value and not _is_sound(found.value):
+    if not 0 <= metric.rarer <= metric.labels or not -1 <= (metric.kappa or 0.0) <= 1:
+        yield "labels" if abs(metric.kappa or 0.0) <= 1 else "kappa"
+    if metric.value and not _is_sound(metric.value):
         yield "value"
-    if not all(0 <= value <= 1 for value in found.values.values()):
+    if not all(0 <= value <= 1 for value in metric.values.values()):
         yield "values"
 
 

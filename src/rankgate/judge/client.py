@@ -23,16 +23,19 @@ from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
 from rankgate import __version__
+from rankgate.collecting.waits import pause, until_limits_end
 from rankgate.criteria.judge_block import AUTHORIZATION, KEY_VARIABLE, Timeouts
 from rankgate.errors import bad_input
+from rankgate.files.environment import CERTIFICATES
 from rankgate.judge.model import canonical
-from rankgate.judge.waits import pause, until_limits_end
 from rankgate.model.answers import Unjudged, UnjudgedKind
 from rankgate.readers.json_text import JsonError, strict_json
 
 TRIES = 5
 MAX_BYTES = 8_000_000
-_OK, _SERVER_ERRORS, _SECRET_LENGTH = 200, 500, 8
+_OK = 200
+_SERVER_ERRORS = 500
+_SECRET_LENGTH = 8
 _AGAIN = {408, 409, 425, 429}
 _CASE = re.IGNORECASE
 _TOO_LONG = re.compile(
@@ -110,9 +113,11 @@ class Endpoint:
             self._headers[auth_header] = key if bare else f"Bearer {key}"
         self._wait = wait or self.stopped.wait
         self._timeouts = timeouts or Timeouts()
-        self._own, self._lock = local(), Lock()
+        self._own = local()
+        self._lock = Lock()
         self._limited_until = 0.0
-        self._ends, self._watched = dict[_Adapter, float](), False
+        self._ends = dict[_Adapter, float]()
+        self._watched = False
 
     def hang_up(self) -> None:
         """Begin no further request, and end the connections of those that wait for an answer."""
@@ -184,8 +189,7 @@ class Endpoint:
     def _adapter(self) -> _Adapter:
         """This thread's connections; of the environment only proxies and CA certificates count, no .netrc."""
         if not hasattr(self._own, "adapter"):
-            names = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
-            verify = next(filter(None, map(os.environ.get, names)), None) or True
+            verify = next(filter(None, map(os.environ.get, CERTIFICATES)), None) or True
             self._own.adapter = _Adapter(verify=verify, proxies=get_environ_proxies(self.address))
         adapter_of_thread: _Adapter = self._own.adapter
         return adapter_of_thread
@@ -242,14 +246,14 @@ class _Adapter(HTTPAdapter):
         self._pool = pool
 
         def connection(*given: Any, **named: Any) -> Any:
-            made: Any = type(pool).ConnectionCls(*given, **named)
+            opened: Any = type(pool).ConnectionCls(*given, **named)
 
             def connect() -> None:
-                type(made).connect(made)
-                self.socket = made.sock
+                type(opened).connect(opened)
+                self.socket = opened.sock
 
-            made.connect = connect
-            return made
+            opened.connect = connect
+            return opened
 
         pool.ConnectionCls = connection
         return pool

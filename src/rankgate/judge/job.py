@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -14,9 +13,9 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judges_of, known_judge
-from rankgate.judge.judging import judge_answers, settle
-from rankgate.judge.model import Answer, Judge, Known, Record, Slot
-from rankgate.judge.plan import Plan, plan_for, served_by, walk
+from rankgate.judge.judging import Progress, judge_answers, settle
+from rankgate.judge.model import Answer, Judge, Keeper, Known, Record, Slot
+from rankgate.judge.plan import Plan, collect_repeats, plan_for, served_by
 from rankgate.judge.runs import answer_of
 from rankgate.judge.store import Store, counts_after
 from rankgate.model.answers import Unjudged, UnjudgedKind, VerdictKind, fingerprints_count, same_served
@@ -25,7 +24,9 @@ from rankgate.readers.base import Run
 
 _OF_CONTEXT = frozenset({VerdictKind.SUPPORT, VerdictKind.GOLD_IN_CONTEXT, VerdictKind.RELEVANCE})
 RUN = "run"
-_SPARE, _SPARE_CALLS = 1.2, 20  # of the baseline's budget, where it is planned: for answers that are asked again
+# Of the baseline's budget, where it is planned: for answers that are asked again.
+_SPARE = 1.2
+_SPARE_CALLS = 20
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +110,7 @@ def read_answers(run: Run, gold: Gold, wants: frozenset[VerdictKind], depth: int
     Raises:
         RankgateError: the run is malformed.
     """
-    found: list[Answer] = []
+    answers: list[Answer] = []
     textless: list[tuple[str, str]] = []
     ignored = unanswered = 0
     for ranking in run.rankings:
@@ -122,28 +123,30 @@ def read_answers(run: Run, gold: Gold, wants: frozenset[VerdictKind], depth: int
         context = ranking.context(depth) if wants & _OF_CONTEXT else []
         bare = next((item_id for item_id, text in context if text is None), None)
         if bare is None:
-            found.append(answer_of(sample, ranking, depth))
+            answers.append(answer_of(sample, ranking, depth))
         else:
             textless.append((ranking.query_id, bare))
-    return Answers(run=run.name, answers=tuple(found), ignored=ignored, unanswered=unanswered, textless=tuple(textless))
+    return Answers(
+        run=run.name, answers=tuple(answers), ignored=ignored, unanswered=unanswered, textless=tuple(textless)
+    )
 
 
-def require_answers(found: Answers) -> None:
+def require_answers(answers: Answers) -> None:
     """A candidate has answers, and the judge can read what they rest on.
 
     Raises:
         RankgateError: says which key of the run is missing.
     """
-    if found.textless:
-        query_id, item_id = found.textless[0]
-        problem = f"of {len(found.textless):,} answers a passage has no text, such as {item_id!r} of {query_id!r}"
+    if answers.textless:
+        query_id, item_id = answers.textless[0]
+        problem = f"of {len(answers.textless):,} answers a passage has no text, such as {item_id!r} of {query_id!r}"
         advice = "state `text` in the items of a line, or `context_texts: {id: text}` beside its `context`"
-        raise bad_input(f"{problem}; {advice}", file=found.run, key="text")
-    if not found.answers and found.ignored and not found.unanswered:
-        raise bad_input("no line is of a question of the gold set", file=found.run, key="query_id")
-    if not found.answers:
+        raise bad_input(f"{problem}; {advice}", file=answers.run, key="text")
+    if not answers.answers and answers.ignored and not answers.unanswered:
+        raise bad_input("no line is of a question of the gold set", file=answers.run, key="query_id")
+    if not answers.answers:
         taken = 'takes them from a function that returns {"topk": […], "answer": "…"}'
-        raise bad_input(f"the run states no answer; `rankgate record` {taken}", file=found.run, key="answer")
+        raise bad_input(f"the run states no answer; `rankgate record` {taken}", file=answers.run, key="answer")
 
 
 def plan_job(job: Job, store: Store) -> Planned:
@@ -166,66 +169,124 @@ def do_job(
     Raises:
         RankgateError: the store or a prompt of the user cannot be used.
     """
-    budget, failed, stopped, at = job.block.budget, Counter[UnjudgedKind](), None, RUN
-    judge, plans, own, done = planned.judge, planned.plans, Spending(budget.calls, budget.tokens), set[Answer]()
-    again, known = 0, _Verdicts(store, job)
-    spendings = [own]
+    work = _Work(job, planned, store, endpoint, workers=workers, watch=watch)
     try:
-        settled = judge if planned.tried else settle(job.block, endpoint, own)
-        if isinstance(settled, Unjudged):
-            stopped, plans = settled, {}
-        elif settled.id != judge.id:
-            judge, plans = settled, _plans(job, settled, store)
-        total = sum(plan.every_call for plan in plans.values())
-        before = total - plans[RUN].every_call if plans else 0
-        default = max(math.ceil(_SPARE * before), before + _SPARE_CALLS)
-        spendings.append(Spending(default if budget.baseline_calls is None else budget.baseline_calls))
-        ask = partial(
-            judge_answers, judge=judge, wants=job.wants, endpoint=endpoint, repeats=job.block.repeats, workers=workers
-        )
-        for at in plans:
-            answers = [answer for answer in job.runs[at].answers if answer not in done]
-            done.update(answers)  # and not asked once more, if it failed
-            spending = own if at == RUN else spendings[1]
-            progress = ask(
-                answers,
-                store=known,
-                spending=spending,
-                again=job.again,
-                watch=lambda _: watch(_spent(spendings, total)),
-            )
-            failed.update({kind: count for kind, count in progress.unjudged.items() if not kind.lasts})
-            stopped = progress.stopped
-            if stopped:
-                break
-        old = _Moved(known, moved_slots(job, judge, known))
-        if old.slots and not stopped:
-            again, at = len(old.slots), "baseline"
-            few = max(math.ceil(_SPARE * again), again + _SPARE_CALLS)
-            spendings.append(Spending(few if budget.baseline_calls is None else budget.baseline_calls))
-            progress = ask(
-                job.runs["baseline"].answers,
-                store=old,
-                spending=spendings[-1],
-                watch=lambda _: watch(_spent(spendings, total + again)),
-            )
-            failed.update({kind: count for kind, count in progress.unjudged.items() if not kind.lasts})
-            stopped = progress.stopped
+        if not planned.tried:
+            work.settle_judge()
+        work.ask_runs()
+        work.ask_moved()
     except KeyboardInterrupt:
-        stopped = Unjudged(UnjudgedKind.INTERRUPTED)
+        work.stopped = Unjudged(UnjudgedKind.INTERRUPTED)
     records: dict[Slot, Record] = {}
-    unjudged = {name: _unjudged(job, run, judge, known, records) for name, run in job.runs.items()}
+    unjudged = {name: _unjudged(job, run, work.judge, work.known, records) for name, run in job.runs.items()}
     store.put(*records.values())
     return Outcome(
-        judge=judge,
-        spent=_spent(spendings),
-        failed=failed,
-        stopped=stopped,
-        at=at,
+        judge=work.judge,
+        spent=work.spent(),
+        failed=work.failed,
+        stopped=work.stopped,
+        at=work.at,
         unjudged=unjudged,
         records=records,
-        again=again,
+        again=work.again,
     )
+
+
+class _Work:
+    """A job under way: who judges, what was spent, what failed, and why and where it ended early."""
+
+    def __init__(
+        self,
+        job: Job,
+        planned: Planned,
+        store: Store,
+        endpoint: Endpoint,
+        *,
+        workers: int,
+        watch: Callable[[Spent], None],
+    ) -> None:
+        self.judge = planned.judge
+        self.known = _Verdicts(store, job)
+        self.failed = Counter[UnjudgedKind]()
+        self.stopped: Unjudged | None = None
+        self.at = RUN
+        self.again = 0
+        self._job = job
+        self._store = store
+        self._endpoint = endpoint
+        self._workers = workers
+        self._watch = watch
+        self._plans = planned.plans
+        self._planned_calls = 0
+        self._of_run = Spending(job.block.budget.calls, job.block.budget.tokens)
+        self._spendings = [self._of_run]
+
+    def spent(self) -> Spent:
+        """What was spent so far, and the calls that are planned."""
+        calls = sum(each.calls for each in self._spendings)
+        tokens = sum(each.tokens for each in self._spendings)
+        return Spent(calls, tokens, self._planned_calls)
+
+    def settle_judge(self) -> None:
+        """Ask the endpoint which form of answers it takes, and plan anew for the judge that asks in this form."""
+        outcome = settle(self._job.block, self._endpoint, self._of_run)
+        if isinstance(outcome, Unjudged):
+            self.stopped = outcome
+            self._plans = {}
+        elif outcome.id != self.judge.id:
+            self.judge = outcome
+            self._plans = _plans(self._job, outcome, self._store)
+
+    def ask_runs(self) -> None:
+        """Ask about each run's answers; one that both have is asked about once, also where that failed."""
+        calls = {name: plan.every_call for name, plan in self._plans.items()}
+        self._planned_calls = sum(calls.values())
+        of_baseline = self._spending_on_baseline(self._planned_calls - calls.get(RUN, 0))
+        done = set[Answer]()
+        for name in self._plans:
+            self.at = name
+            answers = [answer for answer in self._job.runs[name].answers if answer not in done]
+            done.update(answers)
+            self._ask(answers, self.known, self._of_run if name == RUN else of_baseline, again=self._job.again)
+            if self.stopped:
+                return
+
+    def ask_moved(self) -> None:
+        """Ask again what the baseline's answers rest on where another model is served now."""
+        moved = _Moved(self.known, moved_slots(self._job, self.judge, self.known))
+        if not moved.slots or self.stopped:
+            return
+        self.at = "baseline"
+        self.again = len(moved.slots)
+        self._planned_calls += self.again
+        self._ask(self._job.runs["baseline"].answers, moved, self._spending_on_baseline(self.again))
+
+    def _spending_on_baseline(self, planned: int) -> Spending:
+        """The budget that the block has for the baseline; without one, for the planned calls and some to spare."""
+        limit = self._job.block.budget.baseline_calls
+        if limit is None:
+            limit = max(math.ceil(_SPARE * planned), planned + _SPARE_CALLS)
+        self._spendings.append(Spending(limit))
+        return self._spendings[-1]
+
+    def _ask(self, answers: Sequence[Answer], store: Keeper, spending: Spending, *, again: bool = False) -> None:
+        progress = judge_answers(
+            answers,
+            self.judge,
+            self._job.wants,
+            endpoint=self._endpoint,
+            store=store,
+            spending=spending,
+            repeats=self._job.block.repeats,
+            workers=self._workers,
+            again=again,
+            watch=self._show_progress,
+        )
+        self.failed.update({kind: count for kind, count in progress.unjudged.items() if not kind.lasts})
+        self.stopped = progress.stopped
+
+    def _show_progress(self, _: Progress) -> None:
+        self._watch(self.spent())
 
 
 def moved_slots(job: Job, judge: Judge, known: Known) -> frozenset[Slot]:
@@ -242,7 +303,8 @@ def moved_slots(job: Job, judge: Judge, known: Known) -> frozenset[Slot]:
         old = before.get(answer.query_id)
         if old is None or old == answer:
             continue
-        of_run, of_baseline = (_own_records(each, judge, job, known) for each in (answer, old))
+        of_run = _records_of(answer, judge, job, known)
+        of_baseline = _records_of(old, judge, job, known)
         slots[answer.query_id] = frozenset(of_baseline.keys() - of_run.keys())
         names[0][answer.query_id] = served_by(record for slot, record in of_run.items() if slot not in of_baseline)
         names[1][answer.query_id] = served_by(of_baseline[slot] for slot in slots[answer.query_id])
@@ -255,13 +317,9 @@ def moved_slots(job: Job, judge: Judge, known: Known) -> frozenset[Slot]:
     return frozenset[Slot]().union(*(slots[query] for query in moved))
 
 
-def _own_records(answer: Answer, judge: Judge, job: Job, known: Known) -> dict[Slot, Record]:
-    walks = [walk(answer, judge, job.wants, known, repeat) for repeat in range(job.block.repeats)]
-    return {record.slot: record for each in walks for record in each.records}
-
-
-def _spent(spendings: Iterable[Spending], total: int = 0) -> Spent:
-    return Spent(sum(each.calls for each in spendings), sum(each.tokens for each in spendings), total)
+def _records_of(answer: Answer, judge: Judge, job: Job, known: Known) -> dict[Slot, Record]:
+    collected = collect_repeats(answer, judge, job.wants, known, job.block.repeats)
+    return {record.slot: record for each in collected for record in each.records}
 
 
 def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
@@ -275,15 +333,15 @@ def _plans(job: Job, judge: Judge, store: Store) -> dict[str, Plan]:
 
 def _unjudged(job: Job, run: Answers, judge: Judge, known: Known, records: dict[Slot, Record]) -> Counter[UnjudgedKind]:
     """The answers that lack a verdict, by reason: one that lasts, where there is one. What is known is added."""
-    found: Counter[UnjudgedKind] = Counter()
+    counts: Counter[UnjudgedKind] = Counter()
     for answer in run.answers:
-        walks = [walk(answer, judge, job.wants, known, repeat) for repeat in range(job.block.repeats)]
-        found_records = (record for each in walks for record in each.records)
+        collected = collect_repeats(answer, judge, job.wants, known, job.block.repeats)
+        found_records = (record for each in collected for record in each.records)
         records.update((record.slot, record) for record in found_records if record != job.kept.get(record.slot))
-        values = [getattr(each.verdicts, want.value) for each in walks for want in VerdictKind if want in job.wants]
+        values = [getattr(each.verdicts, kind.value) for each in collected for kind in VerdictKind if kind in job.wants]
         missing = sorted((each.kind for each in values if isinstance(each, Unjudged)), key=lambda kind: not kind.lasts)
-        found.update(missing[:1])
-    return found
+        counts.update(missing[:1])
+    return counts
 
 
 class _Verdicts(msgspec.Struct, frozen=True):

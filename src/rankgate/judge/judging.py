@@ -154,12 +154,15 @@ class _Session:
         self._records: dict[Slot, Record] = {}
         self._verdicts: Counter[str] = Counter()
         self._unjudged: Counter[UnjudgedKind] = Counter()
-        self._store, self._again, self._failures, self._lock = store, again, 0, Lock()
+        self._store = store
+        self._again = again
+        self._failures = 0
+        self._lock = Lock()
 
     def get(self, slot: Slot, /) -> Record | None:
         """The record of a slot; none of an earlier failure that is asked again."""
-        found = self._records.get(slot) or self._store.get(slot)
-        return None if found and found.unjudged and self._again and slot not in self._records else found
+        record = self._records.get(slot) or self._store.get(slot)
+        return None if record and record.unjudged and self._again and slot not in self._records else record
 
     def take(self, record: Record) -> Unjudged | None:
         """Note what came, and return why going on is of no use; what is interrupted by that has the same reason."""

@@ -23,7 +23,7 @@ from rankgate.readers.json_text import explain, line_json, source_json, spoken
 from rankgate.readers.source import open_source
 
 T = TypeVar("T")
-Place = tuple[str, str, int]  # who, the item's key, n
+LabelKey = tuple[str, str, int]  # who, the item's key, n
 # What people say, by the key that they press.
 WORDS: Mapping[Labelled, Mapping[str, str]] = {
     Labelled.ANSWER: {"y": "asserts", "n": "abstained"},
@@ -63,12 +63,12 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             raise ValueError(f"verdict: expected {', '.join(words)} or null, found {shown(self.verdict)}")
 
     @property
-    def place(self) -> Place:
+    def label_key(self) -> LabelKey:
         """Who, on what."""
         return (self.by, self.key, self.n)
 
 
-Labels = Mapping[Place, Label]
+Labels = Mapping[LabelKey, Label]
 
 
 def meant_by(cell: str, kind: Labelled) -> list[str]:
@@ -121,17 +121,17 @@ def read_design(path: str, items: Iterable[Item]) -> Design:
     advice = "take both files as `rankgate judge sample` wrote them"
     with open_source(path) as source:
         try:
-            found = msgspec.convert(source_json(source), Design)
+            design = msgspec.convert(source_json(source), Design)
         except msgspec.ValidationError as error:
             raise bad_input(f"{spoken(error)}; {advice}", file=source.name) from error
-        if found.sample != digest([item.key for item in items]):
+        if design.sample != digest([item.key for item in items]):
             raise bad_input(f"is of another sample; {advice}", file=source.name, key="sample")
-        if not 0 <= found.sampled <= len(found.units):
+        if not 0 <= design.sampled <= len(design.units):
             raise bad_input(f"is not from 0 to the number of units; {advice}", file=source.name, key="sampled")
-        return found
+        return design
 
 
-def read_labels(path: str, items: Iterable[Item] = ()) -> dict[Place, Label]:
+def read_labels(path: str, items: Iterable[Item] = ()) -> dict[LabelKey, Label]:
     """The labels of a file; of several by one person on one claim the last counts.
 
     A file that is not there, or empty, has none. Labels of other items than these are kept as they are.
@@ -152,11 +152,11 @@ def read_labels(path: str, items: Iterable[Item] = ()) -> dict[Place, Label]:
         return label
 
     labels = _lines(path, checked) if Path(path).exists() and Path(path).stat().st_size else []
-    last: dict[Place, Label] = {}
+    last: dict[LabelKey, Label] = {}
     for label in labels:
-        last.pop(label.place, None)  # so that of several people the one who spoke last comes last
-        last[label.place] = label
-    return {place: label for place, label in last.items() if label.verdict is not None}
+        last.pop(label.label_key, None)  # so that of several people the one who spoke last comes last
+        last[label.label_key] = label
+    return {key: label for key, label in last.items() if label.verdict is not None}
 
 
 def add_labels(path: str, labels: Iterable[Label]) -> None:
@@ -201,39 +201,63 @@ def read_sheet(path: str, items: Iterable[Item], by: str) -> list[Label]:
         RankgateError: names line and column of each verdict that is none, and of each row that is not of these items,
             stands twice, or has the claim of another row.
     """
-    places, log, done = _places(items), ProblemLog(), dict[tuple[str, int], int]()
+    places = _places(items)
+    first_rows: dict[tuple[str, int], int] = {}
+    log = ProblemLog()
     labels: list[Label] = []
     with open_source(path) as source:
         for _, row, cells in sheet_rows(source, log, _NEEDED, _SHEET):
-
-            def note(column: str, wrong: str, row: int = row) -> None:
-                log.add(Problem(wrong, source.name, key=f"row {row}, {column}"))
-
-            key, number, claim, word = (cells.get(name, "") for name in ("key", "n", "claim", "verdict"))
-            key, n, word = key.strip(), whole_number(number.strip()), word.strip()
-            if n is None or (key, n) not in places:
-                note("key and n", "the sample has no such row")
-                continue
-            item, known = places[key, n]
-            kind = item.labelled(n)
-            meant = meant_by(word, kind)
-            if row != (first := done.setdefault((key, n), row)):
-                note("key and n", f"these stand in row {first} already; remove one")
-            elif exact(claim).split() != _cut(known).split():
-                note("claim", "is not that of this key and n; was a column sorted alone?")
-            elif word and not meant:
-                note("verdict", f"expected {', '.join(WORDS[kind].values())} or nothing, found {shown(word)}")
-            elif word and len(meant) > 1:
-                note("verdict", f"{shown(word)} may be {' or '.join(meant)}; write which")
-            elif word:
-                labels.append(label_of(item, n, meant[0], by))
+            try:
+                label = _label_in(cells, row, places, first_rows, by)
+            except _CellError as error:
+                log.add(Problem(str(error), source.name, key=f"row {row}, {error.column}"))
+            else:
+                labels += [label] if label else []
     log.raise_if_any()
     return labels
 
 
-def labels_of_sheet(path: str, items: Iterable[Item]) -> dict[Place, Label]:
+class _CellError(ValueError):
+    """What is wrong with a cell of a sheet."""
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+def _label_in(
+    cells: Mapping[str, str],
+    row: int,
+    places: Mapping[tuple[str, int], tuple[Item, str]],
+    first_rows: dict[tuple[str, int], int],
+    by: str,
+) -> Label | None:
+    """The label of a row, whose number is noted; None where its verdict is empty, a `_CellError` where it is wrong."""
+    key = cells.get("key", "").strip()
+    n = whole_number(cells.get("n", "").strip())
+    word = cells.get("verdict", "").strip()
+    if n is None or (key, n) not in places:
+        raise _CellError("key and n", "the sample has no such row")
+    item, claim = places[key, n]
+    first = first_rows.setdefault((key, n), row)
+    if row != first:
+        raise _CellError("key and n", f"these stand in row {first} already; remove one")
+    if exact(cells.get("claim", "")).split() != _cut(claim).split():
+        raise _CellError("claim", "is not that of this key and n; was a column sorted alone?")
+    if not word:
+        return None
+    kind = item.labelled(n)
+    meant = meant_by(word, kind)
+    if not meant:
+        raise _CellError("verdict", f"expected {', '.join(WORDS[kind].values())} or nothing, found {shown(word)}")
+    if len(meant) > 1:
+        raise _CellError("verdict", f"{shown(word)} may be {' or '.join(meant)}; write which")
+    return label_of(item, n, meant[0], by)
+
+
+def labels_of_sheet(path: str, items: Iterable[Item]) -> dict[LabelKey, Label]:
     """The labels of a sheet, which are by whom the file is named after."""
-    return {label.place: label for label in read_sheet(path, items, Path(path).stem)}
+    return {label.label_key: label for label in read_sheet(path, items, Path(path).stem)}
 
 
 def _places(items: Iterable[Item]) -> dict[tuple[str, int], tuple[Item, str]]:
@@ -247,13 +271,13 @@ def _cut(text: str) -> str:
 
 
 def _lines(path: str, kind: Callable[[Any], T]) -> list[T]:
-    found: list[T] = []
+    values: list[T] = []
     log = ProblemLog()
     with open_source(path) as source:
         for number, line in source.lines():
             try:
-                found.append(kind(line_json(line)))
+                values.append(kind(line_json(line)))
             except (ValueError, RecursionError) as error:
                 log.add(Problem(explain(line, error), source.name, number))
     log.raise_if_any()
-    return found
+    return values

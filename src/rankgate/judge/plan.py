@@ -1,11 +1,11 @@
-"""From an answer to its verdicts: one walk says what is known, what is to be asked now, and what only after that.
+"""From an answer to its verdicts: what is known of them, what is to be asked now, and what only after that.
 
-Reading, planning and asking take the same walk, so that what is judged is what is read.
+Reading, planning and asking collect verdicts by the same function, so that what is judged is what is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,10 +26,10 @@ from rankgate.model.answers import (
 )
 
 MAX_GRADE = 3  # of a passage's relevance
-BATCH, MAX_TOGETHER = 20, 40  # statements in a request: all up to 40, or else 20 each
-_TOKENS_A_CLAIM, _TOKENS_BESIDE = 15, 900  # of an answer; of a request beside its passages and claims
-
-
+MAX_TOGETHER = 40  # statements in one request
+BATCH = 20  # in each of several, where there are more
+_TOKENS_A_CLAIM = 15  # of an answer
+_TOKENS_BESIDE = 900  # of a request beside its passages and claims
 _OF_CLAIMS = {VerdictKind.STATE, VerdictKind.SUPPORT, VerdictKind.CORRECTNESS}
 
 
@@ -40,7 +40,7 @@ class Call(NamedTuple):
     inputs: Inputs
 
 
-class Walk(NamedTuple):
+class Collected(NamedTuple):
     """One answer: its verdicts, their records, the calls to make now, and about how many calls and tokens follow."""
 
     verdicts: AnswerVerdicts
@@ -79,15 +79,22 @@ def judged(
     answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeat: int = 0
 ) -> AnswerVerdicts:
     """What the judge said of an answer, with an `Unjudged` in the place of what is missing."""
-    return walk(answer, judge, wants, known, repeat).verdicts
+    return collect_verdicts(answer, judge, wants, known, repeat).verdicts
+
+
+def collect_repeats(
+    answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeats: int
+) -> list[Collected]:
+    """What `collect_verdicts` gives for each repeat."""
+    return [collect_verdicts(answer, judge, wants, known, repeat) for repeat in range(repeats)]
 
 
 def next_round(
     answers: Iterable[Answer], judge: Judge, wants: frozenset[VerdictKind], known: Known, repeats: int = 1
 ) -> list[Call]:
     """What can be asked now, each slot once, in the order of the answers; empty where judging is done."""
-    walks = (walk(answer, judge, wants, known, repeat) for answer in answers for repeat in range(repeats))
-    return list({call.slot: call for each in walks for call in each.calls}.values())
+    collected = (each for answer in answers for each in collect_repeats(answer, judge, wants, known, repeats))
+    return list({call.slot: call for each in collected for call in each.calls}.values())
 
 
 def plan_for(
@@ -104,13 +111,13 @@ def plan_for(
     calls: dict[Slot, Call] = {}
     cached = failed = later_calls = tokens = 0
     for answer in answers:
-        walks = [walk(answer, judge, wants, known, repeat) for repeat in range(repeats)]
-        own = {call.slot: call for each in walks for call in each.calls if call.slot not in paid}
-        cached += not own
-        failed += not own and any(each.failed for each in walks)
-        later_calls += sum(each.later_calls for each in walks) if own else 0
-        tokens += sum(each.later_tokens for each in walks) if own else 0
-        calls |= own
+        collected = collect_repeats(answer, judge, wants, known, repeats)
+        unpaid = {call.slot: call for each in collected for call in each.calls if call.slot not in paid}
+        cached += not unpaid
+        failed += not unpaid and any(each.failed for each in collected)
+        later_calls += sum(each.later_calls for each in collected) if unpaid else 0
+        tokens += sum(each.later_tokens for each in collected) if unpaid else 0
+        calls |= unpaid
     tokens += sum(sum(call.inputs.tokens(judge.prompts)) for call in calls.values())
     return Plan(
         answers=len(answers),
@@ -122,48 +129,88 @@ def plan_for(
     )
 
 
-def walk(answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeat: int = 0) -> Walk:
+def collect_verdicts(
+    answer: Answer, judge: Judge, wants: frozenset[VerdictKind], known: Known, repeat: int = 0
+) -> Collected:
     """The verdicts on an answer as far as they are known, and what is still to be asked.
 
     An answer that is not there needs no call to support nothing; nor do claims without a passage. A query that has no
     answer is not asked whether it is addressed. The claims of a reference are those of the first repeat, so that all
     repeats count the same ones.
     """
-    look = _Look(judge, known, repeat)
-    question, reference, context = answer.question, answer.reference or "", tuple(each.text for each in answer.context)
-    text = "" if answer.answer is None or answer.answer.isspace() else answer.answer
-    split: Any = Split(asserts=False, claims=())
-    if text and wants & _OF_CLAIMS:
-        split = look.at(Inputs(Task.SPLIT, question, text))
-    claims = split if isinstance(split, Unjudged) else split.claims
-    gold: Any = answer.claims or None
-    if reference and not gold and wants & {VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT}:
-        gold = look.at(Inputs(Task.SPLIT, question, reference), repeat=0)
-        gold = gold if isinstance(gold, Unjudged) else tuple(map(GoldClaim, gold.claims))
-    gold_texts = tuple(claim.text for claim in gold) if isinstance(gold, tuple) else gold
-    truth, asks = (reference,) if reference else gold_texts or (), not answer.no_answer
-    ways: Mapping[VerdictKind, Callable[[], Any]] = {
-        VerdictKind.STATE: lambda: _state(split, abstains=bool(text) or answer.abstained),
-        VerdictKind.SUPPORT: lambda: look.entailed(claims, context, text),
-        VerdictKind.CORRECTNESS: lambda: look.entailed(claims, truth, text) if truth else None,
-        VerdictKind.GOLD_IN_ANSWER: lambda: look.entailed(gold_texts, (text,) if text else (), reference),
-        VerdictKind.GOLD_IN_CONTEXT: lambda: look.entailed(gold_texts, context, reference),
-        VerdictKind.RELEVANCE: lambda: look.at(Inputs(Task.RELEVANCE, question, passages=context)) if context else None,
-        VerdictKind.ADDRESS: lambda: look.addressed(question, text) if asks else None,
-        VerdictKind.RUBRICS: lambda: look.rubrics(question, text) if asks else None,
-    }
-    found = {want.value: ways[want]() for want in VerdictKind if want in wants}
+    lookup = _Lookup(judge, known, repeat)
+    parts = _parts_of(answer, wants, lookup)
+    values = {kind.value: _verdict(kind, answer, parts, lookup) for kind in VerdictKind if kind in wants}
     verdicts = AnswerVerdicts(
         query_id=answer.query_id,
         context=tuple(passage.id for passage in answer.context),
         citations=answer.citations,
         no_answer=answer.no_answer,
-        claims=claims if wants & _OF_CLAIMS else None,
-        gold_claims=gold,
-        served=served_by(look.records.values()),
-        **found,
+        claims=parts.claims if wants & _OF_CLAIMS else None,
+        gold_claims=parts.gold,
+        served=served_by(lookup.records.values()),
+        **values,
     )
-    return Walk(verdicts, tuple(look.records.values()), tuple(look.calls), look.later_calls, look.later_tokens)
+    return Collected(
+        verdicts, tuple(lookup.records.values()), tuple(lookup.calls), lookup.later_calls, lookup.later_tokens
+    )
+
+
+class _Parts(NamedTuple):
+    """What verdicts are about: the answer's text, empty where there is none, its claims, and those of the gold."""
+
+    text: str
+    split: Split | Unjudged
+    gold: tuple[GoldClaim, ...] | Unjudged | None
+
+    @property
+    def claims(self) -> tuple[str, ...] | Unjudged:
+        """The claims of the answer."""
+        return self.split if isinstance(self.split, Unjudged) else self.split.claims
+
+    @property
+    def gold_texts(self) -> tuple[str, ...] | Unjudged | None:
+        """The gold's claims in words."""
+        return tuple(claim.text for claim in self.gold) if isinstance(self.gold, tuple) else self.gold
+
+
+def _parts_of(answer: Answer, wants: frozenset[VerdictKind], lookup: _Lookup) -> _Parts:
+    text = "" if answer.answer is None or answer.answer.isspace() else answer.answer
+    split: Any = Split(asserts=False, claims=())
+    if text and wants & _OF_CLAIMS:
+        split = lookup.at(Inputs(Task.SPLIT, answer.question, text))
+    gold: Any = answer.claims or None
+    if answer.reference and not gold and wants & {VerdictKind.GOLD_IN_ANSWER, VerdictKind.GOLD_IN_CONTEXT}:
+        gold = lookup.at(Inputs(Task.SPLIT, answer.question, answer.reference), repeat=0)
+        gold = gold if isinstance(gold, Unjudged) else tuple(map(GoldClaim, gold.claims))
+    return _Parts(text, split, gold)
+
+
+def _verdict(kind: VerdictKind, answer: Answer, parts: _Parts, lookup: _Lookup) -> Any:
+    """What is known of one kind; None where it has no meaning for the answer."""
+    text = parts.text
+    reference = answer.reference or ""
+    context = tuple(passage.text for passage in answer.context)
+    verdict: Any = None
+    match kind:
+        case VerdictKind.STATE:
+            verdict = _state(parts.split, abstains=bool(text) or answer.abstained)
+        case VerdictKind.SUPPORT:
+            verdict = lookup.entailed(parts.claims, context, text)
+        case VerdictKind.CORRECTNESS:
+            truth: Any = (reference,) if reference else parts.gold_texts
+            verdict = lookup.entailed(parts.claims, truth, text) if truth else None
+        case VerdictKind.GOLD_IN_ANSWER:
+            verdict = lookup.entailed(parts.gold_texts, (text,) if text else (), reference)
+        case VerdictKind.GOLD_IN_CONTEXT:
+            verdict = lookup.entailed(parts.gold_texts, context, reference)
+        case VerdictKind.RELEVANCE if context:
+            verdict = lookup.at(Inputs(Task.RELEVANCE, answer.question, passages=context))
+        case VerdictKind.ADDRESS if not answer.no_answer:
+            verdict = lookup.addressed(answer.question, text)
+        case VerdictKind.RUBRICS if not answer.no_answer:
+            verdict = lookup.rubrics(answer.question, text)
+    return verdict
 
 
 def served_by(records: Iterable[Record]) -> str | None:
@@ -175,7 +222,9 @@ def _state(split: Split | Unjudged, *, abstains: bool) -> AnswerState | Unjudged
     """An empty answer abstains where its line says so; one that asserts does not, whatever its line says."""
     if isinstance(split, Unjudged):
         return split
-    return AnswerState.ASSERTS if split.asserts else AnswerState.ABSTAINED if abstains else AnswerState.MISSING
+    if split.asserts:
+        return AnswerState.ASSERTS
+    return AnswerState.ABSTAINED if abstains else AnswerState.MISSING
 
 
 def _misfit(inputs: Inputs, verdicts: Any) -> Unjudged | None:
@@ -184,23 +233,25 @@ def _misfit(inputs: Inputs, verdicts: Any) -> Unjudged | None:
     if expected and len(verdicts) != expected:
         return Unjudged(UnjudgedKind.NUMBERING, len(verdicts), expected)
     if inputs.task in {Task.ENTAIL, Task.RUBRIC}:
-        shown = len(inputs.passages) or 1  # a rubric is about the answer
-        places = {place for each in verdicts for place in each.passages}
-        if stray := next((place for place in sorted(places) if not 1 <= place <= shown), None):
-            return Unjudged(UnjudgedKind.UNKNOWN_PASSAGE, stray, shown)
+        passages = len(inputs.passages) or 1  # a rubric is about the answer
+        cited = {passage for each in verdicts for passage in each.passages}
+        if stray := next((passage for passage in sorted(cited) if not 1 <= passage <= passages), None):
+            return Unjudged(UnjudgedKind.UNKNOWN_PASSAGE, stray, passages)
         groundless = any(each.verdict is Entailment.SUPPORTED and not each.passages for each in verdicts)
         numbered = [each.n for each in verdicts] == list(range(1, expected + 1))
-        return Unjudged(UnjudgedKind.SCHEMA) if groundless or not numbered or 0 in places else None
+        return Unjudged(UnjudgedKind.SCHEMA) if groundless or not numbered or 0 in cited else None
     graded = inputs.task is not Task.RELEVANCE or all(0 <= grade <= MAX_GRADE for grade in verdicts)
-    told = inputs.task is not Task.SPLIT or verdicts.asserts == bool(verdicts.claims)
-    return None if graded and told else Unjudged(UnjudgedKind.SCHEMA)
+    consistent = inputs.task is not Task.SPLIT or verdicts.asserts == bool(verdicts.claims)
+    return None if graded and consistent else Unjudged(UnjudgedKind.SCHEMA)
 
 
-class _Look:
+class _Lookup:
     """Looks verdicts up, and notes those that are not there."""
 
     def __init__(self, judge: Judge, known: Known, repeat: int) -> None:
-        self.judge, self.known, self.repeat = judge, known, repeat
+        self.judge = judge
+        self.known = known
+        self.repeat = repeat
         self.calls: dict[Call, None] = {}
         self.records: dict[Slot, Record] = {}
         self.later_calls = self.later_tokens = 0
@@ -246,16 +297,16 @@ class _Look:
 
     def rubrics(self, question: str, text: str) -> dict[str, Support | Unjudged]:
         """By name whether the answer meets each criterion; one that is not there meets none."""
-        found: dict[str, Support | Unjudged] = {}
+        verdicts: dict[str, Support | Unjudged] = {}
         for name, criterion in self.judge.rubrics.items():
             inputs = Inputs(Task.RUBRIC, question, text, statements=(criterion,))
-            said = self.at(inputs) if text else (Support(1, Entailment.ABSENT),)
-            found[name] = said if isinstance(said, Unjudged) else said[0]
-        return found
+            verdict = self.at(inputs) if text else (Support(1, Entailment.ABSENT),)
+            verdicts[name] = verdict if isinstance(verdict, Unjudged) else verdict[0]
+        return verdicts
 
     def addressed(self, question: str, text: str) -> Any:
         """Whether the answer addresses the question; one that is not there does not."""
-        found = self.at(Inputs(Task.ADDRESS, question, text)) if text else Addressed("no", noncommittal=True)
-        if isinstance(found, Unjudged):
-            return found
-        return Addressing.NONCOMMITTAL if found.noncommittal else Addressing(found.addresses)
+        verdict = self.at(Inputs(Task.ADDRESS, question, text)) if text else Addressed("no", noncommittal=True)
+        if isinstance(verdict, Unjudged):
+            return verdict
+        return Addressing.NONCOMMITTAL if verdict.noncommittal else Addressing(verdict.addresses)

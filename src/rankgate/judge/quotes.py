@@ -8,7 +8,8 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-MIN_LENGTH, MAX_LENGTH = 12, 240
+MIN_LENGTH = 12
+MAX_LENGTH = 240
 _OMISSION = re.compile(r"\[?(?:…|\.{3,})\]?")
 # Scripts that say in one character what takes others two: Thai, Lao, Burmese, Khmer, Kana, Han and Hangul.
 _DENSE = re.compile(

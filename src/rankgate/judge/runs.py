@@ -14,7 +14,7 @@ from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.runs import Sources
 from rankgate.judge.identity import judges_of, known_judge
 from rankgate.judge.model import Answer, Judge, Known, Passage, Record, Slot
-from rankgate.judge.plan import BATCH, Plan, judged, plan_for, walk
+from rankgate.judge.plan import BATCH, Plan, collect_verdicts, judged, plan_for
 from rankgate.judge.sample import item_of
 from rankgate.judge.store import by_slot, listed, read_verdicts, stored_verdicts
 from rankgate.metrics.answers import JudgedMetric
@@ -119,13 +119,18 @@ def with_records(
         depth: how many results are the context where the line does not say.
         rubrics: the criteria in words, whose verdicts are kept.
     """
-    samples, judges = gold.samples, sorted({(slot.judge, slot.repeat) for slot in known})
+    samples = gold.samples
+    judges = sorted({(slot.judge, slot.repeat) for slot in known})
     for ranking in rankings:
-        sample, details, found = samples.get(ranking.query_id), ranking.details or Details(), list[Record]()
+        sample = samples.get(ranking.query_id)
+        details = ranking.details or Details()
+        records_of_answer = list[Record]()
         if sample is not None and details.generated is not None:
             answer = answer_of(sample, ranking, depth)
-            found += (record for judge, repeat in judges for record in _records(answer, judge, repeat, known, rubrics))
-        records = listed(by_slot(found).values()) if found else None
+            records_of_answer += (
+                record for judge, repeat in judges for record in _records(answer, judge, repeat, known, rubrics)
+            )
+        records = listed(by_slot(records_of_answer).values()) if records_of_answer else None
         yield replace(ranking, details=replace(details, records=records)) if records else ranking
 
 
@@ -133,17 +138,22 @@ def _records(
     answer: Answer, judge_id: str, repeat: int, known: Known, rubrics: Mapping[str, str]
 ) -> tuple[Record, ...]:
     judge = Judge(id=judge_id, model="", parameters={}, mode="prompt", prompts={}, rubrics=rubrics)
-    found = walk(answer, judge, frozenset(VerdictKind), known, repeat)
-    claims = (found.verdicts.claims, found.verdicts.gold_claims)
+    collected = collect_verdicts(answer, judge, frozenset(VerdictKind), known, repeat)
+    claims = (collected.verdicts.claims, collected.verdicts.gold_claims)
     if not any(isinstance(each, tuple) and len(each) > BATCH for each in claims):
-        return found.records
+        return collected.records
     # A model of a small context was asked about so many claims in batches.
-    return found.records + walk(answer, replace(judge, context_tokens=0), frozenset(VerdictKind), known, repeat).records
+    return (
+        collected.records
+        + collect_verdicts(answer, replace(judge, context_tokens=0), frozenset(VerdictKind), known, repeat).records
+    )
 
 
 def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: Iterable[Ranking]) -> Plan:
     """What judging a run, read with `NEEDS`, would take if no verdict were known."""
-    samples, wants, judge = gold.samples, wants_of(metrics), next(iter(judges_of(block)))
+    samples = gold.samples
+    wants = wants_of(metrics)
+    judge = next(iter(judges_of(block)))
     stated = (each for each in rankings if each.query_id in samples and each.details and each.details.generated)
     answers = [answer_of(samples[each.query_id], each, block.depth) for each in stated]
     return plan_for(answers, judge, wants, {}, repeats=block.repeats)
@@ -227,7 +237,8 @@ def judged_runs(inputs: Inputs, criteria: Criteria, gold: Gold, plan: Scoring, s
     if block is None:
         return sources
     named, known = known_verdicts(inputs, criteria, sources.accepted)
-    judge, wants = judge_with_verdicts(block, named, known), wants_of(plan.metrics) | SHOWN
+    judge = judge_with_verdicts(block, named, known)
+    wants = wants_of(plan.metrics) | SHOWN
     ids = {slot.judge for slot in known}
     mark = JudgeMark(judge.short, judge.model) if judge.id in ids else None
     judges = tuple(sorted(each[:8] for each in ids))

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from rankgate.judge.model import Answer, Inputs, Judge, Known, Task, digest
-from rankgate.judge.plan import walk
+from rankgate.judge.plan import collect_verdicts
 from rankgate.model.answers import AnswerState, Unjudged, VerdictKind
 
 LEAST = 40  # answers in a sample
@@ -150,8 +150,9 @@ def draw(
 
 def _item_with_claims(answer: Answer, judge: Judge, known: Known, wants: frozenset[VerdictKind]) -> Item | None:
     """What there is to label of an answer; None where the judge has no verdict on it."""
-    verdicts = walk(answer, judge, wants, known).verdicts
-    claims, rubrics = verdicts.claims, verdicts.rubrics or {}
+    verdicts = collect_verdicts(answer, judge, wants, known).verdicts
+    claims = verdicts.claims
+    rubrics = verdicts.rubrics or {}
     if not isinstance(verdicts.state, AnswerState) or not isinstance(verdicts.support, tuple):
         return None
     if isinstance(rubrics, Unjudged) or any(isinstance(each, Unjudged) for each in rubrics.values()):

@@ -46,7 +46,8 @@ class Store:
             RankgateError: another process writes to it, it cannot be written, or a line is damaged.
         """
         self._records: dict[Slot, Record] = {}
-        self.name, self._lock = str(path), Lock()
+        self.name = str(path)
+        self._lock = Lock()
         self._file: FileIO | None = None
         if path is not None and writes:
             try:
@@ -173,15 +174,15 @@ def stored_verdicts(run: Run) -> dict[Slot, Record]:
     Raises:
         RankgateError: the run is malformed, or a verdict is damaged.
     """
-    found: list[Record] = []
+    stored: list[Record] = []
     for ranking in run.rankings:
         data = (ranking.details.records if ranking.details else None) or b"[]"
         try:
-            found += [record_of(bytes(line)) for line in msgspec.json.decode(data, type=list[msgspec.Raw])]
+            stored += [record_of(bytes(line)) for line in msgspec.json.decode(data, type=list[msgspec.Raw])]
         except (ValueError, RecursionError) as error:
             problem = f"damaged baseline: the verdicts on {shown(ranking.query_id)}: {explain(data, error)}"
             raise bad_input(f"{problem}; {RESTORE}", file=run.name) from error
-    return by_slot(found)
+    return by_slot(stored)
 
 
 def written(records: Iterable[Record]) -> bytes:

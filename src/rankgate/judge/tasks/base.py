@@ -53,10 +53,10 @@ class Numbered(BaseModel):
     n: int
 
 
-def wrong_numbers(found: Sequence[Numbered], expected: int) -> Unjudged | None:
+def wrong_numbers(entries: Sequence[Numbered], expected: int) -> Unjudged | None:
     """The problem of entries that are not numbered from 1 to `expected`, each once and in any order."""
-    right = sorted(each.n for each in found) == list(range(1, expected + 1))
-    return None if right else Unjudged(UnjudgedKind.NUMBERING, len(found), expected)
+    right = sorted(each.n for each in entries) == list(range(1, expected + 1))
+    return None if right else Unjudged(UnjudgedKind.NUMBERING, len(entries), expected)
 
 
 @cache
@@ -95,8 +95,8 @@ def object_in(content: str) -> Any:
         plain = _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", candidate))
         for each in dict.fromkeys([candidate, plain]):
             with suppress(JsonError):
-                found = strict_json(each)
-                return strict_json(found) if isinstance(found, str) else found
+                value = strict_json(each)
+                return strict_json(value) if isinstance(value, str) else value
     raise JsonError("no JSON object")
 
 
@@ -133,12 +133,12 @@ def read_prompts(folder: str | None) -> dict[str, str]:
     prompts = {path.name: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("*.j2"))}
     if folder is not None:
         try:
-            theirs = {path.name: path.read_text(encoding="utf-8") for path in sorted(Path(folder).iterdir())}
+            replacements = {path.name: path.read_text(encoding="utf-8") for path in sorted(Path(folder).iterdir())}
         except (OSError, UnicodeDecodeError) as error:
             raise bad_input(f"prompts cannot be read: {error}", file=folder) from error
-        for name in theirs.keys() - prompts.keys():
+        for name in replacements.keys() - prompts.keys():
             raise bad_input(f"{name!r} is no prompt; known: {', '.join(prompts)}", file=folder)
-        prompts |= theirs
+        prompts |= replacements
         for task in Task:
             messages_of(prompts, Inputs(task, question="?"), {})
         for kind in UnjudgedKind:

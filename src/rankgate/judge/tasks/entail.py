@@ -17,7 +17,8 @@ class SupportReply(Numbered):
 
     def checked(self, inputs: Inputs) -> Support:
         """What is absent rests on nothing; what is supported by a quote that is not there is `UNVERIFIED`."""
-        verdict, named = Entailment(self.verdict), tuple(sorted(set(self.passages)))
+        verdict = Entailment(self.verdict)
+        named = tuple(sorted(set(self.passages)))
         if verdict is Entailment.ABSENT:
             return Support(self.n, verdict)
         if verdict is Entailment.SUPPORTED and not verified(self.quote, [inputs.passages[n - 1] for n in named]):

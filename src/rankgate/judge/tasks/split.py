@@ -4,7 +4,8 @@ from rankgate.judge.model import Inputs, Split
 from rankgate.judge.tasks.base import Reply
 from rankgate.model.answers import Unjudged, UnjudgedKind
 
-MAX_CLAIMS, MAX_CHARACTERS = 200, 2_000
+MAX_CLAIMS = 200
+MAX_CHARACTERS = 2_000
 
 
 class SplitReply(Reply):

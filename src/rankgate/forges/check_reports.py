@@ -61,7 +61,7 @@ def base_key(branch: str) -> str:
     return hashlib.sha256(branch.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-class Standing(msgspec.Struct, frozen=True):
+class CommitVerdict(msgspec.Struct, frozen=True):
     """What all checks of one name on a commit conclude, by which newest records, and what keeps it from success."""
 
     conclusion: Conclusion
@@ -79,7 +79,7 @@ def milder(one: Own, other: Own) -> bool:
     return _RESULTS.index(one) < _RESULTS.index(other)
 
 
-def standing(records: Iterable[Record], counted: Mapping[int, str] | None) -> Standing:
+def commit_verdict(records: Iterable[Record], counted: Mapping[int, str] | None) -> CommitVerdict:
     """The worst over the newest report of each job.
 
     Order is (run, attempt) per pull request and job: a later attempt replaces the result of its own job and no other's.
@@ -95,15 +95,20 @@ def standing(records: Iterable[Record], counted: Mapping[int, str] | None) -> St
         for _, each in sorted(newest.items())
         if counted is None or each.pull == QUEUE or each.pull in counted
     ]
-    said: list[tuple[Own, str]] = [(each.own, _who(each, deciding)) for each in deciding]
+    results: list[tuple[Own, str]] = [(each.own, _who(each, deciding)) for each in deciding]
     there = {each.pull for each in deciding}
     missing = [] if QUEUE in there else sorted({*(counted or ())} - there)
-    said += [("pending", f"pull request #{number}") for number in missing]
-    worst: Own = max((own for own, _ in said), key=_SEVERITY.index, default="pending")
-    reasons = tuple(f"{who} {_SAYS[own]}" for own, who in said if own == worst != "success") if said else (_NONE,)
+    results += [("pending", f"pull request #{number}") for number in missing]
+    worst: Own = max((result for result, _ in results), key=_SEVERITY.index, default="pending")
+    reasons = (
+        tuple(f"{who} {_SAYS[result]}" for result, who in results if result == worst != "success")
+        if results
+        else (_NONE,)
+    )
     if counted is None and worst in ("success", "pending"):
-        worst, reasons = "pending", (_UNKNOWN,)
-    return Standing("action_required" if worst == "pending" else worst, tuple(deciding), reasons)
+        worst = "pending"
+        reasons = (_UNKNOWN,)
+    return CommitVerdict("action_required" if worst == "pending" else worst, tuple(deciding), reasons)
 
 
 def _who(record: Record, all_of: Iterable[Record]) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.judge.waits import MAX_WAIT, pause, seconds_until, until_limits_end
+from rankgate.collecting.waits import MAX_WAIT, pause, seconds_until, until_limits_end
 
 NOW = 1_792_567_680.0  # 2026-10-21 07:28:00 UTC
 

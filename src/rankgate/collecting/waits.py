@@ -14,7 +14,8 @@ MAX_WAIT = 120.0  # seconds; a server that asks for more is not waited for
 _NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?", re.ASCII)
 _DURATION = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)(d|h|ms|m|s|us|µs|ns)", re.ASCII)
 _SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_INSTANT, _MILLISECONDS = 1e8, 1e11  # numbers above are seconds, or milliseconds, since 1970
+_INSTANT = 1e8  # a larger number is seconds since 1970
+_MILLISECONDS = 1e11  # and a larger one milliseconds
 _NONE_LEFT = re.compile(r"-\d+|0+(?:\.0+)?", re.ASCII)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.forges.standing import QUEUE, Own, Record, base_key, record_of, standing
+from rankgate.forges.check_reports import QUEUE, Own, Record, base_key, commit_verdict, record_of
 
 MAIN, WEAK = base_key("main"), base_key("weak")
 
@@ -187,7 +187,7 @@ def test_the_worst_of_what_counts(
     records: list[Record], counted: dict[int, str] | None, conclusion: str, reasons: tuple[str, ...]
 ) -> None:
     for order in itertools.permutations(records):
-        found = standing(order, counted)
+        found = commit_verdict(order, counted)
         assert (found.conclusion, found.reasons) == (conclusion, reasons), "whatever order GitHub lists them in"
 
 
@@ -232,8 +232,8 @@ def test_anything_else_is_no_record(text: str | None) -> None:
 @given(st.lists(RECORDS, max_size=6), st.dictionaries(st.integers(1, 30), st.just(MAIN), max_size=3))
 def test_one_more_pull_request_never_makes_it_milder(records: list[Record], counted: dict[int, str]) -> None:
     order = ["success", "action_required", "failure"]
-    fewer = standing(records, counted)
-    more = standing(records, {**counted, 31: MAIN})
+    fewer = commit_verdict(records, counted)
+    more = commit_verdict(records, {**counted, 31: MAIN})
     if counted or any(record.pull == QUEUE for record in records):
         assert order.index(more.conclusion) >= order.index(fewer.conclusion)
 
