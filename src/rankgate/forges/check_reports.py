@@ -100,11 +100,9 @@ def commit_verdict(records: Iterable[Record], counted: Mapping[int, str] | None)
     missing = [] if QUEUE in there else sorted({*(counted or ())} - there)
     results += [("pending", f"pull request #{number}") for number in missing]
     worst: Own = max((result for result, _ in results), key=_SEVERITY.index, default="pending")
-    reasons = (
-        tuple(f"{who} {_SAYS[result]}" for result, who in results if result == worst != "success")
-        if results
-        else (_NONE,)
-    )
+    reasons: tuple[str, ...] = (_NONE,)
+    if results:
+        reasons = tuple(f"{who} {_SAYS[result]}" for result, who in results if result == worst != "success")
     if counted is None and worst in ("success", "pending"):
         worst = "pending"
         reasons = (_UNKNOWN,)

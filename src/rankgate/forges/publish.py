@@ -141,9 +141,10 @@ def conclude(client: Client, context: Context, report: Report, settings: Setting
     if check is None:
         return Published()
     try:
-        ended = (
-            settle(client, check) if context.settles else complete(client, check, check_run_output(report), conclusion)
-        )
+        if context.settles:
+            ended = settle(client, check)
+        else:
+            ended = complete(client, check, check_run_output(report), conclusion)
     except ForgeError as error:
         return Published([], [str(error)])
     return Published([f"check {check.name}: {ended.conclusion}"], [])
@@ -156,9 +157,9 @@ def conclusion_for(report: Report, fail_on: str) -> Conclusion:
 
 def joined(*outcomes: Published) -> Published:
     """All that was told, in order."""
-    return Published(
-        [line for each in outcomes for line in each.done], [line for each in outcomes for line in each.troubles]
-    )
+    done = [line for each in outcomes for line in each.done]
+    troubles = [line for each in outcomes for line in each.troubles]
+    return Published(done, troubles)
 
 
 def _note(client: Client, context: Context, report: Report, settings: Settings) -> str:

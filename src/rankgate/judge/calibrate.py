@@ -146,16 +146,17 @@ def disagreements(checked: Iterable[Checked]) -> list[Disagreement]:
             differing.append(Disagreement(item, 0, states, word_of(judge[0].state), ""))
         for n, claim in enumerate(support):
             words = {by: supports(each.support)[n].verdict for by, each in people.items() if each.support}
-            if any(
-                Entailment.SUPPORTED in (word, claim.verdict) and word is not claim.verdict for word in words.values()
-            ):
+            if any(_differ(word, claim.verdict) for word in words.values()):
                 texts = item.passages[claim.passages[0] - 1 :] if claim.passages else item.passages
-                words_by_person = {by: word_of(word) for by, word in words.items()}
-                differing.append(
-                    Disagreement(item, n + 1, words_by_person, word_of(claim.verdict), next(iter(texts), ""))
-                )
+                by_person = {by: word_of(word) for by, word in words.items()}
+                differing.append(Disagreement(item, n + 1, by_person, word_of(claim.verdict), next(iter(texts), "")))
         differing += _on_criteria(item, people, judge[0])
     return sorted(differing, key=lambda each: each.judge in each.people.values())
+
+
+def _differ(one: Entailment, other: Entailment) -> bool:
+    """Whether a claim is supported by one verdict and not by the other; why it is not makes no difference."""
+    return Entailment.SUPPORTED in (one, other) and one is not other
 
 
 def _on_criteria(item: Item, people: People, judge: AnswerVerdicts) -> Iterator[Disagreement]:
@@ -263,9 +264,8 @@ def quality_of(
             continue
         if VerdictKind.SUPPORT in metric.asks:
             judge_says = [each.verdict is Entailment.SUPPORTED for each in support]
-            each_says = [
-                list(zip(_supported(each), judge_says, strict=True)) for each in people.values() if each.support
-            ]
+            labelling = [each for each in people.values() if each.support]
+            each_says = [list(zip(_supported(each), judge_says, strict=True)) for each in labelling]
         else:
             each_says = [[(bool(metric.value(each)), bool(metric.value(judge[0])))] for each in people.values()]
         labelled.append(Labelled(y, values[query]))

@@ -127,9 +127,8 @@ def with_records(
         records_of_answer = list[Record]()
         if sample is not None and details.generated is not None:
             answer = answer_of(sample, ranking, depth)
-            records_of_answer += (
-                record for judge, repeat in judges for record in _records(answer, judge, repeat, known, rubrics)
-            )
+            for judge, repeat in judges:
+                records_of_answer += _records(answer, judge, repeat, known, rubrics)
         records = listed(by_slot(records_of_answer).values()) if records_of_answer else None
         yield replace(ranking, details=replace(details, records=records)) if records else ranking
 
@@ -143,10 +142,8 @@ def _records(
     if not any(isinstance(each, tuple) and len(each) > BATCH for each in claims):
         return collected.records
     # A model of a small context was asked about so many claims in batches.
-    return (
-        collected.records
-        + collect_verdicts(answer, replace(judge, context_tokens=0), frozenset(VerdictKind), known, repeat).records
-    )
+    in_batches = collect_verdicts(answer, replace(judge, context_tokens=0), frozenset(VerdictKind), known, repeat)
+    return collected.records + in_batches.records
 
 
 def plan_of(block: JudgeBlock, gold: Gold, metrics: Iterable[Metric], rankings: Iterable[Ranking]) -> Plan:
