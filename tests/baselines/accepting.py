@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -54,3 +55,22 @@ def logged(first: Record, *later: Record) -> list[Record]:
     """A log of acceptances: the first is the anchor of all that follow."""
     marks = [AnchorMark(id=first.id, date=first.date, steps=steps) for steps in range(1, len(later) + 1)]
     return [first, *(replace(record, anchor=mark) for record, mark in zip(later, marks, strict=True))]
+
+
+def made(text: str, **about: Any) -> tuple[Record, bytes]:
+    """A record and the bytes of its run file, which nobody reads here."""
+    data = text.encode()
+    digest = hashlib.sha256(data).hexdigest()
+    said: dict[str, Any] = {"commit": digest[:40], "date": "2025-06-01", **about}
+    record = Record(
+        run=f"run-{digest[:12]}.jsonl.gz",
+        sha256=digest,
+        depth=100,
+        queries=1,
+        kept=[],
+        source="run.jsonl",
+        provenance={"system": "bm25"},
+        gold=None,
+        **said,
+    )
+    return record, data

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.baselines.accepting import logged
+from tests.baselines.accepting import logged, made
 from tests.children import start
 from tests.conftest import ROOT
 
@@ -26,32 +26,13 @@ from rankgate.baselines.directory import DirectoryPlace
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.packing import pack, recorded
 from rankgate.baselines.places import FOLDERS, entry_name
-from rankgate.baselines.records import LOGS, Log, Record
+from rankgate.baselines.records import LOGS, Log
 from rankgate.baselines.stores import remote_memory, store_for
 from rankgate.cli.baseline import verified
 from rankgate.errors import RankgateError
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Ranking, Verdict
 from rankgate.readers.formats import read_run
-
-
-def made(text: str, **about: Any) -> tuple[Record, bytes]:
-    """A record and the bytes of its run file, which nobody reads here."""
-    data = text.encode()
-    digest = hashlib.sha256(data).hexdigest()
-    said: dict[str, Any] = {"commit": digest[:40], "date": "2025-06-01", **about}
-    record = Record(
-        run=f"run-{digest[:12]}.jsonl.gz",
-        sha256=digest,
-        depth=100,
-        queries=1,
-        kept=[],
-        source="run.jsonl",
-        provenance={"system": "bm25"},
-        gold=None,
-        **said,
-    )
-    return record, data
 
 
 def contents(memory: Memory) -> dict[str, bytes]:
@@ -287,7 +268,7 @@ def test_what_killed_writes_left_goes_when_it_is_a_day_old(tmp_path: Path) -> No
 
 ADDS = textwrap.dedent("""
     import sys
-    from tests.baselines.test_shared import made
+    from tests.baselines.accepting import made
     from rankgate.baselines.stores import remote_memory
     memory = remote_memory(sys.argv[1])
     for number in range(int(sys.argv[3])):
