@@ -127,13 +127,40 @@ def test_the_pictures_follow_the_readers_colours(chromium: Browser, site: Site, 
     context.close()
 
 
-def test_its_search_finds_a_word(chromium: Browser, site: Site) -> None:
+NEWCOMERS_ASK = {
+    "it failed": "It failed. What now?",
+    "thirty questions": "How much do my questions see?",
+    "what to commit": "What to commit",
+    "gitignore": "What to commit",
+    "read the comment": "Read the comment",
+    "exit codes": "Exit codes",
+    "install": "Install",
+    "segments": "Segments and single questions",
+    "accept a drop": "How a deliberate drop gets in",
+    "baseline": "Baselines and history",
+    "flaky": "How much does the system move by itself?",
+    "re-chunk": "Gold that survives re-chunking",
+    "answers": "Answers and a judge",
+    "unlabelled": "Questions without labels",
+    "forks": "Forks",
+    "GitLab": "Other CI: GitLab, Bitbucket, Azure DevOps",
+    "ragas": "From other tools",
+    "promptfoo": "From other tools",
+    "OpenSearch": "OpenSearch or Elasticsearch",
+    "ndcg": "ndcg",
+    "saddlepoint": "Intervals without resampling",
+}
+
+
+def test_its_search_finds_what_newcomers_ask(chromium: Browser, site: Site) -> None:
+    """Among the first results."""
     context = chromium.new_context()
     page = context.new_page()
     page.goto(site[0], wait_until="networkidle")
     page.keyboard.press("Control+k")
-    page.get_by_role("combobox", name="Search").fill("saddlepoint")
-    expect(page.get_by_role("option", name="Intervals without resampling")).to_be_visible()
+    for words, found in NEWCOMERS_ASK.items():
+        page.get_by_role("combobox", name="Search").fill(words)
+        expect(page.get_by_role("option").filter(has_text=found).first).to_be_visible()
     context.close()
 
 
