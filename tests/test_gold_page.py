@@ -54,9 +54,9 @@ def commands(file: str) -> list[list[str]]:
 
 
 def test_thirty_questions_from_logs(capsys: Capture) -> None:
-    [table] = re.findall(r"```csv\n(question,document.*?)```", PAGE, re.DOTALL)
+    [table] = re.findall(r"```csv title=\"gold.csv\"\n(question,document.*?)```", PAGE, re.DOTALL)
     Path("gold.csv").write_text(table, encoding="utf-8")
-    [starting] = commands("gold.csv")
+    starting, _ = commands("gold.csv")
     assert main(starting) == 0
     assert "gates over 3 questions" in capsys.readouterr().out
     assert main(["check", "--record"]) == 0
