@@ -104,6 +104,7 @@ FORBIDDEN = [
     ("metrics.matching", ("metrics.base", "metrics.names", "statistics", "errors"), "gold and ranking in, hits out"),
     ("metrics.scoring", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("metrics.comparison", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
+    ("metrics.changed_lists", ("readers", "files", "model.report", "model.wording"), "reads no file and says no word"),
     ("collecting.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out"),
     ("collecting.labels", ("readers", "files", "metrics.scoring"), "labels in, judgments out"),
     ("gates.decide", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
@@ -183,6 +184,7 @@ PURE_UNITS = {"model", "statistics", "gates", "diagnosis"}
 PURE_MODULES = {
     *(f"rankgate.metrics.{name}" for name in ("base", "names", "matching", "plan", "scoring", "estimates")),
     "rankgate.metrics.comparison",
+    "rankgate.metrics.changed_lists",
     *(f"rankgate.collecting.{name}" for name in ("pool", "labels")),
     *(f"rankgate.renderers.dashboards.{name}" for name in ("values", "build")),
     *(f"rankgate.base_ref.{name}" for name in ("changes", "worst")),

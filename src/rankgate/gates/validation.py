@@ -19,7 +19,7 @@ from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.fitting import refuse_lacking, refuse_misfits
 from rankgate.gates.judging import judge_scores, whole
 from rankgate.gates.traffic import repeated
-from rankgate.metrics.comparison import relisted
+from rankgate.metrics.changed_lists import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
 from rankgate.model.gate_result import GateResult

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 import operator
-from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from functools import cache
+from collections.abc import Callable, Sequence, Sized
 from typing import NamedTuple
 
 import msgspec
 
-from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.base import Metric
+from rankgate.metrics.changed_lists import same_lists
 from rankgate.metrics.estimates import attainable, beyond, defined_only, range_of
-from rankgate.metrics.plan import Plan
 from rankgate.model.answers import fingerprints_count, same_served
-from rankgate.model.scores import Exact, RankSummary, Scores
-from rankgate.model.values import BEYOND, CONFIDENCE, Direction, Gold, Interval, Ranking, RunField, Unit
+from rankgate.model.scores import Exact, Scores
+from rankgate.model.values import BEYOND, CONFIDENCE, Direction, Interval, Unit
 from rankgate.statistics.binomial import level_at, swap_p
 from rankgate.statistics.clusters import (
     clustered_mean_interval,
@@ -25,9 +23,6 @@ from rankgate.statistics.clusters import (
 from rankgate.statistics.quantiles import difference_of_quantiles_interval
 from rankgate.statistics.saddlepoint import Side, difference_interval, difference_level
 from rankgate.statistics.sign_flips import cluster_flip_p
-
-Lists = Callable[[], Iterable[Ranking]]
-_OTHER_LISTS = frozenset({RunField.RAW, RunField.REWRITES})
 
 FEW = 0.01  # the share of queries that may lack a value without making what is left another sample
 
@@ -293,52 +288,6 @@ def compare(
     return pairs.compared(CONFIDENCE if with_interval else None) if pairs else None
 
 
-def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
-    """Whether all queries have the same scored list in both runs: ids within the metric's cut-off, each once.
-
-    Hits that moved tell without a look at the lists; they are read only where no hit did. Not known is not the same.
-    """
-    rows = zip(candidate.query_ids, candidate.values.get(metric.name, candidate.query_ids), strict=True)
-    compared = [query_id for query_id, value in rows if value is not None and query_id not in baseline.missing]
-    sides = ((candidate.rank_summaries.get(query_id), baseline.rank_summaries.get(query_id)) for query_id in compared)
-    if any(new and old and new.ranks != old.ranks and _hits(metric, new) != _hits(metric, old) for new, old in sides):
-        return False
-    differ = baseline.relisted() if baseline.relisted else {}
-    return bool(differ) and differ.get(metric.name, differ[""]).isdisjoint(compared)
-
-
-def relisted(gold: Gold, plan: Plan, now: Lists, before: Lists) -> Callable[[], Mapping[str, frozenset[str]]]:
-    """By metric the queries whose scored lists differ between two runs, and under "" those of which anything does.
-
-    Both are read once more when it is first asked, so that only a run that seems unchanged pays for it. `now` and
-    `before` give their lists from the beginning, or none where they cannot be read again: then all of them differ.
-    """
-    names = ["", *(metric.name for metric in plan.metrics)]
-
-    def marks(ranking: Ranking) -> bytes:
-        k, ids, details = gold.samples[ranking.query_id].k or plan.default_k, ranking.ids[: plan.depth], ranking.details
-        others = [details.raw, *(details.rewrites or ())] if details else []
-        rest = tuple(tuple(each.ids) for each in others if each)
-        seen = [(tuple(ids[: _limit(each, k)]), rest if each.needs & _OTHER_LISTS else ()) for each in plan.metrics]
-        return array("q", map(hash, [(tuple(ids), rest), *seen])).tobytes()
-
-    @cache
-    def read() -> Mapping[str, frozenset[str]]:
-        samples = gold.samples
-        old = {samples[each.query_id].query_id: marks(each) for each in before() if each.query_id in samples}
-        unknown = samples.keys() - old.keys()
-        found: dict[str, set[str]] = {name: set() for name in names}
-        for each in now():
-            was = old.pop(each.query_id, None)  # large runs need the room
-            if was is not None and was != (seen := marks(each)):
-                for name, mark, other in zip(names, array("q", seen), array("q", was), strict=True):
-                    if mark != other:
-                        found[name].add(each.query_id)
-        return {name: frozenset(unknown | old.keys() | differing) for name, differing in found.items()}
-
-    return read
-
-
 def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
     """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing.
 
@@ -373,14 +322,3 @@ def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
 
 def _if_both(one: float | None, other: float | None) -> float | None:
     return None if other is None else one
-
-
-def _limit(metric: Metric, k: int) -> int | None:
-    if getattr(metric, "judged_only", False):  # what is below moves up
-        return None
-    return metric.cutoff if isinstance(metric.cutoff, int) else k if metric.cutoff is Cutoff.SAMPLE else None
-
-
-def _hits(metric: Metric, summary: RankSummary) -> list[int | None]:
-    limit = _limit(metric, summary.k) or summary.retrieved or 0
-    return [rank if rank and rank <= limit else None for rank in summary.ranks]

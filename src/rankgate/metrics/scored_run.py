@@ -11,7 +11,8 @@ import msgspec
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.base import Metric
-from rankgate.metrics.comparison import Comparison, baseline_column, compare, relisted, same_lists
+from rankgate.metrics.changed_lists import relisted, same_lists
+from rankgate.metrics.comparison import Comparison, baseline_column, compare
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.own_documents import without_own

@@ -110,7 +110,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     the first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
     `uncut` has the columns that lists give which are not cut at the depth, where those differ from `values`, which
     compare. `foreign` names of a baseline the metrics that cannot be compared, since its lists speak of other ids
-    than the gold. `relisted` tells of a baseline where the candidate's lists differ (`comparison.relisted`); None:
+    than the gold. `relisted` tells of a baseline where the candidate's lists differ (`changed_lists.relisted`); None:
     not known. `givers[name]` has by query who gave a value that lines state, where the line names anybody, and None
     where the line lacks the value although the gold defines the metric. `unfit` has the queries of whose passages
     nobody can say whether the run found them. `beside` has the columns of metrics that pages alone show.
