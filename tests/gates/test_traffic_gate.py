@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rankgate.collecting.traffic_draw import drawn_for, sheet_of
-from rankgate.criteria.model import Criteria, Gate, criteria_in
+from rankgate.criteria.gate import Gate
+from rankgate.criteria.model import Criteria, criteria_in
 from rankgate.gates.traffic_gate import decide_traffic
 from rankgate.model.reasons import sentences
 from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficPair, TrafficQuestion, TrafficSheet

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rankgate.criteria.paths import DEFAULT_PATHS, WAIVERS, InputFile, beside, find_criteria, inputs_named
 
 if TYPE_CHECKING:
-    from rankgate.criteria.model import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria
+    from rankgate.criteria.gate import Gate, Limits, SegmentRule
+    from rankgate.criteria.model import BaselinePolicy, Criteria, Inputs, load_criteria
 
 __all__ = ["DEFAULT_PATHS", "WAIVERS", "InputFile", "beside", "find_criteria", "inputs_named"]
 __all__ += ["BaselinePolicy", "Criteria", "Gate", "Inputs", "Limits", "SegmentRule", "load_criteria"]
@@ -19,6 +20,6 @@ __all__ += ["BaselinePolicy", "Criteria", "Gate", "Inputs", "Limits", "SegmentRu
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'rankgate.criteria' has no attribute {name!r}")
-    from rankgate.criteria import model  # noqa: PLC0415
+    from rankgate.criteria import gate, model  # noqa: PLC0415
 
-    return getattr(model, name)
+    return getattr(gate if hasattr(gate, name) else model, name)

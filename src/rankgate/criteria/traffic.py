@@ -15,7 +15,8 @@ from rankgate.model.values import Ranking
 from rankgate.readers.traffic import read_traffic, read_traffic_labels, read_traffic_sheets
 
 if TYPE_CHECKING:
-    from rankgate.criteria.model import Criteria, Gate
+    from rankgate.criteria.gate import Gate
+    from rankgate.criteria.model import Criteria
 
 
 class TrafficRuns(msgspec.Struct, frozen=True, kw_only=True):
