@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.diagnosis.look import KNOWN, NO_COMMON_CAUSE, NO_RESULTS
+from rankgate.diagnosis.findings import KNOWN, NO_COMMON_CAUSE, NO_RESULTS
 from rankgate.errors import ProblemKind, RankgateError
 from rankgate.readers.yaml_text import load_yaml
 

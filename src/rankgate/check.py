@@ -11,7 +11,7 @@ from rankgate.criteria.inputs import Inputs, gold_of, require_inputs
 from rankgate.criteria.run_code import with_code
 from rankgate.criteria.runs import trend_before
 from rankgate.criteria.waivers import waivers_of
-from rankgate.diagnosis.look import look_first
+from rankgate.diagnosis.findings import diagnose_conclusion
 from rankgate.errors import RankgateError
 from rankgate.gates.compose import compose
 from rankgate.gates.conclude import with_other_code
@@ -63,6 +63,6 @@ def judge(case: Case, watch: Watch) -> Report:
     changes = changes_of(case, evaluation, results)
     report = compose(case, evaluation, results, changes)
     scores, baseline_scores = evaluation.scores, evaluation.baseline_scores
-    first = look_first(report, case.gold, evaluation.plan.metrics, scores, baseline_scores, changes.lists)
+    first = diagnose_conclusion(report, case.gold, evaluation.plan.metrics, scores, baseline_scores, changes.lists)
     report = replace(report, diagnosis=first, trend=trend_before(case.inputs, case.criteria))
     return with_details(report, case.inputs, evaluation, changes.leading)

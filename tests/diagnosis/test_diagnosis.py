@@ -13,8 +13,8 @@ from tests.gates.deciding import decide
 from rankgate.cli import main
 from rankgate.criteria import Gate
 from rankgate.diagnosis.common_tags import TagShare, common_tags
+from rankgate.diagnosis.findings import diagnose
 from rankgate.diagnosis.listings import Listings, RunLists, listings_of, oddities_of
-from rankgate.diagnosis.look import diagnose
 from rankgate.metrics.base import BaseMetric, Metric, RelevanceMetric
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.metrics.names import parse_metric

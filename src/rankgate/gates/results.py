@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rankgate.diagnosis.findings import diagnose
 from rankgate.diagnosis.listings import RunLists
-from rankgate.diagnosis.look import diagnose
 from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.gates.evaluation import Case, Evaluation
 from rankgate.gates.judging import fell_by_a_pool, judge_all, whole

@@ -85,7 +85,7 @@ def diagnose(
     return list(by_rule.values()) or _floors(gold, by_name, results, candidate)
 
 
-def look_first(
+def diagnose_conclusion(
     report: Report,
     gold: Gold,
     metrics: Sequence[Metric],
@@ -186,13 +186,13 @@ def _of_lists(
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}
     rule = NO_RESULTS if fate is Cause.NO_RESULT else KNOWN
     known = _with_tag(rule, _those(len(queries), case, one, many), numbers, tag)
-    telling = [known] if fate is not Cause.FINE and len(queries) >= NEARLY_ALL * len(case.worse) else []
+    fate_finding = [known] if fate is not Cause.FINE and len(queries) >= NEARLY_ALL * len(case.worse) else []
     tag = _tag_of(list(case.worse), case, candidate, baseline)
     if tag is None:
-        return [*found, *telling]
+        return [*found, *fate_finding]
     text = f"{_those(tag.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
     shared = Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
-    return [*found, *telling, shared] if rule == NO_RESULTS else [*found, shared, *telling]
+    return [*found, *fate_finding, shared] if rule == NO_RESULTS else [*found, shared, *fate_finding]
 
 
 def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Scores) -> TagShare | None:
