@@ -107,22 +107,6 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
-def case(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> tuple[str, Case, str]:
-    """A case by name, checked in an empty directory, and what was printed."""
-    name = str(request.param)
-    found = CASES[name]
-    monkeypatch.chdir(tmp_path)
-    write_inputs(found)
-    assert main(["check", "--date", DATE, "-o", "comment.md", "-o", "report.json"]) == found.code
-    return name, found, capsys.readouterr().out
-
-
 def write_inputs(case: Case) -> None:
     names = [f"q-{LANGUAGES[row % 12]}-{row:04}" for row in range(case.size)]
     gold = [
@@ -146,22 +130,33 @@ def write_lines(path: str, lines: Sequence[Mapping[str, Any]]) -> None:
     Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def test_the_first_screen(case: tuple[str, Case, str], request: pytest.FixtureRequest) -> None:
-    name, _, _ = case
-    screen = Path("comment.md").read_text(encoding="utf-8").partition("<details>")[0]
+@pytest.mark.parametrize("name", CASES)
+def test_the_first_screen_and_every_output_says_the_same(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> None:
+    """Sentence and next command of comment, terminal and report.json, and the numbers of the conclusion in them.
+
+    A sentence has at most thirty words, above a screen of at most 120.
+    """
+    case = CASES[name]
+    monkeypatch.chdir(tmp_path)
+    write_inputs(case)
+    assert main(["check", "--date", DATE, "-o", "comment.md", "-o", "report.json"]) == case.code
+    printed = capsys.readouterr().out
+    comment = Path("comment.md").read_text(encoding="utf-8")
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    screen = comment.partition("<details>")[0]
     golden = GOLDEN / f"{name}.md"
     if request.config.getoption("--refresh"):
         golden.write_text(screen, encoding="utf-8")
     assert screen == golden.read_text(encoding="utf-8")
 
-
-def test_every_output_says_the_same(case: tuple[str, Case, str]) -> None:
-    """Sentence and next command of comment, terminal and report.json, and the numbers of the conclusion in them."""
-    _, expected, printed = case
-    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
     conclusion = report["conclusion"]
-    assert (conclusion["kind"], conclusion["strength"]) == (expected.kind, expected.strength)
-    comment = Path("comment.md").read_text(encoding="utf-8")
+    assert (conclusion["kind"], conclusion["strength"]) == (case.kind, case.strength)
     first = comment.splitlines()[0].strip("*").replace("`", "")
     assert printed.splitlines()[0].split("  ", 1)[1] == report["summary"] == first.split(". ", 1)[1]
     command = " ".join(conclusion["next"])
@@ -169,9 +164,4 @@ def test_every_output_says_the_same(case: tuple[str, Case, str]) -> None:
     stated = [conclusion[key] for key in ("before", "now") if conclusion[key] is not None]
     if conclusion["kind"] == "gate_fails":
         assert all(f"{100 * value:.1f}%" in report["summary"] for value in stated)
-
-
-def test_a_sentence_is_short(case: tuple[str, Case, str]) -> None:
-    """At most thirty words, above a screen of at most 120."""
-    summary = json.loads(Path("report.json").read_text(encoding="utf-8"))["summary"]
-    assert len(re.findall(r"\S*\w\S*", summary)) <= 30
+    assert len(re.findall(r"\S*\w\S*", report["summary"])) <= 30
