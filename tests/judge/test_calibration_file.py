@@ -15,7 +15,7 @@ from rankgate.gates.trust import trust_of
 from rankgate.judge.calibration import read_calibration
 from rankgate.model.answers import Advisory, GateJudge, JudgeMark, LabelCounts, Rate
 from rankgate.model.calibration import Calibration
-from rankgate.model.reasons import labels_text
+from rankgate.model.judge_words import labels_text
 
 GOOD = Calibration(
     judge="a" * 64,

@@ -20,8 +20,9 @@ from rankgate.judge.model import Answer, Passage
 from rankgate.judge.plan import BATCH, judged
 from rankgate.judge.store import Store
 from rankgate.model.answers import VerdictKind
+from rankgate.model.judge_words import UNJUDGED_WORDS
 from rankgate.model.values import Gold
-from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
+from rankgate.model.wording import count_text, tokens_text
 
 STORE = ".rankgate/verdicts.jsonl"
 RELEVANT = 2  # the lowest grade that says that a passage answers the question, at least partly

@@ -49,8 +49,9 @@ from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts,
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.model.answers import JudgeMark
+from rankgate.model.judge_words import UNJUDGED_WORDS
 from rankgate.model.values import RunField
-from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
+from rankgate.model.wording import count_text, tokens_text
 from rankgate.readers.base import Run
 from rankgate.readers.source import STDIN
 from rankgate.renderers.escape import code

@@ -18,7 +18,8 @@ from rankgate.judge.client import Endpoint
 from rankgate.judge.job import RUN, Job, Outcome, Planned, Spent, do_job
 from rankgate.judge.store import Store
 from rankgate.model.answers import Unjudged, UnjudgedKind
-from rankgate.model.wording import UNJUDGED_WORDS, count_text, tokens_text
+from rankgate.model.judge_words import UNJUDGED_WORDS
+from rankgate.model.wording import count_text, tokens_text
 
 NAMELESS = "a model without a name"
 _PARAMETERS = (

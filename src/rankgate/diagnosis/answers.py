@@ -32,7 +32,7 @@ from rankgate.model.answers import (
     VerdictKind,
 )
 from rankgate.model.gate_result import GateResult
-from rankgate.model.reasons import stage_finding
+from rankgate.model.judge_words import stage_finding
 from rankgate.model.report import Diagnosis
 from rankgate.model.scores import MatchedQuery, Scores
 from rankgate.model.values import TOLERANCE, Details, RunField, Verdict

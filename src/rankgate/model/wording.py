@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from rankgate.model.answer_losses import Stage
-from rankgate.model.answers import UnjudgedKind
 from rankgate.model.values import TOLERANCE, Direction, Interval, Unit, Verdict
 
 MINUS = "−"
@@ -14,32 +12,6 @@ _MAX_DECIMALS = 9
 VERDICT_WORDS = {verdict: verdict.value.upper().replace("_", " ") for verdict in Verdict}  # as NOT JUDGED
 
 _MILLION, _EXACT = 1_000_000, 50_000  # tokens
-# Why answers have no verdict, after their number: `5 cut off by length`.
-UNJUDGED_WORDS = {
-    UnjudgedKind.NO_JSON: "without JSON",
-    UnjudgedKind.SCHEMA: "in another form than requested",
-    UnjudgedKind.NUMBERING: "with missing or surplus verdicts",
-    UnjudgedKind.UNKNOWN_PASSAGE: "naming a passage that is not there",
-    UnjudgedKind.CONTRADICTION: "contradicting itself",
-    UnjudgedKind.LENGTH: "cut off by length",
-    UnjudgedKind.CONTENT_FILTER: "refused by a content filter",
-    UnjudgedKind.EMPTY: "empty",
-    UnjudgedKind.CONTEXT_TOO_LONG: "too long for the model",
-    UnjudgedKind.NO_VERDICT: "not asked yet",
-    UnjudgedKind.HTTP_STATUS: "refused by the endpoint",
-    UnjudgedKind.ENVELOPE: "in no form of such an endpoint",
-    UnjudgedKind.UNREACHABLE: "without any response",
-    UnjudgedKind.BUDGET: "beyond the budget",
-    UnjudgedKind.INTERRUPTED: "interrupted",
-}
-
-# Where to look for what made an answer worse, and what is known of it; by None where that is nothing.
-STAGE_WORDS: dict[Stage | None, tuple[str, str]] = {
-    Stage.RETRIEVAL: ("retrieval", "the passages say less than before of what a right answer must say"),
-    Stage.REFUSAL: ("refusal", "the answer asserted something before, and asserts nothing now"),
-    Stage.GENERATOR: ("generator", "the passages say as much as before of what a right answer must say"),
-    None: ("worse", "no verdicts tell whether the passages still say what a right answer must say"),
-}
 
 
 def value_text(value: float, unit: Unit, decimals: int | None = None) -> str:

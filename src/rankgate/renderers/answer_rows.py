@@ -8,10 +8,10 @@ from rankgate.model.answer_losses import AnswerLoss, LostClaim, Place
 from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
 from rankgate.model.details import sampled
 from rankgate.model.gate_result import GateResult
-from rankgate.model.reasons import advisory_text, limits_text
+from rankgate.model.judge_words import UNJUDGED_WORDS, advisory_text, limits_text
 from rankgate.model.report import BaselineSource, Report
 from rankgate.model.values import Unit
-from rankgate.model.wording import UNJUDGED_WORDS, count_text, delta_text, value_text
+from rankgate.model.wording import count_text, delta_text, value_text
 
 LONGEST_TEXT = 200  # characters of a claim
 _SAYS = {

@@ -10,7 +10,8 @@ from rankgate.diagnosis.misses import QueryExplained, Score
 from rankgate.model.answer_losses import Unsupported, UnsupportedClaim
 from rankgate.model.answers import Entailment
 from rankgate.model.details import Cause, Listed
-from rankgate.model.wording import STAGE_WORDS, count_text, delta_text
+from rankgate.model.judge_words import STAGE_WORDS
+from rankgate.model.wording import count_text, delta_text
 from rankgate.renderers.answer_rows import LONGEST_TEXT, fate
 from rankgate.renderers.blocks import aligned
 from rankgate.renderers.escape import listed, safe

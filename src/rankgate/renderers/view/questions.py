@@ -8,8 +8,9 @@ import msgspec
 
 from rankgate.model.answer_losses import AnswerLoss
 from rankgate.model.details import Cause
+from rankgate.model.judge_words import STAGE_WORDS
 from rankgate.model.report import Movement, Report
-from rankgate.model.wording import STAGE_WORDS, value_text
+from rankgate.model.wording import value_text
 from rankgate.renderers.answer_rows import LONGEST_TEXT, fate, loss_values, lost_answers, unit_of
 from rankgate.renderers.escape import Pieces, Sentence, Text
 from rankgate.renderers.links import page_of
