@@ -11,7 +11,7 @@ import pytest
 from rankgate.cli import main
 from rankgate.gates.lost_parts import lost_parts, parts_of
 from rankgate.model.conclusion import PartLoss
-from rankgate.model.headline import part_text
+from rankgate.model.loss_words import part_text
 from rankgate.model.values import Direction, Sample, Unit
 
 LANGUAGES = [f"l{number}" for number in range(12)]

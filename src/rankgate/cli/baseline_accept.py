@@ -37,8 +37,8 @@ from rankgate.judge.store import by_slot, read_verdicts, stored_verdicts
 from rankgate.metrics.matching import By
 from rankgate.metrics.registry import packages_of
 from rankgate.model.base_ref import SHA
-from rankgate.model.headline import given_up_text
 from rankgate.model.lineage import AnchorMark
+from rankgate.model.loss_words import given_up_text
 from rankgate.model.report import Report
 from rankgate.model.values import CONTEXT_DEPTH, Gold, Ranking, RunField, Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, value_text
