@@ -108,6 +108,7 @@ FORBIDDEN = [
     ("collecting.pool", ("readers", "files", "metrics.scoring"), "rankings in, pairs out"),
     ("collecting.labels", ("readers", "files", "metrics.scoring"), "labels in, judgments out"),
     ("gates.decide", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
+    ("gates.rulings", ("readers", "files", "baselines", "diagnosis"), "pure: scores in, a decision out"),
     ("model", ("readers", "metrics"), "the bot reads a report without the machinery"),
     ("base_ref", ("renderers", "gates.decide", "metrics.scoring"), "what one check says is given to it"),
     ("renderers.pages", WITHOUT_SCORES, "everything that a renderer shows is in the report"),

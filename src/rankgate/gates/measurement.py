@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import Comparison, Gaps, Pairs, baseline_column, gaps, paired_scores, too_many
 from rankgate.metrics.estimates import Estimate, attainable, estimate
@@ -63,34 +66,47 @@ class Units:
 METRIC_UNITS = Units()
 
 
-class Measurement(NamedTuple):
-    """A gate with the runs' scores, and what is ruled on: in its units, and as computed (`raw`).
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate with the runs' scores, and the numbers that its limits are held against.
 
-    `relevant` is how many relevant documents a query has on average, over all those of the run that have any.
+    `value` is the run's and `change` that of the pairs, both in the gate's units; `counted` is what of the value counts
+    for its floor. The same by the metric alone are `metric_value` and `metric_change`. None of them is there where
+    nothing can be computed; where a value is not finite that is `finite`. `relevant` is how many relevant documents a
+    query has on average, over all those of the run that have any.
     """
 
     gate: Gate
     candidate: Scores
     baseline: Scores | None
     units: Units
-    own: Estimate | None
-    counted: Estimate | None
-    pairs: Comparison | None
-    gap: Gaps
-    old_values: list[float | None]
-    finite: bool
-    raw: Estimate | None
-    raw_pairs: Comparison | None
+    gaps: Gaps
+    baseline_values: list[float | None]
     relevant: float
+    finite: bool = True
+    value: Estimate | None = None
+    counted: Estimate | None = None
+    change: Comparison | None = None
+    metric_value: Estimate | None = None
+    metric_change: Comparison | None = None
 
-    def compared(self, pairs: Pairs) -> Comparison:
-        """Other pairs in the same units."""
-        return self.units.change(self.gate, pairs.compared(self.gate.confidence))
+    @property
+    def values(self) -> list[float | None]:
+        """The run's, a row a query."""
+        return self.candidate.values[self.gate.metric.name]
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether a judge's word decides the metric."""
+        return RunField.VERDICTS in self.gate.metric.needs
 
     @property
     def not_comparable(self) -> bool:
         """Whether too many pairs are values of two judges."""
-        return self.pairs is not None and too_many(self.gap.other_judge, self.pairs.n_pairs)
+        return self.change is not None and too_many(self.gaps.other_judge, self.change.n_pairs)
+
+    def compared(self, pairs: Pairs) -> Comparison:
+        """Other pairs in the same units."""
+        return self.units.change(self.gate, pairs.compared(self.gate.confidence))
 
 
 def measure(
@@ -102,26 +118,31 @@ def measure(
     relevant: float | None = None,
 ) -> Measurement:
     """The numbers that the gate's limits are held against; `relevant` where it is known already."""
-    metric, values = gate.metric, candidate.values[gate.metric.name]
-    old_values = baseline_column(metric, baseline) if baseline else []
-    runs = (gate, candidate, baseline, units)
-    gap = gaps(metric, candidate, baseline)
-    relevant = relevant_documents(candidate) if relevant is None else relevant
-    if not all(map(LARGEST.__ge__, map(abs, filter(None, chain(values, old_values))))):
-        return Measurement(
-            *runs, None, None, None, gap, old_values, finite=False, raw=None, raw_pairs=None, relevant=relevant
-        )
-    whole, clusters = candidate.uncut_values(metric.name), candidate.clusters
-    ends = attainable(metric, candidate, whole)
-    raw = own = counted = estimate(whole, metric, clusters, confidence=gate.confidence, ends=ends, before=old_values)
-    both = paired_scores(metric, candidate, baseline) if baseline else None
-    raw_pairs = pairs = both.compared(gate.confidence) if both else None
-    if raw:
-        own, counted = units.value(gate, candidate, whole, raw)
-        pairs = pairs and units.change(gate, pairs, moved=own.value - raw.value)
-    return Measurement(
-        *runs, own, counted, pairs, gap, old_values, finite=True, raw=raw, raw_pairs=raw_pairs, relevant=relevant
+    metric = gate.metric
+    baseline_values = baseline_column(metric, baseline) if baseline else []
+    nothing = Measurement(
+        gate=gate,
+        candidate=candidate,
+        baseline=baseline,
+        units=units,
+        gaps=gaps(metric, candidate, baseline),
+        baseline_values=baseline_values,
+        relevant=relevant_documents(candidate) if relevant is None else relevant,
     )
+    if not all(abs(value) <= LARGEST for value in chain(nothing.values, baseline_values) if value):
+        return replace(nothing, finite=False)
+    column = candidate.uncut_values(metric.name)
+    ends = attainable(metric, candidate, column)
+    clusters = candidate.clusters
+    by_metric = estimate(column, metric, clusters, confidence=gate.confidence, ends=ends, before=baseline_values)
+    pairs = paired_scores(metric, candidate, baseline) if baseline else None
+    change = pairs.compared(gate.confidence) if pairs else None
+    measured = replace(nothing, metric_value=by_metric, metric_change=change, change=change)
+    if by_metric is None:
+        return measured
+    value, counted = units.value(gate, candidate, column, by_metric)
+    in_units = units.change(gate, change, moved=value.value - by_metric.value) if change else None
+    return replace(measured, value=value, counted=counted, change=in_units)
 
 
 def relevant_documents(scores: Scores) -> float:
@@ -132,25 +153,26 @@ def relevant_documents(scores: Scores) -> float:
 
 def uncompared(measurement: Measurement) -> list[Reason]:
     """Why a drop is not ruled on, if it is not."""
-    metric, baseline, pairs, gap = measurement.gate.metric, measurement.baseline, measurement.pairs, measurement.gap
+    metric, baseline, change = measurement.gate.metric, measurement.baseline, measurement.change
     if baseline is None:
         return [Reason(ReasonKind.NO_BASELINE)]
     if metric.name in baseline.foreign:
         return [Reason(ReasonKind.FOREIGN_BASELINE)]
-    if pairs is None:
-        return [_without_pairs(metric, baseline, gap)]
+    if change is None:
+        return [_without_pairs(metric, baseline, measurement.gaps)]
     if measurement.not_comparable:
-        names = tuple(_giver(metric, scores, gap.other_judge) for scores in (measurement.candidate, baseline))
-        return [Reason(ReasonKind.OTHER_JUDGE, count=len(gap.other_judge), among=pairs.n_pairs, names=names)]
+        rows = measurement.gaps.other_judge
+        names = tuple(_giver(metric, scores, rows) for scores in (measurement.candidate, baseline))
+        return [Reason(ReasonKind.OTHER_JUDGE, count=len(rows), among=change.n_pairs, names=names)]
     return []
 
 
-def _without_pairs(metric: Metric, baseline: Scores, gap: Gaps) -> Reason:
+def _without_pairs(metric: Metric, baseline: Scores, gaps: Gaps) -> Reason:
     """What of the baseline lacks a value for every query: what its run states, a judge's word, or the metric."""
     need = next((need for need in baseline.unstated if need in metric.needs), None)
     if need:
         return Reason(ReasonKind.NOT_STATED, need=need)
-    lacking = len(gap.missing_before)
+    lacking = len(gaps.missing_before)
     if RunField.VERDICTS in metric.needs and lacking:
         return Reason(ReasonKind.NO_VERDICT, count=lacking, among=lacking, source="baseline")
     return Reason(ReasonKind.NOT_IN_BASELINE)
