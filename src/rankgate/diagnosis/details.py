@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, repeat
 from typing import Literal, overload
 
 import msgspec
@@ -22,6 +24,7 @@ from rankgate.metrics.sets import Precision, Recall
 from rankgate.model.details import (
     Cause,
     Expected,
+    ListColumns,
     Listed,
     Measure,
     PanelRow,
@@ -271,8 +274,14 @@ def sweeps_of(tag: str | None, rows: Sequence[int], swept: Sequence[Swept]) -> l
 
 
 def _means(metrics: Sequence[Metric], rows: Sequence[Row]) -> tuple[float, ...]:
-    columns = zip(metrics, zip(*rows, strict=True), strict=True)
-    return tuple([metric.aggregate([value for value in column if value is not None]) for metric, column in columns])
+    """Most rows are one and the same object: each counts as often as it is there."""
+    counts = Counter(map(id, rows))
+    by_id = {id(row): row for row in rows}
+    means: list[float] = []
+    for place, metric in enumerate(metrics):
+        repeated = (repeat(by_id[each][place], times) for each, times in counts.items())
+        means.append(metric.aggregate([value for value in chain.from_iterable(repeated) if value is not None]))
+    return tuple(means)
 
 
 def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
@@ -357,17 +366,17 @@ def cause_of(
     return Cause.FINE if all(each.after is not None and each.after <= k for each in expected) else Cause.NEVER_FOUND
 
 
-class _Ranked(Sequence[Listed]):
+class _Ranked(ListColumns):
     """The first items of a list, built when they are asked for.
 
     One that stands for a relevant document has that document's gain, whatever its own id.
     """
 
     def __init__(self, sample: Sample, query: MatchedQuery, depth: int) -> None:
-        self._sample, self._query, self._ids = sample, query, query.ids[:depth]
+        self._sample, self._query, self._depth = sample, query, depth
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return min(len(self._query.ids), self._depth)
 
     @overload
     def __getitem__(self, place: int) -> Listed: ...
@@ -377,9 +386,15 @@ class _Ranked(Sequence[Listed]):
         return list(self)[place]
 
     def __iter__(self) -> Iterator[Listed]:
-        gains = dict((*self._query.repeats, *self._query.hits[::-1]))  # of several passages of an item the best
-        for rank, item in enumerate(self._ids, start=1):
-            yield Listed(id=item, gain=gains.get(rank, self._sample.gains.get(item)))
+        return (Listed(id=item, gain=gain) for item, gain in zip(*self.columns(), strict=True))
+
+    def columns(self) -> tuple[list[str], list[float | None]]:
+        ids = list(self._query.ids[: self._depth])
+        gains: list[float | None] = [self._sample.gains.get(item) for item in ids]
+        for rank, gain in (*self._query.repeats, *self._query.hits[::-1]):  # of several passages of an item the best
+            if rank <= len(ids):
+                gains[rank - 1] = gain
+        return ids, gains
 
 
 class _RowValues(Mapping[str, tuple[float | None, float | None]]):

@@ -6,6 +6,7 @@ megabytes with it.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
@@ -88,6 +89,21 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     gain: float | None
+
+
+class ListColumns(Sequence[Listed]):
+    """A list that is read from columns: millions of items are never built where these are enough."""
+
+    @abstractmethod
+    def columns(self) -> tuple[list[str], list[float | None]]:
+        """The ids and the gains of its items."""
+
+
+def columns_of_list(items: Sequence[Listed]) -> tuple[list[str], list[float | None]]:
+    """The ids and the gains of a list's items."""
+    if isinstance(items, ListColumns):
+        return items.columns()
+    return [each.id for each in items], [each.gain for each in items]
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):

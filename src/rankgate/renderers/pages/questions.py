@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rankgate.model.details import TEXTS_OF, Cause, Expected, Listed, Question, ReportDetails
+from rankgate.model.details import TEXTS_OF, Cause, Expected, Question, ReportDetails, columns_of_list
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
 from rankgate.renderers.escape import command_line, one_line, plain, shorten, unhidden
@@ -24,7 +24,7 @@ MAX_NAME, MAX_QUESTION, MAX_PASSAGE = 300, 300, 600  # characters of an id or a 
 MAX_PASSAGES = 10_000_000  # bytes of all passages, as UTF-8, before they are compressed
 MAX_EXPECTED, MAX_GROUPS = 40, 12  # relevant documents of a question, and groups of each kind
 BLOCK = 100  # questions
-COMPRESSION = 6  # of 9
+COMPRESSION = 5  # of 9
 _COLUMNS = ("id", "question", "tagged", "cause", "way", "change", "value", "said")
 
 Pair = tuple[float | None, float | None]  # a value before and now
@@ -155,8 +155,9 @@ class _Blocks:
         for question in questions:
             lead, rest = telling(question.expected, self._details.first(question), MAX_EXPECTED)
             expected = [*lead, *rest][:MAX_EXPECTED]
-            lists = [items if items is None else [*items] for items in (question.before, question.now)]
-            relevant, passages = self._passages(expected, lists, texts)
+            lists = [None if items is None else columns_of_list(items) for items in (question.before, question.now)]
+            ids = [None if items is None else items[0] for items in lists]
+            relevant, passages = self._passages(expected, ids, texts)
             columns["expected"].append(
                 [
                     (listed_name(each.id), each.gain, each.before, each.after, number)
@@ -164,14 +165,14 @@ class _Blocks:
                 ]
             )
             columns["relevant"].append(len(question.expected))
-            columns["lists"].append([None if items is None else _names([each.id for each in items]) for items in lists])
-            columns["gains"].append([None if items is None else [each.gain for each in items] for items in lists])
+            columns["lists"].append([None if names is None else _names(names) for names in ids])
+            columns["gains"].append([None if items is None else items[1] for items in lists])
             columns["passages"].append(passages)
         packed = zlib.compress(msgspec.json.encode({**columns, "texts": [*texts]}), COMPRESSION)
         return base64.b64encode(packed).decode()
 
     def _passages(
-        self, expected: Sequence[Expected], lists: Sequence[Sequence[Listed] | None], texts: defaultdict[str, int]
+        self, expected: Sequence[Expected], lists: Sequence[Sequence[str] | None], texts: defaultdict[str, int]
     ) -> tuple[Sequence[int | None], list[list[int | None]] | None]:
         """The numbers of the passages of relevant documents and of both lists, as far as there is room."""
         nowhere = [None] * len(expected)
@@ -180,8 +181,8 @@ class _Blocks:
         before, now = self._details.texts
         relevant = [_passage(now.get(each.id) or before.get(each.id, "")) for each in expected]
         shown = [
-            [_passage(by_id.get(each.id, "")) for each in items or ()]
-            for items, by_id in zip(lists, (before, now), strict=True)
+            [_passage(by_id.get(name, "")) for name in names or ()]
+            for names, by_id in zip(lists, (before, now), strict=True)
         ]
         new = {*shown[0], *shown[1], *relevant} - texts.keys() - {""}
         self._left -= sum(len(text.encode("utf-8", "replace")) for text in new)

@@ -94,6 +94,7 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        optimized=False,  # folding constants costs more than a template that is rendered once gains
     )
     environment.filters |= {"text": one_line, "middle": middle, "name": breakable, "html": html}
     return environment
