@@ -11,7 +11,7 @@ from rankgate.gates.conclude import with_conclusion
 from rankgate.model.report import Report
 from rankgate.model.values import Direction, Reason, ReasonKind, Ruling, Unit, Verdict
 from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotation, check_run_output, conclusion_of
-from rankgate.renderers.escape import visible
+from rankgate.renderers.escape import one_line
 from rankgate.renderers.markdown import SUMMARY_BYTES, render_markdown
 
 DROP = replace(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)])
@@ -213,7 +213,7 @@ def test_a_gate_without_a_line_has_no_annotation(line: int | None) -> None:
 def test_an_annotation_is_one_line_in_which_nothing_is_hidden(text: str) -> None:
     report = replace(FAILS, gates=[replace(RECALL, segment=text, reasons=texts("a\r\nb"))])
     [found] = check_run_output(report).annotations
-    assert found.message == visible(f"in {text}, a b.")
+    assert found.message == one_line(f"in {text}, a b.")
 
 
 @pytest.mark.parametrize("word", ["a", "é", "漢", "👩"])

@@ -8,7 +8,7 @@ from cmarkgfm.cmark import Options
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankgate.renderers.escape import Text, block, cell, code, shorten, visible
+from rankgate.renderers.escape import Text, block, cell, code, one_line, shorten
 
 ZERO_WIDTH_JOINERS = "\u200c\u200d"
 
@@ -51,7 +51,7 @@ def html_of(markdown: str) -> str:
 
 def shown(text: str) -> str:
     """The code span that a reader should see, as HTML."""
-    seen = shorten(visible(text), 200)
+    seen = one_line(text, 200)
     named = seen if seen.strip() else '""'
     return f"<code>{escaped(named)}</code>"
 
@@ -108,7 +108,7 @@ def test_cell_keeps_the_columns_of_its_table(text: str) -> None:
 @example(["`````", "~~~"])
 @example(["</details>", ""])
 def test_block_cannot_be_closed_from_inside(lines: list[str]) -> None:
-    inside = "".join(f"{escaped(visible(line))}\n" for line in lines)
+    inside = "".join(f"{escaped(one_line(line))}\n" for line in lines)
     assert html_of(f"{block(lines, 'sh')}\n\nafter") == f'<pre lang="sh"><code>{inside}</code></pre>\n<p>after</p>\n'
 
 
@@ -139,19 +139,19 @@ def test_block_without_a_language_has_a_plain_fence() -> None:
     ],
 )
 def test_visible(text: str, expected: str) -> None:
-    assert visible(text) == expected
+    assert one_line(text) == expected
 
 
 @given(TEXT)
 def test_visible_hides_nothing_and_stays_on_one_line(text: str) -> None:
-    seen = visible(text)
+    seen = one_line(text)
     assert [char for char in seen if not char.isprintable() and char not in ZERO_WIDTH_JOINERS] == []
     assert seen.splitlines() in ([seen], [])
 
 
 @given(TEXT)
 def test_visible_twice_is_visible_once(text: str) -> None:
-    assert visible(visible(text)) == visible(text)
+    assert one_line(one_line(text)) == one_line(text)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from rankgate.model.differences import RECORDING
 from rankgate.model.values import RunField
 from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block, Pairs, Table
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import one_line
 
 MAX_LISTED = 20  # entries of the history, without --all
 MAX_METRICS = 4
@@ -217,10 +217,10 @@ def _row(record: Record) -> tuple[str, ...]:
         record.id,
         record.date,
         (record.commit or "")[:SHORT_SHA],
-        shorten(visible(record.branch or ""), 20),
+        one_line(record.branch or "", 20),
         record.verdict.value if record.verdict else "",
         str(record.queries),
-        shorten(visible(record.reason or ""), 40),
+        one_line(record.reason or "", 40),
     )
 
 
@@ -241,7 +241,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         **{name: _score(value) for name, value in record.scores.items()},
         **{key: str(value) for key, value in record.provenance.items() if key != RECORDING},
     }
-    return [(key, shorten(visible(str(value)), 100)) for key, value in facts.items() if value]
+    return [(key, one_line(value, 100)) for key, value in facts.items() if value]
 
 
 def _score(value: float | None) -> str:

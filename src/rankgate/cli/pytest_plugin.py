@@ -54,7 +54,7 @@ class _Criteria(pytest.File):
         """The gates and segments of the report, and the whole check under the name of its run."""
         from rankgate import RankgateError
         from rankgate.api import check
-        from rankgate.renderers.escape import one_line, visible
+        from rankgate.renderers.escape import one_line
         from rankgate.renderers.view.rows import HEADINGS, cells_of, row_of
 
         try:
@@ -64,13 +64,13 @@ class _Criteria(pytest.File):
         for gate in report.gates:
             cells = zip(HEADINGS, cells_of(row_of(gate, report, alone=False)), strict=True)
             numbers = "; ".join(f"{heading} {text}" for heading, text in cells if text)
-            texts = [*(f"{visible(reason.text)}." for reason in gate.reasons), numbers]
-            name = one_line(gate.name) + (f"[{one_line(gate.segment)}]" if gate.segment else "")
+            texts = [*(f"{one_line(reason.text)}." for reason in gate.reasons), numbers]
+            name = one_line(gate.name, 200) + (f"[{one_line(gate.segment, 200)}]" if gate.segment else "")
             yield self._test(name, gate.verdict, texts, gate.line)
         reasons = [*report.failures, *report.warnings]
         run = report.provenance.run.path if report.provenance.run else self.name
-        texts = [visible(report.summary), *(f"{visible(text)}." for text in reasons)]
-        yield self._test(f"check[{one_line(run)}]", report.verdict, texts, None)
+        texts = [one_line(report.summary), *(f"{one_line(text)}." for text in reasons)]
+        yield self._test(f"check[{one_line(run, 200)}]", report.verdict, texts, None)
 
     def _test(self, name: str, verdict: str, texts: list[str], line: int | None) -> pytest.Item:
         test: _Gate = _Gate.from_parent(self, name=name)

@@ -20,7 +20,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from rankgate.cli.progress import forces_colour
-from rankgate.renderers.blocks import Block, Pairs, Table, harmless
+from rankgate.renderers.blocks import Block, Pairs, Table
+from rankgate.renderers.escape import log_line
 
 STYLES = {
     "PASS": "bold green",
@@ -64,7 +65,7 @@ def show_lines(text: str) -> None:
     """Print a text that is laid out already, alike."""
     console = _console()
     for line in text.splitlines():
-        console.print(_styled(harmless(line)), soft_wrap=True, highlight=False)
+        console.print(_styled(log_line(line)), soft_wrap=True, highlight=False)
 
 
 def _console() -> Console:
@@ -83,11 +84,11 @@ def lay_out(blocks: Sequence[Block], console: Console) -> None:
     for block in blocks:
         match block:
             case str():
-                _print_line(harmless(block), console)
+                _print_line(log_line(block), console)
             case Table():
                 _print_table(block, console)
             case Pairs():
-                _print_pairs([(harmless(name), harmless(text)) for name, text in block.rows], INDENT, console)
+                _print_pairs([(log_line(name), log_line(text)) for name, text in block.rows], INDENT, console)
             case _:
                 assert_never(block)
 
@@ -119,7 +120,7 @@ def _wrapped(text: str, width: int, console: Console) -> list[Text]:
 
 def _print_table(table: Table, console: Console) -> None:
     """As a table if it fits with one column wrapped, without broken words and tall cells; else a paragraph a row."""
-    rows = [[harmless(text) for text in row] for row in table.rows]
+    rows = [[log_line(text) for text in row] for row in table.rows]
     kept = [index for index, column in enumerate(zip(*rows, strict=True)) if any(column[1:])] or range(len(rows[0]))
     rows = [[row[index] for index in kept] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]

@@ -21,7 +21,7 @@ from rankgate.errors import bad_input, redacted_text
 from rankgate.forges.http import BODY_BYTES, Answer, Clock, NoAnswer, base_of, exchange, session_of
 from rankgate.forges.retry import FIRST_RETRY, Wait, next_step
 from rankgate.readers.json_text import JsonError, strict_json
-from rankgate.renderers.escape import shorten, visible
+from rankgate.renderers.escape import one_line
 
 SHOWN = 200  # characters of a server's words in a sentence of ours
 MAX_PAGES = 1_000
@@ -294,4 +294,4 @@ def _brief(status: int, words: str) -> str:
     """`403 Resource not accessible by integration`: the words on one line and cut, or what the status means."""
     if not words.strip():
         words = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
-    return f"{status} {shorten(visible(words.removeprefix(f'{status} ')), SHOWN)}".rstrip()
+    return f"{status} {one_line(words.removeprefix(f'{status} '), SHOWN)}".rstrip()

@@ -9,7 +9,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import visible
+from rankgate.renderers.escape import one_line
 
 LONGEST = 40  # characters of the message; a badge is one line in a row of others
 STRENGTHS = {
@@ -61,5 +61,5 @@ def _leading(report: Report) -> str:
     for gate in sorted(report.gates, key=lambda gate: gate.place != report.conclusion.place):
         elsewhere = gate.segment is not None
         if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):
-            return f"{visible(gate.metric)} {phrases.gate_now(gate)}"
+            return f"{one_line(gate.metric)} {phrases.gate_now(gate)}"
     return ""

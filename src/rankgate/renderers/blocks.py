@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from rankgate.renderers.escape import inert, unhidden
+from rankgate.renderers.escape import log_line, unhidden
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ def plain_text(blocks: Sequence[Block]) -> str:
     for block in blocks:
         match block:
             case str():
-                lines.append(harmless(block).rstrip())
+                lines.append(log_line(block).rstrip())
             case Table():
                 lines += aligned(block.rows, block.right)
             case Pairs():
@@ -42,11 +42,6 @@ def plain_text(blocks: Sequence[Block]) -> str:
             case _:
                 assert_never(block)
     return "".join(f"{line}\n" for line in lines)
-
-
-def harmless(text: str) -> str:
-    """A line that neither a terminal nor the runner of GitHub Actions obeys, spaces as they are."""
-    return inert(unhidden(text))
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
@@ -60,4 +55,4 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[st
         )
         for row in shown
     )
-    return [inert(f"  {line}".rstrip()) for line in lines]
+    return [log_line(f"  {line}".rstrip()) for line in lines]

@@ -11,7 +11,7 @@ from rankgate.model.headline import short_headline
 from rankgate.model.report import Report
 from rankgate.model.values import ReasonKind, Verdict
 from rankgate.model.wording import VERDICT_WORDS
-from rankgate.renderers.escape import one_line, visible
+from rankgate.renderers.escape import one_line
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 from rankgate.renderers.markdown import SUMMARY_BYTES, render_summary
 
@@ -80,7 +80,7 @@ def _annotation(finding: Finding) -> Annotation | None:
         start_line=finding.line,
         end_line=finding.line,
         annotation_level="failure" if finding.level == "error" else "warning",
-        message=_clipped(visible(finding.message)),
+        message=_clipped(one_line(finding.message)),
     )
 
 

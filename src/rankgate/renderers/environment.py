@@ -12,9 +12,9 @@ import jinja2
 from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
 from rankgate.renderers import phrases
-from rankgate.renderers.escape import cell, code, command_block, link, markdown, shorten, visible
+from rankgate.renderers.escape import cell, code, command_block, link, markdown, one_line, shorten
 
-FILTERS = {"text": markdown, "cell": cell, "code": code, "visible": visible, "shorten": shorten}
+FILTERS = {"text": markdown, "cell": cell, "code": code, "visible": one_line, "shorten": shorten}
 FUNCTIONS = {
     "link": link,
     "command": command_block,

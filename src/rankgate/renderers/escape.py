@@ -94,13 +94,14 @@ def command_block(command: Text) -> str:
 
 
 def _visible_apart(text: str) -> str:
-    """`visible`, with the blanks at its ends, which part it from what stands beside it."""
-    return visible(text.replace("\ue000", "").replace("\ue001", ""))
+    """`one_line`, with the blanks at its ends, which part it from what stands beside it."""
+    return one_line(text.replace("\ue000", "").replace("\ue001", ""))
 
 
-def visible(text: str) -> str:
-    """One line in which nothing is hidden: white space folded, control and bidi characters as their code points."""
-    return unhidden(re.sub(r"\s+", " ", text))
+def one_line(text: object, limit: int | None = None) -> str:
+    """One line, maybe cut, in which nothing is hidden: blanks folded, control and bidi characters as code points."""
+    line = unhidden(re.sub(r"\s+", " ", str(text)))
+    return line if limit is None else shorten(line, limit)
 
 
 def unhidden(line: str) -> str:
@@ -123,6 +124,11 @@ def command_line(words: Sequence[str]) -> str:
     return " ".join(parts)
 
 
+def log_line(line: str) -> str:
+    """A line that neither a terminal nor the runner of GitHub Actions obeys, its spaces as they are."""
+    return inert(unhidden(line))
+
+
 def inert(line: str) -> str:
     """A line of a log in which GitHub's runner finds no workflow command, neither `::` at its start nor `##[`."""
     harmless = line.replace("##[", "## [")
@@ -135,20 +141,15 @@ def shorten(text: str, limit: int) -> str:
 
 
 def middle(text: object, limit: int) -> str:
-    """`visible`, and no longer than the limit: what is cut is in the middle, as names and ids differ at their ends."""
-    shown = visible(str(text))
+    """One line no longer than the limit: what is cut is in the middle, as names and ids differ at their ends."""
+    shown = one_line(str(text))
     tail = (limit - 1) // 2
     return shown if len(shown) <= limit else f"{shown[: limit - 1 - tail]}…{shown[-tail:]}"
 
 
-def one_line(text: object, limit: int = 200) -> str:
-    """`visible`, and no longer than the limit."""
-    return shorten(visible(str(text)), limit)
-
-
 def safe(text: str, limit: int = 80) -> str:
     """Text of the inputs for a terminal: on one line, with nothing hidden or live in it, and no longer than `limit`."""
-    return shorten(inert(visible(text)), limit)
+    return shorten(inert(one_line(text)), limit)
 
 
 def listed(texts: Sequence[str], most: int, spell: Callable[[str], str] = str, total: int | None = None) -> str:
@@ -158,7 +159,7 @@ def listed(texts: Sequence[str], most: int, spell: Callable[[str], str] = str, t
 
 
 def code(text: object, limit: int = 200) -> str:
-    """A Markdown code span that shows exactly `visible(text)`, for use outside tables."""
+    """A Markdown code span that shows exactly `one_line(text)`, for use outside tables."""
     shown = one_line(text, limit)
     if not shown.strip():
         return '`""`'
@@ -177,7 +178,7 @@ def _span_fence(runs: set[int]) -> str:
 
 def block(lines: Iterable[str], language: str = "") -> str:
     """A fenced code block, with a fence that no line can close; a run of 200 backticks or more is cut."""
-    shown = [_ENDLESS.sub("`" * 199 + "…", visible(line)) for line in lines]
+    shown = [_ENDLESS.sub("`" * 199 + "…", one_line(line)) for line in lines]
     longest = max((len(run) for line in shown for run in _BACKTICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *shown, fence])

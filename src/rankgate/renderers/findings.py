@@ -13,7 +13,7 @@ from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.renderers.base_changes import changes
-from rankgate.renderers.escape import listed, quoted, visible
+from rankgate.renderers.escape import listed, one_line, quoted
 from rankgate.renderers.phrases import beyond_limits, gate_change
 
 MAX_SEGMENTS = 3
@@ -89,7 +89,7 @@ def _message(rows: Sequence[GateResult]) -> str:
 
 def path_in_repository(file: str | None) -> str | None:
     """The path as the repository has it; None for one that leads out of it, or that no reader could recognise."""
-    if not file or visible(file) != file or PureWindowsPath(file).drive:
+    if not file or one_line(file) != file or PureWindowsPath(file).drive:
         return None
     path = PurePosixPath(file)
     return None if path.is_absolute() or not path.name or ".." in path.parts else path.as_posix()

@@ -6,7 +6,7 @@ from typing import Literal
 
 from rankgate.model.report import Report
 from rankgate.model.wording import VERDICT_WORDS
-from rankgate.renderers.escape import visible
+from rankgate.renderers.escape import one_line
 from rankgate.renderers.findings import Finding, findings_of, path_in_repository
 
 MAX_PER_LEVEL = 10  # GitHub shows no more a step
@@ -36,7 +36,7 @@ def _command(finding: Finding) -> str:
 
 def _data(text: str) -> str:
     # The runner also obeys the old `##[command]` anywhere in a line.
-    lines = map(visible, text.splitlines())
+    lines = map(one_line, text.splitlines())
     return "%0A".join(line.replace("%", "%25").replace("##[", "## [") for line in lines)
 
 

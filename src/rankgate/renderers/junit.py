@@ -17,7 +17,7 @@ from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text
 from rankgate.renderers import phrases
 from rankgate.renderers.blocks import Block, Pairs, plain_text
-from rankgate.renderers.escape import one_line, plain, visible
+from rankgate.renderers.escape import one_line, plain
 from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.phrases import row_name
 from rankgate.renderers.terminal import render_terminal
@@ -48,7 +48,7 @@ def render_junit(report: Report) -> str:
     suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(report):
-        ET.SubElement(properties, "property", {"name": name, "value": visible(value)})
+        ET.SubElement(properties, "property", {"name": name, "value": one_line(value)})
     suite.extend(cases)
     ET.SubElement(suite, "system-out").text = _harmless(render_terminal(report))
     ET.indent(root)
@@ -59,7 +59,7 @@ def _case(classname: str, name: str, outcome: Outcome, message: str, body: str, 
     """A row of the suite; message and body are plain text, which may hold text of the inputs."""
     case = ET.Element("testcase", {"classname": classname, "name": name, **place})
     if outcome != "passed":
-        ET.SubElement(case, outcome, {"message": _harmless(visible(message))}).text = _harmless(body)
+        ET.SubElement(case, outcome, {"message": _harmless(one_line(message))}).text = _harmless(body)
     elif body:
         ET.SubElement(case, "system-out").text = _harmless(body)
     return case
@@ -95,7 +95,7 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
 
 def _gate(gate: GateResult, report: Report) -> ET.Element:
     reasons = [f"{reason}." for reason in sentences(gate)] or [f"{phrases.gate_status(gate)}."]
-    lines: list[Block] = [visible(reason) for reason in reasons]
+    lines: list[Block] = [one_line(reason) for reason in reasons]
     outcome: Outcome = "skipped" if gate.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
     if outcome == "passed":
         lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
@@ -110,7 +110,7 @@ def _gate(gate: GateResult, report: Report) -> ET.Element:
 
 def _numbers(gate: GateResult, report: Report) -> Iterator[tuple[str, str]]:
     row = row_of(gate, report, alone=False)
-    yield row.metric, visible(row.meaning)
+    yield row.metric, one_line(row.meaning)
     yield "before → now" if gate.delta is not None else "now", _with(row.values, row.spread)
     if row.counts:
         yield "questions that have all", row.counts
@@ -121,9 +121,9 @@ def _numbers(gate: GateResult, report: Report) -> Iterator[tuple[str, str]]:
     yield "stands on", f"{count_text(gate.n, 'question')}{pairs}"
     yield from (("note", plain(note)) for note in row.notes)
     if gate.queries:
-        yield "must pass and do not", ", ".join(map(visible, gate.queries))
+        yield "must pass and do not", ", ".join(map(one_line, gate.queries))
     if gate.waived is not None:
-        yield "waived by", ", ".join(map(visible, gate.waived.texts))
+        yield "waived by", ", ".join(map(one_line, gate.waived.texts))
 
 
 def _with(value: str, interval: str) -> str:

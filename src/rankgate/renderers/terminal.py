@@ -8,7 +8,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import count_text
 from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
-from rankgate.renderers.escape import Sentence, Text, plain, visible
+from rankgate.renderers.escape import Sentence, Text, one_line, plain
 from rankgate.renderers.view import EVERYTHING, Limits, View, view_of
 from rankgate.renderers.view.questions import Lost, LostAnswer
 from rankgate.renderers.view.rows import HEADINGS, Note, Rows, cells_of
@@ -62,7 +62,7 @@ def _noted(note: Note) -> str:
 def _problems(view: View) -> list[Block]:
     """Each by lines, as far in as it was and two columns more, the following ones four."""
     lines: list[Block] = [
-        f"{'    ' if place else '  '}{' ' * (len(line) - len(line.lstrip(' ')))}{visible(line.strip())}"
+        f"{'    ' if place else '  '}{' ' * (len(line) - len(line.lstrip(' ')))}{one_line(line.strip())}"
         for problem in (*view.problems, *view.further_problems)
         for place, line in enumerate(problem.raw.splitlines())
     ]

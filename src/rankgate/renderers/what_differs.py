@@ -7,7 +7,7 @@ import re
 from rankgate.model.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
 from rankgate.model.report import Report
 from rankgate.renderers.base_changes import Spell
-from rankgate.renderers.escape import one_line, shorten, visible
+from rankgate.renderers.escape import one_line, shorten
 
 MAX_SHOWN = 8
 _LONGEST = 40  # characters of a key or a value
@@ -45,7 +45,7 @@ def _value(text: str | None, spell: Spell) -> str:
 
 def _telling(before: str | None, after: str | None) -> tuple[str | None, str | None]:
     """Both as they are shown: of long ones that begin alike only what follows."""
-    old, new = (None if text is None else visible(text) for text in (before, after))
+    old, new = (None if text is None else one_line(text) for text in (before, after))
     if old is None or new is None or shorten(old, _LONGEST) != shorten(new, _LONGEST):
         return old, new
     alike = next((place for place, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)

@@ -21,7 +21,7 @@ from rankgate.model.details import Cause, Listed, PanelRow, ReportDetails
 from rankgate.model.report import Diagnosis, Movement, Provenance, Report, Source, TrendPoint
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.waiver_use import Waived, WaiverUse
-from rankgate.renderers.escape import visible
+from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.report import LIMITS, render_report
 from rankgate.renderers.pages.trend_chart import trend_of
 from rankgate.renderers.phrases import ceiling_text
@@ -278,7 +278,7 @@ def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> 
     read = Read(page)
     assert {tag for tag, _ in read.tags} <= OURS
     assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on") or name == "style"]
-    assert " ".join(visible(one).split()) in read.words or len(one) > 80
+    assert " ".join(one_line(one).split()) in read.words or len(one) > 80
     assert page.count("<script") == 1
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from rankgate.renderers.blocks import harmless
+from rankgate.renderers.escape import log_line
 
 NARROWEST = 20  # columns; a terminal that says less is not believed
 GAP = 3  # blanks between lists
@@ -72,4 +72,4 @@ def _widest(texts: Sequence[str]) -> int:
 
 def finished(lines: Iterable[str]) -> str:
     """The lines as one text that neither a terminal nor a runner of CI obeys, also where a report brought it along."""
-    return "\n".join(harmless(line).rstrip() for line in lines) + "\n"
+    return "\n".join(log_line(line).rstrip() for line in lines) + "\n"

@@ -13,7 +13,7 @@ from rankgate.model.values import Unit, Verdict
 from rankgate.model.wording import VERDICT_WORDS, delta_text, interval_text, value_text, vanishes
 from rankgate.renderers import phrases
 from rankgate.renderers.dashboards.values import INDEX, MONTH, Curve, Dashboard, GateSet, ShownRun, Step
-from rankgate.renderers.escape import command_line, one_line, visible
+from rankgate.renderers.escape import command_line, one_line
 from rankgate.renderers.pages.shell import page
 from rankgate.renderers.pages.trend_chart import UNCHECKED, looks_of, trend_charts
 
@@ -78,7 +78,7 @@ def _link(repository: str | None, commit: str | None) -> str | None:
 
 def _options(shown: GateSet, curve: Curve) -> str:
     """What `rankgate compare A B` needs to compare two of these runs by this metric."""
-    return visible(command_line(["--baseline", shown.place, "--criteria", shown.name, "--metrics", curve.metric]))
+    return one_line(command_line(["--baseline", shown.place, "--criteria", shown.name, "--metrics", curve.metric]))
 
 
 def change(step: Step, unit: Unit) -> tuple[str, str]:

@@ -29,7 +29,7 @@ def render_report(report: Report, *, judged: bool = True) -> str:
     questions = page_questions(details, report) if details and details.questions else None
     return page(
         "report.html.j2",
-        title=f"rankgate: {view.word}" if judged else one_line(report.summary),
+        title=f"rankgate: {view.word}" if judged else one_line(report.summary, 200),
         judged=judged,
         styles=("report.css",),
         scripts=("report.js",),

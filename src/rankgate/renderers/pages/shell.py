@@ -15,7 +15,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup, escape
 
-from rankgate.renderers.escape import Shown, Text, middle, one_line, visible
+from rankgate.renderers.escape import Shown, Text, middle, one_line
 
 FOLDER = Path(__file__).parent
 LONGEST_NAME = 120  # characters; what may be longer is a text
@@ -80,7 +80,7 @@ def html(value: Shown) -> Markup:
         apart = Markup("<code><bdi>{}</bdi></code>") if value.limit <= LONGEST_NAME else Markup("<bdi>{}</bdi>")
         return apart.format(one_line(value.raw, value.limit))
     if isinstance(value, str):
-        return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(visible(value)))))  # noqa: S704 -- escaped
+        return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(one_line(value)))))  # noqa: S704 -- escaped
     return Markup().join(map(html, value))
 
 

@@ -9,7 +9,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import Verdict
 from rankgate.model.wording import VERDICT_WORDS, count_text, interval_text, value_text
 from rankgate.renderers.dashboards.values import NOON, Curve, GateSet, Point, day_of
-from rankgate.renderers.escape import visible
+from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages import charts
 from rankgate.renderers.phrases import value_or_dash
 
@@ -113,7 +113,7 @@ def _said(point: Point, curve: Curve) -> str:
     if today:
         value, bounds = value_text(today.value, curve.unit), interval_text(today.ci, curve.unit)
         parts += [f"by today's gold set {value}"] * (value != now) + [f"95%: {bounds}"] * bool(bounds)
-    return visible(", ".join(parts))
+    return one_line(", ".join(parts))
 
 
 def described(curve: Curve) -> str:
