@@ -25,7 +25,7 @@ from rankgate.renderers.view.origins import Origin, accepted_anyway, facts_of, o
 from rankgate.renderers.view.parts import History, Parts, history_of, parts_of
 from rankgate.renderers.view.questions import Lost, LostAnswer, answers_of, questions_of
 from rankgate.renderers.view.rows import Note, Rows, all_rows, first_rows, reasons_of
-from rankgate.renderers.view.traffic import traffic_sentence
+from rankgate.renderers.view.traffic import ChangedTraffic, changed_traffic, traffic_sentence
 from rankgate.renderers.view.waivers import Permission, permissions_of
 from rankgate.renderers.what_differs import differences_line
 
@@ -64,7 +64,7 @@ class Next(msgspec.Struct, frozen=True):
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """The first screen: `conclusion` to `history`. Behind it: `lost` to `command`; `left_out` names what does not fit.
 
-    `traffic` is what became of questions without labels.
+    `traffic` is what became of questions without labels, `changed_traffic` those that get other results.
     `moved` counts the questions that got worse and better, of which `lost` are the worst; so do `answers_moved` and
     `answers`. `first` are the rows of what decided, `numbers` those of all gates. `warnings` are what failed or
     warned and is no gate's, `reasons` what rows do not say of gates, `gate_changes` what the pull request changed of
@@ -78,6 +78,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     icon: str
     conclusion: Sentence
     traffic: Sentence = ()
+    changed_traffic: ChangedTraffic | None = None
     look_first: Sentence = ()
     also: tuple[Sentence, ...] = ()
     facts: Sentence = ()
@@ -128,6 +129,7 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         icon=phrases.ICONS[report.verdict],
         conclusion=_conclusion(report),
         traffic=traffic_sentence(report),
+        changed_traffic=changed_traffic(report),
         look_first=findings[0] if findings else (),
         also=tuple(findings[1:]),
         facts=facts_of(report),
