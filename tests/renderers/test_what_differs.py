@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,13 +18,18 @@ from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.escape import code
 from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.terminal import terminal_blocks
-from rankgate.renderers.what_differs import MAX_SHOWN, differences_line, plain
+from rankgate.renderers.what_differs import MAX_SHOWN, differences_line
 
 INDEX = Difference(what="index", before="v2025_06_01", after="v2025_07_01")
 TOKENS = Difference(what="chunker", key="target_tokens", before="600", after="400")
 REWORDED = Difference(what="gold", key="questions", before="aa", after="bb")
 LABELS = Difference(what="gold", key="labels", before="aa", after="bb")
 BEGINNING = "What differs from the baseline: "
+
+
+def plain(text: str) -> str:
+    """As it is where it is plain words, else in quotation marks."""
+    return text if re.fullmatch(r"[\w.:/@+-]+( [\w.:/@+-]+)*", text) else repr(text)
 
 
 def everything(report: Report) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rankgate.model.answer_losses import AnswerLoss, LostClaim, Place
 from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
@@ -12,6 +12,7 @@ from rankgate.model.judge_words import UNJUDGED_WORDS, advisory_text, limits_tex
 from rankgate.model.report import BaselineSource, Report
 from rankgate.model.values import Unit
 from rankgate.model.wording import count_text, delta_text, value_text
+from rankgate.renderers.escape import Spell
 
 LONGEST_TEXT = 200  # characters of a claim
 _SAYS = {
@@ -20,8 +21,6 @@ _SAYS = {
     Entailment.CONTRADICTED: "a passage contradicts it",
     Entailment.UNVERIFIED: "no passage has the quote that the judge gave for it",
 }
-
-Spell = Callable[[str], str]
 
 
 def answer_lines(report: Report, spell: Spell) -> list[str]:

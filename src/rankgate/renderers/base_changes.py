@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -11,12 +11,9 @@ from rankgate.model.base_words import traffic_texts
 from rankgate.model.report import Report
 from rankgate.model.values import Evidence
 from rankgate.model.wording import count_text, exact_decimals, size_text, value_text
-from rankgate.renderers.escape import listed
+from rankgate.renderers.escape import Spell, listed
 
 MAX_LISTED = 5  # ids or values
-
-# Makes text of the inputs safe to show: a code span in Markdown, one line elsewhere.
-Spell = Callable[[str], str]
 
 _WHO = "The pull request"
 # Values that are words of ours, of which one asks for more than the other. A key tells nothing of its values: that of a

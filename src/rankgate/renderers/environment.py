@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any
 
 import jinja2
 
-from rankgate.model.values import Reason
 from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, value_text
 from rankgate.renderers import phrases
 from rankgate.renderers.escape import cell, code, command_block, link, markdown, one_line, shorten
@@ -33,15 +31,7 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
     if sandboxed:
         from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415 -- paid only for users' templates
 
-        class Sandbox(ImmutableSandboxedEnvironment):
-            # The two ways by which Jinja reaches an attribute, also in filters such as `map`.
-            def getattr(self, obj: Any, attribute: str) -> Any:
-                return _worded(super().getattr(obj, attribute))
-
-            def getitem(self, obj: Any, argument: Any) -> Any:
-                return _worded(super().getitem(obj, argument))
-
-        kind = Sandbox
+        kind = ImmutableSandboxedEnvironment
     environment = kind(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -59,12 +49,6 @@ def environment(*, sandboxed: bool) -> jinja2.Environment:
 def template_of(path: Path) -> jinja2.Template:
     """A template of ours."""
     return environment(sandboxed=False).from_string(path.read_text(encoding="utf-8"))
-
-
-def _worded(value: Any) -> Any:
-    """Reasons as the sentences that `gate.reasons` has always given to templates; anything else as it is."""
-    reasons = isinstance(value, list) and value and all(isinstance(each, Reason) for each in value)
-    return [each.text for each in value] if reasons else value
 
 
 def mistake(error: BaseException) -> tuple[str, int | None]:

@@ -39,6 +39,7 @@ class Text(msgspec.Struct, frozen=True):
 
 Sentence = tuple[str | Text, ...]  # ours, and what it holds of the inputs
 Shown = str | Text | Sentence
+Spell = Callable[[str], str]  # makes text of the inputs safe to show: a code span in Markdown, one line elsewhere
 
 
 class Pieces:

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input
+from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
-from rankgate.model.report_text import with_texts
 from rankgate.model.values import Verdict
 from rankgate.renderers.environment import environment, mistake, template_of
 from rankgate.renderers.escape import one_line
@@ -95,10 +95,15 @@ def user_renderer(path: str) -> Callable[[Report], str]:
 
     def render(report: Report) -> str:
         with _mistakes_of(name):
-            text = template.render(view=view_of(report), report=with_texts(report))
+            text = template.render(view=view_of(report), report=_with_sentences(report))
             return text.encode().decode().strip() + "\n"  # half of a surrogate pair is a mistake too
 
     return render
+
+
+def _with_sentences(report: Report) -> Report:
+    """The report with sentences for the reasons of its gates."""
+    return replace(report, gates=[replace(gate, reasons=sentences(gate)) for gate in report.gates])
 
 
 @contextmanager

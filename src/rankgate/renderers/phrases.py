@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rankgate.model.base_ref import BaseSide
 from rankgate.model.conclusion import ConclusionKind
@@ -26,7 +26,7 @@ from rankgate.model.wording import (
     telling_decimals,
     value_text,
 )
-from rankgate.renderers.escape import Sentence, Text, command_line, listed, one_line
+from rankgate.renderers.escape import Sentence, Spell, Text, command_line, listed, one_line
 
 ICONS = {Verdict.PASS: "✅", Verdict.WARN: "⚠️", Verdict.FAIL: "❌", Verdict.NOT_JUDGED: "❔"}
 NOTHING = "–"
@@ -191,7 +191,7 @@ def _value_and_change(gate: GateResult) -> str:
     return f"{_value(gate.paired_value, gate)} ({gate_change(gate)})"
 
 
-def segments_line(report: Report, spell: Callable[[str], str]) -> str:
+def segments_line(report: Report, spell: Spell) -> str:
     """What became of the segments that gates look at: `Segments: 1 fails, 9 hold, 2 are too small to judge.` or so.
 
     Each counts once, as the gate that is hardest on it has it.
@@ -232,7 +232,7 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
         yield f"So it is with {len(small) - MAX_FALLEN} more."
 
 
-def _fallen(parts: Sequence[GateResult], spell: Callable[[str], str]) -> Iterator[str]:
+def _fallen(parts: Sequence[GateResult], spell: Spell) -> Iterator[str]:
     """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
     fallen = [part for part in parts if part.fell and part.verdict is Verdict.PASS]
     shown = [
@@ -312,7 +312,7 @@ def queries_line(report: Report) -> str:
     return f"{'; '.join(parts)}."
 
 
-def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
+def odd_lines(report: Report, quote: Spell) -> list[str]:
     """What is suspicious in the lists, a sentence each."""
     odd = report.oddities
     lines: list[str] = []
@@ -334,7 +334,7 @@ def odd_lines(report: Report, quote: Callable[[str], str]) -> list[str]:
     return lines
 
 
-def never_line(odd: Oddities, quote: Callable[[str], str], runs: str) -> str:
+def never_line(odd: Oddities, quote: Spell, runs: str) -> str:
     """How many relevant ids are in no list of these runs; with ids of either kind where that are all."""
     count, verb = count_text(odd.relevant, "relevant id"), "is" if odd.never_returned == 1 else "are"
     examples = listed(odd.examples, len(odd.examples), quote, odd.never_returned)

@@ -6,14 +6,12 @@ import re
 
 from rankgate.model.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
 from rankgate.model.report import Report
-from rankgate.renderers.base_changes import Spell
-from rankgate.renderers.escape import one_line, shorten
+from rankgate.renderers.escape import Spell, one_line, shorten
 
 MAX_SHOWN = 8
 _LONGEST = 40  # characters of a key or a value
 _CONTEXT = 8  # characters before the place where two long values part
 _NUMBER = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")  # GitHub links seven digits where a commit begins with them
-_WORDS = re.compile(r"[\w.:/@+-]+( [\w.:/@+-]+)*", re.ASCII)
 
 
 def differences_line(report: Report, spell: Spell) -> str:
@@ -23,11 +21,6 @@ def differences_line(report: Report, spell: Spell) -> str:
     more = len(parts) - MAX_SHOWN
     shown = "; ".join(parts[:MAX_SHOWN]) + (f"; and {more} more in {spell('report.json')}" if more > 0 else "")
     return f"What differs from the baseline: {shown}." if shown else ""
-
-
-def plain(text: str) -> str:
-    """Text of the inputs outside of Markdown: as it is where it is plain words, else in quotation marks."""
-    return text if _WORDS.fullmatch(text) else repr(text)
 
 
 def _part(each: Difference, spell: Spell) -> str:
