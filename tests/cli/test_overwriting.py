@@ -14,30 +14,11 @@ import pytest
 
 import rankgate
 from rankgate.cli import COMMANDS, main
-from rankgate.cli.options import INPUTS, OUTPUTS
+from rankgate.cli.options import ReadFile, WriteFile
 from rankgate.errors import RankgateError
 
 Capture = pytest.CaptureFixture[str]
-# What takes a value and names no file to read or write.
-NO_FILES = {
-    *(
-        "metrics",
-        "match",
-        "format",
-        "of",
-        "workers",
-        "date",
-        "fail_on",
-        "base",
-        "limit",
-        "depth",
-    ),
-    *("what", "gate", "query", "tag", "cause", "retriever_name", "allow_errors", "settings", "timeout"),
-    *("gate_id", "bot_login", "repository", "pull", "max_wait", "repository_url", "action", "app", "name", "metric"),
-    *("commit", "branch", "reason", "by", "record", "keep", "log", "n"),
-    *("url", "command", "only", "text", "comment", "map", "traffic_limit"),
-    *("judge", "judge_endpoint", "awaits", "multi", "unanswerable", "overlap"),
-}
+FILES = {"FILE", "FILE.html", "DIR", "SPEC", "RUN", "BASE", "GOLD", "CORPUS", "SAMPLE", "LABELS", "LABELLED"}
 PROJECT = {
     "gold.jsonl": '{"id": "q1", "input": "what?", "expected_output": ["a"]}\n',
     "run.jsonl": '{"query_id": "q1", "retrieved": ["a"]}\n',
@@ -145,7 +126,7 @@ CASES: dict[tuple[str, str], list[tuple[list[str], str, str]]] = {
             "-o",
             source,
         )
-        for name, source in (("gold", "--gold"), ("docs", "--corpus"))
+        for name, source in (("gold", "GOLD"), ("docs", "--corpus"))
     ],
     ("gold negatives", "output"): [
         (["gold", "negatives", "gold.jsonl", "--from", "x.jsonl", "-o", "x.jsonl", "--force"], "-o", "--from"),
@@ -187,16 +168,11 @@ def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
         yield command, parser
 
 
-def test_every_option_that_takes_a_value_is_an_output_an_input_or_no_file() -> None:
-    """A new option that names a file needs a row in the table, and an output a case in this file."""
-    outputs = set()
-    for command, parser in parsers():
-        for action in parser._actions:
-            if action.nargs == 0:
-                continue
-            assert sum(action.dest in table for table in (OUTPUTS, INPUTS, NO_FILES)) == 1, (command, action.dest)
-            outputs |= {(command, action.dest)} if action.dest in OUTPUTS else set()
-    assert outputs == set(CASES)
+def test_every_option_that_names_a_file_is_an_output_or_an_input() -> None:
+    """An option whose value is called a file reads or writes one, and an output has a case in this file."""
+    actions = [(command, action) for command, parser in parsers() for action in parser._actions]
+    assert not [action for _, action in actions if action.metavar in FILES and not isinstance(action, ReadFile)]
+    assert {(command, action.dest) for command, action in actions if isinstance(action, WriteFile)} == set(CASES)
 
 
 @pytest.mark.parametrize(

@@ -156,10 +156,10 @@ def _dispatch(words: list[str]) -> int:
         raise bad_input(f"no command {words[0]!r}{did_you_mean(words[0], COMMANDS)} (rankgate --help lists them)")
     command = import_module(COMMANDS[words[0]][0])
     arguments = command.parser().parse_args(words[1:])
-    from rankgate.cli.options import OUTPUTS, refuse_two_stdins
+    from rankgate.cli.options import WriteFile, named_paths, refuse_two_stdins
 
     refuse_two_stdins(arguments)
-    if any(getattr(arguments, name, None) for name in OUTPUTS):
+    if any(named_paths(arguments, WriteFile)):
         from rankgate.cli.inputs import refuse_overwriting
 
         refuse_overwriting(words[0], arguments)

@@ -70,7 +70,7 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "gold", "criteria")
     parser.add_argument("--depth", metavar="N", type=int, help="ranks to keep of each list (default: 100)")
     verdicts = "what a judge said of its answers, kept with them (default: RUN.verdicts.jsonl beside the run)"
-    parser.add_argument("--verdicts", metavar="FILE", help=verdicts)
+    parser.add_argument("--verdicts", metavar="FILE", action="read", help=verdicts)
     commit = "the commit whose retriever made the run, or none (default: HEAD, else GITHUB_SHA)"
     parser.add_argument("--commit", metavar="SHA", help=commit)
     branch = "its branch (default: GITHUB_REF_NAME, else the one that is checked out)"

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rankgate.check import check
 from rankgate.cli.inputs import criteria_if_any, inputs_of, read_report, retriever_in
-from rankgate.cli.options import ReadFile, add_shared, as_written, make_parser
+from rankgate.cli.options import add_shared, as_written, make_parser
 from rankgate.cli.output import say_report
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
@@ -73,16 +73,16 @@ def parser() -> argparse.ArgumentParser:
         "word a report.json again instead of judging (- for stdin); only -o, --template, --format, --all, -q and "
         "--fail-on go with it, and a page has no rankings"
     )
-    options.add_argument("--from", metavar="REPORT", dest="report", action=ReadFile, help=report)
+    options.add_argument("--from", metavar="REPORT", dest="report", action="read", help=report)
     output = (
         "write a file, its form by suffix: .json the report, .md the comment, .html a page with curves and "
         "rankings, .xml JUnit, .badge.json an endpoint for a badge of shields.io; repeats"
     )
     corpus = "the indexed passages, JSONL or Parquet (id and text a line), for -o FILE.html where runs state no texts"
-    options.add_argument("--corpus", metavar="FILE", action=ReadFile, help=corpus)
-    options.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=output)
+    options.add_argument("--corpus", metavar="FILE", action="read", help=corpus)
+    options.add_argument("-o", "--output", metavar="FILE", action="write", default=[], help=output)
     template = "a Jinja template of yours for -o NAME.md (docs/templates.md)"
-    options.add_argument("--template", metavar="FILE", action=ReadFile, help=template)
+    options.add_argument("--template", metavar="FILE", action="read", help=template)
     forms = ["terminal", "markdown", "json", "github", "junit", "badge"]
     text = "what to print (default: terminal; github: annotations for the Actions log)"
     options.add_argument("--format", choices=forms, default="terminal", help=text)
@@ -95,8 +95,12 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--record", action="store_true", help=text)
     add_shared(options, "traffic_limit", "date")
     actions = options.add_argument_group("set by the GitHub action, for a fork's run")
-    actions.add_argument("--baseline-copy", metavar="DIR", help="what is compared with, as the job copied it")
-    actions.add_argument("--labels", metavar="FILE", help="the labels of the pull request, as the job read them")
+    actions.add_argument(
+        "--baseline-copy", metavar="DIR", action="read", help="what is compared with, as the job copied it"
+    )
+    actions.add_argument(
+        "--labels", metavar="FILE", action="read", help="the labels of the pull request, as the job read them"
+    )
     actions.add_argument("--awaits", choices=["label"], help="what verdicts on the answers still wait for")
     return options
 

@@ -14,7 +14,7 @@ from rankgate.baselines.base import KeptRun
 from rankgate.baselines.memory import lookup
 from rankgate.cli.check import SHOWN_ITEMS
 from rankgate.cli.inputs import criteria_if_any, named_memory, plan_of
-from rankgate.cli.options import NamedFile, add_shared, add_store, make_parser
+from rankgate.cli.options import add_shared, add_store, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.criteria import InputFile
@@ -61,14 +61,12 @@ def parser() -> argparse.ArgumentParser:
         "rankgate compare baseline/ run.jsonl --gold gold.yaml --metrics recall@1,5,20 --format json",
         "rankgate compare accepted run.jsonl   # of the store in inputs.baseline",
     )
-    options.add_argument("before", metavar="BASE", action=NamedFile, help="the run before")
-    options.add_argument(
-        "runs", metavar="RUN", nargs="+", action=NamedFile, help="the run after, or several candidates"
-    )
+    options.add_argument("before", metavar="BASE", action="named", help="the run before")
+    options.add_argument("runs", metavar="RUN", nargs="+", action="named", help="the run after, or several candidates")
     add_store(options)
     add_shared(options, "gold", "criteria", "metrics", "match")
     page = "write a page with curves, segments and every question"
-    options.add_argument("-o", "--output", metavar="FILE.html", help=page)
+    options.add_argument("-o", "--output", metavar="FILE.html", action="write", help=page)
     add_shared(options, "format")
     return options
 

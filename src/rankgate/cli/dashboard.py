@@ -31,10 +31,14 @@ def parser() -> argparse.ArgumentParser:
         "rankgate dashboard site/ --criteria search/ship-criteria.yaml --criteria faq/ship-criteria.yaml",
         "rankgate dashboard site/ --baseline git+branch:rankgate-baselines --limit 100",
     )
-    options.add_argument("directory", metavar="DIR", help="where to write: a new or empty directory, or a dashboard's")
+    options.add_argument(
+        "directory", metavar="DIR", action="write", help="where to write: a new or empty directory, or a dashboard's"
+    )
     criteria = "ship criteria; repeats, a page for each (default: as for `rankgate check`)"
-    options.add_argument("--criteria", metavar="FILE", action="append", help=criteria)
-    options.add_argument("--baseline", metavar="SPEC", help="the store (default: inputs.baseline of the criteria)")
+    options.add_argument("--criteria", metavar="FILE", action="read", default=[], help=criteria)
+    options.add_argument(
+        "--baseline", metavar="SPEC", action="read", help="the store (default: inputs.baseline of the criteria)"
+    )
     metrics = "metrics in place of recall@1,5,10,ndcg@10, beside those of the gates; what was not recorded is rescored"
     options.add_argument("--metrics", metavar="LIST", help=metrics)
     limit = f"the newest runs to list (default: {DEFAULT_LIMIT})"

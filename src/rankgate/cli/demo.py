@@ -71,7 +71,9 @@ def parser() -> argparse.ArgumentParser:
         "rankgate demo my-directory",
         "rankgate demo --answers",
     )
-    options.add_argument("directory", nargs="?", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}")
+    options.add_argument(
+        "directory", nargs="?", action="write", default=DEFAULT_DIRECTORY, help=f"default: {DEFAULT_DIRECTORY}"
+    )
     options.add_argument("--answers", action="store_true", help="judge answers too, by a replay of labels by hand")
     add_shared(options, "date")
     return options

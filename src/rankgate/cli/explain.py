@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rankgate.check import check
 from rankgate.cli.inputs import inputs_of, metrics_of
-from rankgate.cli.options import ReadFile, add_shared, make_parser
+from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import as_json, say
 from rankgate.cli.progress import bar
 from rankgate.diagnosis.lexical import Lexical, LexicalIndex
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
         "the indexed documents, JSONL or Parquet (id and text a line, as BEIR's corpus.jsonl): what BM25 finds by the "
         "words alone; needs the extra rankgate[bm25]"
     )
-    options.add_argument("--bm25", metavar="CORPUS", action=ReadFile, help=bm25)
+    options.add_argument("--bm25", metavar="CORPUS", action="read", help=bm25)
     add_shared(options, "format", "criteria", "gold", "run", "baseline", "date")
     return options
 

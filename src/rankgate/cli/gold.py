@@ -13,7 +13,7 @@ from rankgate.cli.compare import compared_with, comparison_table
 from rankgate.cli.gold_judge import judge_pool
 from rankgate.cli.gold_traffic import PAGE, traffic_merge, traffic_pool
 from rankgate.cli.inputs import criteria_if_any, judge_in, matching_of, plan_of, required_criteria
-from rankgate.cli.options import NamedFile, add_shared, make_parser
+from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import say
 from rankgate.collecting.anchor import anchor
 from rankgate.collecting.gold_documents import GoldDocuments, read_documents
@@ -93,10 +93,10 @@ def parser() -> argparse.ArgumentParser:
     _add_merge(add("merge", help="add labels to the gold set", description=_MERGE))
     _add_anchor(add("anchor", help="turn chunk ids and quoted answers into spans", description=_ANCHOR))
     negatives = add("negatives", help="add what runs confuse with relevant documents", description=_NEGATIVES)
-    negatives.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set")
+    negatives.add_argument("gold", metavar="GOLD", action="named", help="the gold set")
     add_shared(negatives, "run")
     mined = "another run to mine, or a baseline directory (default: the run itself, whose metrics then stay)"
-    negatives.add_argument("--from", dest="mined", metavar="RUN", action=NamedFile, help=mined)
+    negatives.add_argument("--from", dest="mined", metavar="RUN", action="named", help=mined)
     negatives.add_argument("--depth", metavar="N", type=int, default=10, help="results to mine (default: 10)")
     add_shared(negatives, "metrics", "match")
     _add_output(negatives, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
@@ -104,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_pool(options: argparse.ArgumentParser) -> None:
-    options.add_argument("runs", metavar="RUN", nargs="*", default=[], action=NamedFile, help="runs or baselines")
+    options.add_argument("runs", metavar="RUN", nargs="*", default=[], action="named", help="runs or baselines")
     add_shared(options, "gold", "criteria", "match")
     depth = f"results of each list (default: {DEFAULT_DEPTH})"
     options.add_argument("--depth", metavar="N", type=int, default=DEFAULT_DEPTH, help=depth)
@@ -112,7 +112,7 @@ def _add_pool(options: argparse.ArgumentParser) -> None:
     options.add_argument("--traffic", action="store_true", help=traffic)
     options.add_argument("--n", metavar="N", type=int, default=40, help="with --traffic: questions (default: 40)")
     corpus = "with --traffic: a folder or a file of documents, whose texts the sheet shows"
-    options.add_argument("--corpus", metavar="DIR", help=corpus)
+    options.add_argument("--corpus", metavar="DIR", action="read", help=corpus)
     options.add_argument("--unjudged", action="store_true", help="leave out what is judged already")
     options.add_argument("--as-judge", action="store_true", help="what a judge has labelled counts as judged, too")
     judge = f"the judge of the criteria labels what nobody has judged and not all runs found; its key: {KEY_VARIABLE}"
@@ -125,20 +125,24 @@ def _add_pool(options: argparse.ArgumentParser) -> None:
 
 
 def _add_merge(options: argparse.ArgumentParser) -> None:
-    options.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set, or the labels of --traffic")
+    options.add_argument("gold", metavar="GOLD", action="named", help="the gold set, or the labels of --traffic")
     traffic = "the sheets are of `gold pool --traffic`: their labels are added to GOLD, such as traffic-labels.jsonl"
     options.add_argument("--traffic", action="store_true", help=traffic)
-    options.add_argument("labelled", metavar="LABELLED", nargs="+", help="labelled pools, JSONL or CSV; - for stdin")
+    options.add_argument(
+        "labelled", metavar="LABELLED", nargs="+", action="read", help="labelled pools, JSONL or CSV; - for stdin"
+    )
     as_judge = "the labels are a judge's: they go to judge_labels, beside the gold, and expected_output stays"
     options.add_argument("--as-judge", action="store_true", help=as_judge)
     _add_output(options, "the new gold set: .jsonl or .json (default: -, JSONL to standard output)")
 
 
 def _add_anchor(options: argparse.ArgumentParser) -> None:
-    options.add_argument("gold", metavar="GOLD", action=NamedFile, help="the gold set")
-    options.add_argument("--corpus", metavar="DIR", required=True, help="a folder or a file of documents")
-    options.add_argument("--run", metavar="RUN", action=NamedFile, help="a run whose items state text or offsets")
-    options.add_argument("--chunks", metavar="FILE", help="the chunks as JSONL: {id, text, doc_id}")
+    options.add_argument("gold", metavar="GOLD", action="named", help="the gold set")
+    options.add_argument(
+        "--corpus", metavar="DIR", action="read", required=True, help="a folder or a file of documents"
+    )
+    options.add_argument("--run", metavar="RUN", action="named", help="a run whose items state text or offsets")
+    options.add_argument("--chunks", metavar="FILE", action="read", help="the chunks as JSONL: {id, text, doc_id}")
     options.add_argument("--passages", action="store_true", help="the gold's ids are texts, as match: text has them")
     _add_output(options, "the new gold set: .yaml, .jsonl or .json (default: -, JSONL to standard output)")
 
@@ -164,7 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _add_output(options: argparse.ArgumentParser, text: str) -> None:
     """`-o` and `--force`."""
-    options.add_argument("-o", "--output", metavar="FILE", default=STDOUT, help=text)
+    options.add_argument("-o", "--output", metavar="FILE", action="write", default=STDOUT, help=text)
     options.add_argument("--force", action="store_true", help="overwrite FILE")
 
 

@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     judge = f"also gate the run's answers, as this model judges them (default: {MODEL})"
     options.add_argument("--judge", metavar="MODEL", nargs="?", const=MODEL, help=judge)
     to = f"where the criteria go (default: {CRITERIA}); without --gold, where they are"
-    options.add_argument("--to", metavar="FILE", help=to)
+    options.add_argument("--to", metavar="FILE", action="write", help=to)
     options.add_argument("--github", action="store_true", help="write the two workflows")
     action = "the action as the workflows use it, best by the hash of a commit (default: this version's tag)"
     options.add_argument("--action", metavar="OWNER/NAME@REF", help=action)

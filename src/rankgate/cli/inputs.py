@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.baselines.memory import Memory
 from rankgate.baselines.stores import store_for
-from rankgate.cli.options import INPUTS, OUTPUTS, date_of, named_paths
+from rankgate.cli.options import ReadFile, WriteFile, date_of, named_paths
 from rankgate.criteria import find_criteria, inputs_named
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
@@ -64,12 +64,11 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     A recorded run may replace one that the criteria name, also as the baseline, merged labels their GOLD, verdicts
     those beside the run, and a calibration the one of the criteria.
     """
-    outputs = [(OUTPUTS[key], path) for key, path in named_paths(arguments, OUTPUTS) if path != STDIN]
+    outputs = [(name, path) for _, name, path in named_paths(arguments, WriteFile) if path != STDIN]
     outputs += [(name, f"{path}.partial") for name, path in outputs if command == "record"]
     replaces = {"record": "run", "merge": "gold", "negatives": "gold", "calibrate": "judge.calibration"}
     replaced = replaces.get(getattr(arguments, "action", None) or command)
-    named = {key: name for key, name in INPUTS.items() if key not in (replaced, "retriever")}
-    inputs = [(named[key], path) for key, path in named_paths(arguments, named)]
+    inputs = [(name, path) for key, name, path in named_paths(arguments, ReadFile) if key != replaced]
     if function := getattr(arguments, "retriever", None):
         module = function.partition(":")[0].replace(".", "/")
         inputs += [("--retriever", f"{module}.py"), ("--retriever", f"{module}/__init__.py")]
@@ -111,8 +110,8 @@ def required_criteria(arguments: argparse.Namespace) -> Criteria:
 
 def store_named(arguments: argparse.Namespace, criteria: Criteria | None) -> str:
     """The store that was named, or that of the criteria."""
-    if arguments.place:
-        return str(arguments.place)
+    if arguments.store_named:
+        return str(arguments.store_named)
     if criteria and criteria.inputs.baseline:
         return criteria.inputs.baseline.path
     where = "name a directory with --baseline, or as inputs.baseline in the criteria"

@@ -90,18 +90,20 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--untrusted-run", action="store_true", help=untrusted)
     options.add_argument("--fork", action="store_true", help=argparse.SUPPRESS)  # from the reporting job to this one
-    options.add_argument("--baseline-copy", metavar="DIR", help=argparse.SUPPRESS)  # likewise, as for check
+    options.add_argument(
+        "--baseline-copy", metavar="DIR", action="read", help=argparse.SUPPRESS
+    )  # likewise, as for check
     claims = "ask about the labelled claims of a sample in place of a run's answers, as another judge has to be"
-    options.add_argument("--sample", metavar="FILE", dest="claims_of", help=claims)
+    options.add_argument("--sample", metavar="FILE", action="read", dest="claims_of", help=claims)
     metric = "judge for this metric in place of those of the gates; repeats"
     options.add_argument("--metric", metavar="NAME", action="append", default=[], help=metric)
     options.add_argument("--dry-run", action="store_true", help="print what it would take, and ask nothing")
     options.add_argument("--workers", metavar="N", help=f"requests at once (default: {WORKERS})")
     options.add_argument("--again", action="store_true", help="ask once more what the model failed at before")
     store = "the verdicts, each appended at once (default: beside the run, run.verdicts.jsonl for run.jsonl)"
-    options.add_argument("--store", metavar="FILE", help=store)
+    options.add_argument("--store", metavar="FILE", action="write", help=store)
     output = "at the end, also the verdicts on these two runs alone, sorted"
-    options.add_argument("-o", "--output", metavar="FILE", help=output)
+    options.add_argument("-o", "--output", metavar="FILE", action="write", help=output)
     add_shared(options, "format")
     add_actions(options, DESCRIPTION)
     return options

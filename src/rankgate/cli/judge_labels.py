@@ -60,22 +60,28 @@ def add_actions(options: argparse.ArgumentParser, calibration: str) -> None:
     for each in (sample, calibrate):
         baseline = "whose verdicts count too (default: inputs.baseline)"
         add_shared(each, "criteria", "gold", "run", baseline=baseline)
-        each.add_argument("--verdicts", metavar="FILE", default=None, help="default: those beside the run")
-    calibrate.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
-    calibrate.add_argument("labels", metavar="LABELS", nargs="*", default=[], help="default: sample.labels.jsonl")
+        each.add_argument(
+            "--verdicts", metavar="FILE", action="read", default=None, help="default: those beside the run"
+        )
+    calibrate.add_argument("sample", metavar="SAMPLE", action="read", help="what `judge sample` wrote")
+    calibrate.add_argument(
+        "labels", metavar="LABELS", nargs="*", action="read", default=[], help="default: sample.labels.jsonl"
+    )
     where = "default: that of the criteria, or calibration.json beside the sample"
-    calibrate.add_argument("-o", "--output", metavar="FILE", help=where)
+    calibrate.add_argument("-o", "--output", metavar="FILE", action="write", help=where)
     calibrate.add_argument("--write", action="store_true", default=False, help="name the file in the criteria")
     calibrate.add_argument("--format", choices=["terminal", "json"], help="what to print")
     sample.add_argument("--n", metavar="N", default="200", help=f"answers, from {LEAST} (default: 200)")
     output = "the sample (default: sample.jsonl), with its design beside it"
-    sample.add_argument("-o", "--output", metavar="FILE", help=output)
+    sample.add_argument("-o", "--output", metavar="FILE", action="write", help=output)
     label = add("label", description=_LABEL, argument_default=argparse.SUPPRESS)
     label.set_defaults(sheet=None)
-    label.add_argument("sample", metavar="SAMPLE", help="what `judge sample` wrote")
-    label.add_argument("-o", "--output", metavar="FILE", help="the labels (default: sample.labels.jsonl)")
+    label.add_argument("sample", metavar="SAMPLE", action="read", help="what `judge sample` wrote")
+    label.add_argument(
+        "-o", "--output", metavar="FILE", action="write", help="the labels (default: sample.labels.jsonl)"
+    )
     label.add_argument("--by", metavar="NAME", required=True, help="who labels")
-    label.add_argument("--import", metavar="FILE", dest="sheet", help="take the labels of a sheet, CSV")
+    label.add_argument("--import", metavar="FILE", action="read", dest="sheet", help="take the labels of a sheet, CSV")
 
 
 def run_action(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rankgate.baselines import KINDS
@@ -18,39 +18,8 @@ from rankgate.readers.source import STDIN
 if TYPE_CHECKING:
     from rankgate.criteria.retriever_block import Retriever
 
-# Every option and argument that names files or stores, by its attribute: what a command writes, and what it reads.
-OUTPUTS = {"output": "-o", "per_query": "--per-query", "store": "--store", "to": "--to", "directory": "DIR"}
-_FLAGS = ("criteria", "gold", "run", "baseline", "baseline_copy", "verdicts", "template", "bm25", "retriever")
-_ARGUMENTS = {
-    "place": "--baseline",
-    "report": "--from",
-    "runs": "RUN",
-    "mined": "--from",
-    "labelled": "LABELLED",
-    "labels": "LABELS",
-    "before": "BASE",
-    "sample": "SAMPLE",
-    "sheet": "--import",
-    "claims_of": "--sample",
-}
-_ARGUMENTS |= {"corpus": "--corpus", "chunks": "--chunks"}
-INPUTS = {name: f"--{name.replace('_', '-')}" for name in _FLAGS} | _ARGUMENTS
 RETRIEVERS = {"retriever": "function", "url": "url", "command": "command"}  # what each option names of the block
 _MOST_LINES = 2  # of a usage that stands above an error
-
-
-def named_paths(arguments: argparse.Namespace, table: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each path that the arguments name by an option or argument of the table, with its attribute."""
-    for name in table:
-        value = getattr(arguments, name, None) or ()
-        files = [value] if isinstance(value, str | InputFile) else value
-        yield from ((name, each if isinstance(each, str) else each.path) for each in files)
-
-
-def refuse_two_stdins(arguments: argparse.Namespace) -> None:
-    """Standard input can be read once."""
-    if [path for _, path in named_paths(arguments, INPUTS)].count(STDIN) > 1:
-        raise bad_input("only one input can be read from standard input (-)")
 
 
 # What `--help` of a long command shows; `--help --all` shows all of it.
@@ -74,18 +43,35 @@ _FEW = 4  # examples without --all
 
 
 class ReadFile(argparse.Action):
-    """A file to read, by its path; a name that is empty or not UTF-8 is refused."""
+    """A file or store that is read, by its path; a name that is empty or not UTF-8 is refused.
+
+    What has a list as its default may be repeated.
+    """
 
     def __call__(self, _parser: Any, namespace: argparse.Namespace, values: Any, _option: str | None = None) -> None:
         """Keep each file by the option's name."""
         files = [self._file(text) for text in values] if isinstance(values, list) else self._file(values)
+        if isinstance(self.default, list) and not isinstance(values, list):
+            files = [*getattr(namespace, self.dest), files]
         setattr(namespace, self.dest, files)
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.option_strings[0] if self.option_strings else str(self.metavar or self.dest)
 
     def _file(self, path: str) -> Any:
         if path == "":
-            raise bad_input(f"{INPUTS[self.dest]} is empty; name a file")
+            raise bad_input(f"{self.name} is empty; name a file")
         if not path.isprintable() and path != path.encode("utf-8", "replace").decode():
-            raise bad_input(f"{INPUTS[self.dest]}: the file name {path!a} is not UTF-8; rename the file")
+            raise bad_input(f"{self.name}: the file name {path!a} is not UTF-8; rename the file")
+        return path
+
+
+class WriteFile(ReadFile):
+    """A file or directory that is written, and so may be none that is read."""
+
+    def _file(self, path: str) -> str:
         return path
 
 
@@ -95,6 +81,21 @@ class NamedFile(ReadFile):
     def _file(self, path: str) -> InputFile:
         form, path = split_format(path)
         return InputFile(super()._file(path), form)
+
+
+def named_paths(arguments: argparse.Namespace, kind: type[ReadFile]) -> Iterator[tuple[str, str, str]]:
+    """Each path that the arguments name by options of this kind: the attribute, the option, the path."""
+    for key, (name, is_written) in arguments.file_options.items():
+        value = getattr(arguments, key, None) or ()
+        files = [value] if isinstance(value, str | InputFile) else value
+        if is_written == (kind is WriteFile):
+            yield from ((key, name, each if isinstance(each, str) else each.path) for each in files)
+
+
+def refuse_two_stdins(arguments: argparse.Namespace) -> None:
+    """Standard input can be read once."""
+    if [path for _, _, path in named_paths(arguments, ReadFile)].count(STDIN) > 1:
+        raise bad_input("only one input can be read from standard input (-)")
 
 
 def as_written(file: InputFile) -> str:
@@ -109,6 +110,8 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         settings |= {"add_help": False, "allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
         super().__init__(**settings)
+        for name, action in (("read", ReadFile), ("named", NamedFile), ("write", WriteFile)):
+            self.register("action", name, action)
         self.add_argument("-h", "--help", action="help", help="show this help; --help --all shows every option")
 
     def format_help(self) -> str:
@@ -137,11 +140,15 @@ class _Parser(argparse.ArgumentParser):
         return " ".join([self.prog, *words, "[options]"])
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """What a command or an action does not know is its own error, not that of the group."""
+        """What a command or an action does not know is its own error; `file_options` says which options name files."""
         self.shows_all = "--all" in (args or ())
         known, others = super().parse_known_args(args, namespace)
         if others:
             self.error(f"unrecognized arguments: {' '.join(others)}")
+        files = {
+            each.dest: (each.name, isinstance(each, WriteFile)) for each in self._actions if isinstance(each, ReadFile)
+        }
+        known.file_options = getattr(known, "file_options", {}) | files
         return known, others
 
     def error(self, message: str) -> NoReturn:
@@ -183,12 +190,12 @@ _MATCH = (
 SHARED: dict[str, dict[str, Any]] = {
     "baseline": {
         "metavar": "SPEC",
-        "action": NamedFile,
+        "action": "named",
         "help": f"what to compare with: {KINDS}, or any run file (default: inputs.baseline)",
     },
     "criteria": {
         "metavar": "FILE",
-        "action": ReadFile,
+        "action": "read",
         "help": f"ship criteria (default: the first of {', '.join(DEFAULT_PATHS)})",
     },
     "date": {"metavar": "YYYY-MM-DD", "help": "the date to judge by and to record (default: today, UTC)"},
@@ -196,7 +203,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "format": {"choices": ["terminal", "json"], "default": "terminal", "help": "what to print"},
     "gold": {
         "metavar": "FILE",
-        "action": NamedFile,
+        "action": "named",
         "help": f"the gold set ({', '.join(GOLD_FORMATS)}; {_INPUT})",
     },
     "match": {"choices": ["chunk", "doc", "text", "span"], "help": _MATCH},
@@ -205,13 +212,13 @@ SHARED: dict[str, dict[str, Any]] = {
         "default": COMPARED_METRICS,
         "help": f"comma-separated (default: {COMPARED_METRICS})",
     },
-    "run": {"metavar": "FILE", "action": NamedFile, "help": f"the run ({', '.join(RUN_FORMATS)}; {_INPUT})"},
+    "run": {"metavar": "FILE", "action": "named", "help": f"the run ({', '.join(RUN_FORMATS)}; {_INPUT})"},
     "traffic_limit": {
         "metavar": "N",
         "type": int,
         "help": "of inputs.traffic record so many questions, those first by a hash of their ids (default: all)",
     },
-    "verdicts": {"metavar": "FILE"},
+    "verdicts": {"metavar": "FILE", "action": "read"},
 }
 
 
@@ -232,7 +239,7 @@ TABLE_OR_JSON: dict[str, Any] = {
 def add_store(parser: argparse.ArgumentParser, *others: str) -> None:
     """`--baseline`, under which other names as well."""
     text = f"the store: {KINDS} (default: inputs.baseline)"
-    parser.add_argument("--baseline", *others, dest="place", metavar="SPEC", help=text)
+    parser.add_argument("--baseline", *others, dest="store_named", metavar="SPEC", action="read", help=text)
 
 
 def date_of(arguments: argparse.Namespace) -> str:

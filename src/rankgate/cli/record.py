@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from rankgate.cli.inputs import criteria_if_any, refuse_overwriting, retriever_in
-from rankgate.cli.options import (
-    RETRIEVERS,
-    add_retriever,
-    add_shared,
-    make_parser,
-    retriever_of,
-)
+from rankgate.cli.options import RETRIEVERS, add_retriever, add_shared, make_parser, retriever_of
 from rankgate.cli.output import say
 from rankgate.cli.progress import bar
 from rankgate.cli.signals import terminated_as_interrupted
@@ -82,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     add_retriever(options, "in its place")
     add_shared(options, "criteria", "gold")
     output = "the run to write (JSONL; gzipped where it ends in .gz; default: inputs.run of the criteria)"
-    options.add_argument("-o", "--output", metavar="FILE", help=output)
+    options.add_argument("-o", "--output", metavar="FILE", action="write", help=output)
     only = "ask this question alone, print what comes back, and write nothing"
     options.add_argument("--only", metavar="ID", help=only)
     workers = "how many calls at once: threads, or tasks for an async function (default: 1, or as the criteria say)"

@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     add_shared(options, "gold", "run", "criteria", "metrics", "match")
     as_of = "also without the documents whose doc_version is later than the question's metadata.as_of"
     options.add_argument("--as-of", action="store_true", help=as_of)
-    options.add_argument("--per-query", metavar="FILE", help="also write one JSON line a query")
+    options.add_argument("--per-query", metavar="FILE", action="write", help="also write one JSON line a query")
     add_shared(options, "format")
     return options
 
