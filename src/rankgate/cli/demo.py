@@ -266,10 +266,10 @@ class _Reply(BaseHTTPRequestHandler):
         reply = self._replies.get(content[:16])
         choice = {"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 0, "completion_tokens": 0}
-        found = {"model": body["model"], "choices": [choice], "usage": usage}
+        completion = {"model": body["model"], "choices": [choice], "usage": usage}
         self.send_response(200 if reply else 422)
         self.end_headers()
-        self.wfile.write(json.dumps(found if reply else {"error": {"message": "this was not recorded"}}).encode())
+        self.wfile.write(json.dumps(completion if reply else {"error": {"message": "this was not recorded"}}).encode())
 
     def log_message(self, format: str, *values: Any) -> None:  # noqa: A002 -- as inherited
         """Nothing is logged."""

@@ -14,7 +14,7 @@ from rankgate.collecting.pool import Pair
 from rankgate.criteria import Criteria
 from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.errors import bad_input, shown
-from rankgate.judge.job import RUN, Answers, Job, plan_job
+from rankgate.judge.job import RUN, Answers, Job, Outcome, plan_job
 from rankgate.judge.judging import WORKERS
 from rankgate.judge.model import Answer, Passage
 from rankgate.judge.plan import BATCH, judged
@@ -26,7 +26,7 @@ from rankgate.model.wording import count_text, tokens_text
 
 STORE = ".rankgate/verdicts.jsonl"
 RELEVANT = 2  # the lowest grade that says that a passage answers the question, at least partly
-_WANTS = frozenset({VerdictKind.RELEVANCE})
+_VERDICTS = frozenset({VerdictKind.RELEVANCE})
 
 
 def judge_pool(
@@ -42,50 +42,60 @@ def judge_pool(
             verdicts until there are kept in the store.
     """
     samples = gold.samples
-    asked = [
+    pairs = [
         pair
         for pair in unjudged
         if (len(pair.ranks) == 1 or None in pair.ranks.values())
         and not (samples[pair.query_id].no_answer or pair.id in samples[pair.query_id].negatives)
     ]
-    _require_texts(asked, gold)
+    _require_texts(pairs, gold)
     refuse_committed([STORE])
     size = BATCH if block.context_tokens is None else 1  # passages of a question in one call
-    by_query = [list(own) for _, own in groupby(asked, lambda pair: pair.query_id)]
-    batches = [own[at : at + size] for own in by_query for at in range(0, len(own), size)]
+    by_query = [list(of_query) for _, of_query in groupby(pairs, lambda pair: pair.query_id)]
+    batches = [of_query[at : at + size] for of_query in by_query for at in range(0, len(of_query), size)]
     answers = tuple(map(_answer, batches))
-    job = Job(block=block, wants=_WANTS, run=Answers(run="", answers=answers), again=arguments.again)
+    job = Job(block=block, wants=_VERDICTS, run=Answers(run="", answers=answers), again=arguments.again)
     with Store(STORE, writes=not arguments.dry_run) as store:
         planned = plan_job(job, store)
-        where = f"{count_text(len(asked), 'pair')} of {count_text(len(by_query), 'question')} to judge"
+        where = f"{count_text(len(pairs), 'pair')} of {count_text(len(by_query), 'question')} to judge"
         cost = f"{count_text(planned.plans[RUN].every_call, 'call')}, about {tokens_text(planned.plans[RUN].tokens)}"
         before = f"; {count_text(known, 'call')} made already" if (known := planned.plans[RUN].cached) else ""
         sys.stderr.write(f"judge {planned.judge.short} ({block.model}): {where}: {cost}{before}\n")
         sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings_of(job, planned, criteria))
         if arguments.dry_run:
             return 0
-        if not asked:
+        if not pairs:
             return [], []
         outcome = ask_job(job, planned, store, WORKERS, None)
     if code := end_of(outcome, criteria, ""):
         return code
-    top = max((gain for sample in samples.values() for gain in sample.gains.values()), default=1.0)
-    labelled: list[Pair] = []
-    for batch, answer in zip(batches, answers, strict=True):
-        repeats = [judged(answer, outcome.judge, _WANTS, outcome.records, n).relevance for n in range(block.repeats)]
-        found = [each for each in repeats if isinstance(each, tuple)]
-        for row, pair in enumerate(batch):
-            grade = sorted(each[row] for each in found)[(len(found) - 1) // 2] if len(found) == block.repeats else None
-            gain = None if grade is None else gain_of_grade(grade, top)
-            labelled.append(replace(pair, gain=gain, grade=grade, judge=outcome.judge.id))
+    labelled = _labelled(batches, answers, outcome, block.repeats, gold)
     gains = [pair.gain for pair in labelled if pair.gain is not None]
     relevant = f"{sum(gain > 0 for gain in gains):,} of them relevant"
     by = f"{count_text(len(gains), 'pair')} labelled by judge {outcome.judge.short}"
     lines = [f"{by}, {relevant}; {cost_text(outcome.spent)}"]
     if missing := outcome.unjudged[RUN]:
         reasons = ", ".join(f"{count_text(count, 'call')} {UNJUDGED_WORDS[kind]}" for kind, count in missing.items())
-        lines += [f"  {len(asked) - len(gains):,} without a label ({reasons}); --again asks once more"]
+        lines += [f"  {len(pairs) - len(gains):,} without a label ({reasons}); --again asks once more"]
     return labelled, lines
+
+
+def _labelled(
+    batches: Sequence[Sequence[Pair]], answers: Sequence[Answer], outcome: Outcome, repeats: int, gold: Gold
+) -> list[Pair]:
+    """The pairs with the median of the judge's grades, and its gain; None where a repeat has no grades."""
+    top = max((gain for sample in gold.samples.values() for gain in sample.gains.values()), default=1.0)
+    labelled: list[Pair] = []
+    for batch, answer in zip(batches, answers, strict=True):
+        verdicts = [judged(answer, outcome.judge, _VERDICTS, outcome.records, n).relevance for n in range(repeats)]
+        grades = [each for each in verdicts if isinstance(each, tuple)]
+        for row, pair in enumerate(batch):
+            grade = None
+            if len(grades) == repeats:
+                grade = sorted(each[row] for each in grades)[(repeats - 1) // 2]
+            gain = None if grade is None else gain_of_grade(grade, top)
+            labelled.append(replace(pair, gain=gain, grade=grade, judge=outcome.judge.id))
+    return labelled
 
 
 def gain_of_grade(grade: int, top: float) -> float:

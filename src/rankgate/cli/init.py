@@ -347,10 +347,10 @@ def _next_steps(arguments: argparse.Namespace, *, records: bool) -> str:
     written_to = arguments.to or CRITERIA
     to = shlex.quote(redacted(written_to))
     criteria = "" if written_to in DEFAULT_PATHS else f" --criteria {to}"
-    place = "" if written_to == CRITERIA else f" --to {to}"
+    to_option = "" if written_to == CRITERIA else f" --to {to}"
     steps: list[str] = []
     if not (records or arguments.run):
-        steps.append(f"rankgate init{place} --retriever MODULE:FUNCTION   # or --url or --command: what is asked")
+        steps.append(f"rankgate init{to_option} --retriever MODULE:FUNCTION   # or --url or --command: what is asked")
     if arguments.judge:
         steps += [] if arguments.run else [f"rankgate record{criteria}"]
         steps += [f"rankgate judge --dry-run{criteria}   # what it costs: no key, no request"]
@@ -361,7 +361,7 @@ def _next_steps(arguments: argparse.Namespace, *, records: bool) -> str:
         steps += [f"rankgate check --record{criteria}"]
     steps += [f"rankgate baseline accept{criteria}"]
     if not arguments.github:
-        steps.append(f"rankgate init --github{place}   # adds the workflows")
+        steps.append(f"rankgate init --github{to_option}   # adds the workflows")
     return "next:\n" + "".join(f"  $ {step}\n" for step in steps)
 
 

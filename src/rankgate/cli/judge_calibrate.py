@@ -61,7 +61,7 @@ examples:
   rankgate judge calibrate judge/sample.jsonl
   rankgate judge calibrate judge/sample.jsonl ana.jsonl ben.csv -o judge/calibration.json
   rankgate judge calibrate judge/sample.jsonl --write     # names the file in the criteria, too"""
-_SHOWN = 5  # disagreements
+_LISTED = 5  # disagreements
 _LEGEND = Pairs(
     [
         ("labelled", "answers that count, and of these those with the verdict that fewer have"),
@@ -335,15 +335,15 @@ def _row(name: str, of_metric: MetricCalibration) -> tuple[str, ...]:
     return (name, f"{of_metric.labels:,} ({of_metric.rarer:,})", *rates, kappa, by_labels, by_judge)
 
 
-def _disagreement_lines(found: Sequence[Disagreement]) -> Iterator[Block]:
-    if found:
-        first = f" The first {_SHOWN}:" if len(found) > _SHOWN else ""
-        times = count_text(len(found), "time")
+def _disagreement_lines(differing: Sequence[Disagreement]) -> Iterator[Block]:
+    if differing:
+        first = f" The first {_LISTED}:" if len(differing) > _LISTED else ""
+        times = count_text(len(differing), "time")
         yield ""
         yield f"People and the judge disagree {times}.{first}"
-    for each in found[:_SHOWN]:
-        said = ", ".join(f"{one_line(by, LONGEST)}: {word}" for by, word in each.people.items())
+    for each in differing[:_LISTED]:
+        verdicts = ", ".join(f"{one_line(by, LONGEST)}: {word}" for by, word in each.people.items())
         about = [(each.item.labelled(each.n).name.casefold(), each.item.statements[each.n]), ("passage", each.passage)]
         texts = [("question", each.item.question), *(about if each.n else [("answer", each.item.answer)])]
         yield ""
-        yield Pairs([*((name, one_line(text, 200)) for name, text in texts), ("said", f"{said}; judge: {each.judge}")])
+        yield Pairs([*((name, one_line(text, 200)) for name, text in texts), ("said", f"{verdicts}; judge: {each.judge}")])

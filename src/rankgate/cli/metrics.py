@@ -40,10 +40,10 @@ WITHOUT_NUMBER = {
     "": "takes no cut-off",
 }
 # The file that states what is needed, and the key if it is not named alike; ids and judgments all files state.
-_PLACES = {
+_KEYS = {
     **{
-        need: ("run", f"topk[].{need.value}")
-        for need in (RunField.DOCS, RunField.VERSIONS, RunField.TEXTS, RunField.ITEM_SCORES)
+        field: ("run", f"topk[].{field.value}")
+        for field in (RunField.DOCS, RunField.VERSIONS, RunField.TEXTS, RunField.ITEM_SCORES)
     },
     RunField.OFFSETS: ("run", "topk[].start"),
     RunField.PASSAGES: ("gold", "expected_output[].start"),
@@ -175,14 +175,14 @@ def describe_gain(name: str) -> Facts:
 
 
 def _described(
-    kind: str, name: str, struct: type, example: Metric, gold_keys: Sequence[str] = (), **own: object
+    kind: str, name: str, struct: type, example: Metric, gold_keys: Sequence[str] = (), **facts: object
 ) -> Facts:
     return {
         "kind": kind,
         "name": name,
         "written": [example.name],
         "meaning": example.meaning,
-        **own,
+        **facts,
         "needs": needs_of_files(example.needs, gold_keys),
         "description": documentation(struct)[0],
     }
@@ -224,7 +224,7 @@ def parameters_of(kind: type) -> dict[str, Facts]:
 def needs_of_files(needs: Iterable[RunField], gold_keys: Sequence[str]) -> dict[str, list[str]]:
     """The keys beyond ranked ids and judgments, by the file that has them."""
     keys: dict[str, list[str]] = {"run": [], "gold": list(gold_keys), "baseline": [], "judge": []}
-    for file, key in sorted(_PLACES.get(need, ("run", need.value)) for need in needs):
+    for file, key in sorted(_KEYS.get(field, ("run", field.value)) for field in needs):
         keys[file] += [key] if key else []
     return keys
 

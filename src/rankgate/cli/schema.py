@@ -101,12 +101,12 @@ def run(arguments: argparse.Namespace) -> int:
 def output_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of one of `OUTPUTS`, in the draft 2020-12; it refuses keys that it does not name."""
     parts: dict[str, Any] = {}
-    whole = _schema(OUTPUTS[name], parts)
+    output = _schema(OUTPUTS[name], parts)
     for part in parts.values():
         part.update({"additionalProperties": False} if "properties" in part else {})
         part["description"] = inspect.cleandoc(part["description"])
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"rankgate {name}"}
-    return {**about, **whole, "$defs": parts}
+    return {**about, **output, "$defs": parts}
 
 
 def _schema(shape: Any, parts: dict[str, Any]) -> dict[str, Any]:
