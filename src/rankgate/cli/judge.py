@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rankgate.base_ref.judge import ToJudge, judging_at
-from rankgate.cli.inputs import judge_in, required_criteria
+from rankgate.cli.inputs import judge_in, metrics_of, required_criteria
 from rankgate.cli.judge_ask import NAMELESS, ask_job, cost_text, end_of, refuse_committed, warnings_of
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate
 from rankgate.cli.judge_labels import add_actions, named_files, next_line, run_action
@@ -47,7 +47,6 @@ from rankgate.judge.plan import Plan
 from rankgate.judge.runs import NEEDS, verdicts_beside, wants_of
 from rankgate.judge.store import Store, by_slot, read_verdicts, stored_verdicts, written
 from rankgate.metrics.answers import JudgedMetric
-from rankgate.metrics.names import UnknownMetricError, parse_metrics
 from rankgate.model.answers import JudgeMark
 from rankgate.model.judge_words import UNJUDGED_WORDS
 from rankgate.model.values import RunField
@@ -187,13 +186,8 @@ def _plan_and_ask(
     if arguments.format == "json":
         say(_json(job, {"metrics": names, "needs": needs}, planned, outcome, output or store.name))
     elif outcome:
-        say(
-            [
-                *_outcome_lines(job, outcome),
-                f"verdicts: {redacted(output or store.name)}",
-                *_next(arguments, outcome),
-            ]
-        )
+        where = f"verdicts: {redacted(output or store.name)}"
+        say([*_outcome_lines(job, outcome), where, *_next(arguments, outcome)])
     if outcome and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         add_summary(summary, "".join(f"- {code(line, 300)}\n" for line in (first, *_outcome_lines(job, outcome))))
     return end_of(outcome, criteria, ".fork_calls" if arguments.fork else "") if outcome else 0
@@ -226,10 +220,7 @@ def _job(arguments: argparse.Namespace, to_judge: ToJudge) -> tuple[list[str], J
             run=arguments.claims_of, answers=tuple(map(labelled_answer, read_sample(arguments.claims_of)))
         )
         return ["the labelled claims"], Job(block=block, wants=OF_SAMPLE, run=of_sample, again=arguments.again)
-    try:
-        chosen = [metric for name in arguments.metric for metric in parse_metrics(name)] or to_judge.metrics
-    except UnknownMetricError as error:
-        raise bad_input(str(error), key="--metric") from error
+    chosen = [metric for name in arguments.metric for metric in metrics_of(name, "--metric")] or to_judge.metrics
     metrics = [metric for metric in chosen if isinstance(metric, JudgedMetric)]
     wants = wants_of(metrics)
     if not wants:

@@ -28,22 +28,18 @@ def say(content: str | Sequence[Block]) -> None:
     else:
         from rankgate.renderers.blocks import plain_text
 
-        say_lines(plain_text(content))
+        text = plain_text(content)
+        if forces_colour():
+            from rankgate.cli.terminal import show_lines
+
+            show_lines(text)
+        else:
+            sys.stdout.write(text)
 
 
 def as_json(value: object) -> str:
     """Indented JSON, ending in a newline."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
-
-
-def say_lines(text: str) -> None:
-    """Print a text that is laid out already, with the words of verdicts in colour at a terminal or where forced."""
-    if sys.stdout.isatty() or forces_colour():
-        from rankgate.cli.terminal import show_lines
-
-        show_lines(text)
-    else:
-        say(text)
 
 
 def say_report(report: Report, form: str, *, everything: bool = False, quiet: bool = False) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
 
-@contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
+def terminated_as_interrupted() -> AbstractContextManager[None]:
     """Lets SIGTERM do what SIGINT would do at that moment."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -18,15 +17,10 @@ def terminated_as_interrupted() -> Iterator[None]:
             raise KeyboardInterrupt
         handler(number, frame)
 
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return _handled_by(interrupt, signal.SIGTERM)
 
 
-@contextmanager
-def interrupted_once() -> Iterator[None]:
+def interrupted_once() -> AbstractContextManager[None]:
     """The first SIGINT or SIGTERM raises KeyboardInterrupt; those after it do nothing.
 
     A cancelled job gets both within seconds, and what it cleans up after the first must not be stopped by the second.
@@ -38,9 +32,14 @@ def interrupted_once() -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, interrupt) for each in (signal.SIGINT, signal.SIGTERM)}
+    return _handled_by(interrupt, signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None], *numbers: signal.Signals) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

@@ -62,7 +62,7 @@ def show_pages(blocks: Sequence[Block]) -> None:
 
 
 def show_lines(text: str) -> None:
-    """Print a text that is laid out already, alike."""
+    """Print a text that is laid out already, with the words of verdicts in colour."""
     console = _console()
     for line in text.splitlines():
         console.print(_styled(log_line(line)), soft_wrap=True, highlight=False)
