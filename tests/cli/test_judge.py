@@ -160,10 +160,12 @@ def test_a_dry_run_asks_nothing_and_leaves_nothing(
 def test_after_a_plan_the_command_has_all_that_it_was_given(
     server: HashJudge, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [*BASELINE, "--metric", "faithfulness", "--store", "my verdicts.jsonl", "--workers", "2"]
+    words = ["--gold", "jsonl:gold.jsonl", *BASELINE, "--metric", "faithfulness", "--store", "my verdicts.jsonl"]
+    words += ["--workers", "2"]
     out, _ = printed(capsys, "--dry-run", "--again", *words)
     assert server.requests == []
-    assert "rankgate judge --again --baseline base.jsonl --metric faithfulness --store 'my verdicts.jsonl'" in out
+    files = "--gold jsonl:gold.jsonl --baseline base.jsonl"
+    assert f"rankgate judge --again {files} --metric faithfulness --store 'my verdicts.jsonl'" in out
     assert out.endswith(" --workers 2\n")
 
 

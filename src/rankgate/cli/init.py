@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     run_file = arguments.run
     retriever = retriever_of(arguments)
     _refuse_misfits(arguments, records=retriever is not None)
-    judge = _judge_block(arguments)
+    judge = JudgeBlock(endpoint=ENDPOINT, model=arguments.judge) if arguments.judge else None
     to = arguments.to or (CRITERIA if gold else find_criteria())
     before = _text_of(to)
     if gold:
@@ -165,6 +165,10 @@ def _refuse_misfits(arguments: argparse.Namespace, *, records: bool) -> None:
     if STDIN in paths or (arguments.gold is None and not without_gold):
         named = "name the gold set with --gold FILE (not standard input)"
         raise bad_input(f"init writes paths into the criteria; {named}")
+    if arguments.judge is not None and arguments.gold is None:
+        raise bad_input("--judge writes criteria, which need the gold set; name it with --gold FILE")
+    if arguments.judge == "":
+        raise bad_input("expected a name", key="--judge")
 
 
 def _earlier_inputs(path: str) -> Inputs:
@@ -187,17 +191,6 @@ def _accept_own(arguments: argparse.Namespace) -> bool:
         return False
     answer = input(f"May the author of a pull request set its label `{ACCEPT_CHANGE}`, as in a team of one? [y/N] ")
     return answer.strip().casefold() in ("y", "yes")
-
-
-def _judge_block(arguments: argparse.Namespace) -> JudgeBlock | None:
-    """Who judges answers, if that is asked for."""
-    if arguments.judge is None:
-        return None
-    if arguments.gold is None:
-        raise bad_input("--judge writes criteria, which need the gold set; name it with --gold FILE")
-    if not arguments.judge:
-        raise bad_input("expected a name", key="--judge")
-    return JudgeBlock(endpoint=ENDPOINT, model=arguments.judge)
 
 
 def _write_criteria(
