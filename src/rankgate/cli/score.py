@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -32,7 +32,13 @@ from rankgate.model.wording import count_text, interval_text, value_text
 from rankgate.renderers.blocks import Block, Table
 from rankgate.renderers.phrases import NOTHING, never_line
 
-Dated = dict[str, tuple[Ranking, int, int]]  # as of the day, how many it leaves out, how many have no version
+
+class AsOf(NamedTuple):
+    """A list as of the day of its question: what it keeps, how many it leaves out, how many state no version."""
+
+    kept: Ranking
+    left_out: int
+    undated: int
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise bad_input("--as-of: no sample states metadata.as_of, such as as_of: 2025-06-01", file=gold.name)
     plan = replace(plan, also=frozenset({RunField.VERSIONS})) if arguments.as_of else plan
     source = candidate_run(arguments.run, criteria)
-    seen = Dated()
+    seen: dict[str, AsOf] = {}
     opened = source.open(plan.needs)
     through = partial(_dated, gold, seen) if arguments.as_of else iter
     scored_run = scored(gold, opened, plan, source, watch=bar, through=through)
@@ -78,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_atomic(arguments.per_query, per_query_lines(scores))
     if arguments.as_of and RunField.VERSIONS in scores.unstated:
         raise bad_input("--as-of reads `doc_version` of the items, which the run states nowhere", file=opened.name)
-    changed = {query_id: kept for query_id, (kept, *_) in seen.items()}
+    changed = {query_id: as_of.kept for query_id, as_of in seen.items()}
     later = [*compared_with(gold, plan, scores, changed)] if arguments.as_of else []
     if arguments.format == "json":
         say(_json(estimates, scores, dict(later), seen))
@@ -93,21 +99,24 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _dated(gold: Gold, seen: Dated, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
+def _dated(gold: Gold, seen: dict[str, AsOf], rankings: Iterable[Ranking]) -> Iterator[Ranking]:
     """The rankings as they are; `seen` gets those of questions that state a day."""
     for ranking in rankings:
         if (sample := gold.samples.get(ranking.query_id)) and sample.as_of:
             kept = valid_on(ranking, sample.as_of)
             items = (ranking.details and ranking.details.items) or ()
             undated = sum(item.version is None for item in items)
-            seen[ranking.query_id] = kept, len(ranking.ids) - len(kept.ids), undated
+            seen[ranking.query_id] = AsOf(kept, len(ranking.ids) - len(kept.ids), undated)
         yield ranking
 
 
-def _as_of_counts(seen: Dated) -> dict[str, int]:
-    gone = [left_out for _, left_out, _ in seen.values()]
-    undated = sum(unversioned for *_, unversioned in seen.values())
-    return {"queries": len(seen), "changed": len(gone) - gone.count(0), "left_out": sum(gone), "undated": undated}
+def _as_of_counts(seen: dict[str, AsOf]) -> dict[str, int]:
+    return {
+        "queries": len(seen),
+        "changed": sum(as_of.left_out > 0 for as_of in seen.values()),
+        "left_out": sum(as_of.left_out for as_of in seen.values()),
+        "undated": sum(as_of.undated for as_of in seen.values()),
+    }
 
 
 def _as_of_text(counts: Mapping[str, int]) -> str:
@@ -133,7 +142,10 @@ def per_query_lines(scores: Scores) -> bytes:
 
 
 def _json(
-    estimates: Sequence[tuple[Metric, Estimate | None]], scores: Scores, later: Mapping[Metric, Compared], seen: Dated
+    estimates: Sequence[tuple[Metric, Estimate | None]],
+    scores: Scores,
+    later: Mapping[Metric, Compared],
+    seen: dict[str, AsOf],
 ) -> str:
     total = len(scores.query_ids)
     nothing = {"value": None, "ci": None, "n": 0, "undefined": total, "distribution": None}
