@@ -346,4 +346,5 @@ def _disagreement_lines(differing: Sequence[Disagreement]) -> Iterator[Block]:
         about = [(each.item.labelled(each.n).name.casefold(), each.item.statements[each.n]), ("passage", each.passage)]
         texts = [("question", each.item.question), *(about if each.n else [("answer", each.item.answer)])]
         yield ""
-        yield Pairs([*((name, one_line(text, 200)) for name, text in texts), ("said", f"{verdicts}; judge: {each.judge}")])
+        lines = [(name, one_line(text, 200)) for name, text in texts]
+        yield Pairs([*lines, ("said", f"{verdicts}; judge: {each.judge}")])
