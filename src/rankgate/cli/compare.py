@@ -41,7 +41,7 @@ from rankgate.model.differences import COMPONENTS
 from rankgate.model.report import BaselineSource, Provenance, Report, Source
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, Unit, Verdict
-from rankgate.model.wording import count_text, delta_text, interval_text, size_text, value_text
+from rankgate.model.wording import count_text, delta_points_text, delta_text, interval_text, size_text, value_text
 from rankgate.readers.base import Run, RunSource
 from rankgate.readers.source import STDIN, shown_path
 from rankgate.renderers.blocks import Table
@@ -187,7 +187,7 @@ def _summary(metric: Metric, pairs: Compared) -> str:
     if not isinstance(pairs, Comparison):
         value = f"is {value_text(pairs.value, metric.unit)}" if pairs else "has no value in both runs"
         return f"B against A: {metric.name} {value}"
-    points = delta_text(pairs.delta, metric.unit).replace(" pp", " points")
+    points = delta_points_text(pairs.delta, metric.unit)
     moved = f"{pairs.worse:,} of {count_text(pairs.n_pairs, 'question')} worse, {pairs.better:,} better"
     return f"B against A: {metric.name} {points}, {moved}"
 

@@ -35,7 +35,7 @@ from rankgate.model.conclusion import PartLoss
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldChanges, GoldMark
-from rankgate.model.lineage import (
+from rankgate.model.lineage_words import (
     age_problems,
     anchor_problem,
     clock_problems,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from rankgate.model.values import Unit, Verdict, blocks
+from rankgate.model.values import Unit, Verdict
 
 SHORT_SHA = 7  # hexadecimal digits that people read
 
@@ -179,21 +179,3 @@ class BaseSide(msgspec.Struct, frozen=True, kw_only=True):
     def commit(self) -> Commit:
         """The commit that is the base."""
         return Commit(ref=self.ref, sha=self.sha)
-
-    @property
-    def by(self) -> str:
-        """By what the conclusion is, where the pull request's own files give a milder one; else empty."""
-        judged = self.decides == "base" and self.base_verdict is not None
-        if not judged or blocks(self.head_verdict) == blocks(self.base_verdict or self.head_verdict):
-            return ""
-        return f"by {self.judges}"
-
-    @property
-    def judges(self) -> str:
-        """What of the base judges otherwise than the pull request's own, in words."""
-        criteria = bool(self.gates) or any(not key.key.startswith("inputs.") for key in self.keys)
-        if self.queries is None or not (self.queries.done or self.queries.added):
-            return "the criteria of the base" if criteria else "the files of the base"
-        done = " and ".join(f"{what} {count:,}" for what, count in self.queries.done.items())
-        whole = "the criteria and the questions of the base" if criteria else "the questions of the base"
-        return whole + (f", of which this pull request {done}" if done else "")

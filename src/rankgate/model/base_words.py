@@ -44,6 +44,20 @@ def label_notes(labels: Iterable[SetLabel], fitting: str) -> list[str]:
     ]
 
 
+def judged_by(base: BaseSide) -> str:
+    """By what the conclusion is, where the pull request's own files give a milder one; else empty."""
+    judged = base.decides == "base" and base.base_verdict is not None
+    if not judged or blocks(base.head_verdict) == blocks(base.base_verdict or base.head_verdict):
+        return ""
+    criteria = bool(base.gates) or any(not key.key.startswith("inputs.") for key in base.keys)
+    queries = base.queries
+    if queries is None or not (queries.done or queries.added):
+        return f"by the {'criteria' if criteria else 'files'} of the base"
+    done = " and ".join(f"{verb} {count:,}" for verb, count in queries.done.items())
+    questions = f"by {'the criteria and ' if criteria else ''}the questions of the base"
+    return questions + (f", of which this pull request {done}" if done else "")
+
+
 def failures_of(base: BaseSide) -> list[str]:
     """What the pull request does to the gate and fails, whatever the run is; nothing where a label accepts it."""
     if base.accepted_by is not None:

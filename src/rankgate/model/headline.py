@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from rankgate.errors import ProblemKind, on_one_line
+from rankgate.model.base_words import judged_by
 from rankgate.model.conclusion import Conclusion, ConclusionKind, Strength
 from rankgate.model.gate_result import GateResult
 from rankgate.model.loss_words import Numbers, Spell, code_text, given_up_text, parts_texts
@@ -15,6 +16,7 @@ from rankgate.model.report import Report
 from rankgate.model.values import BEYOND, TOLERANCE, ReasonKind, Unit, Verdict
 from rankgate.model.wording import (
     count_text,
+    delta_points_text,
     delta_text,
     limit_word,
     part_word,
@@ -142,7 +144,8 @@ def _no_baseline(topic: _Topic) -> str:
 
 def _of_gate(topic: _Topic) -> str:
     base, gate = topic.report.base, headline_gate(topic.report)
-    by = f"{base.by}, " if base and base.by else ""
+    by = judged_by(base) if base else ""
+    by = f"{by}, " if by else ""
     more = more_text(topic.report)
     if topic.conclusion.rule == "other" and gate is not None:
         where = "" if topic.conclusion.segment is None else f"for {topic.part}, "
@@ -176,7 +179,7 @@ def _missing_text(topic: _Topic) -> str:
     if abs(at_worst) > BEYOND / 2:
         return f"; {values} may be worse than any other"
     worst = "its worst" if missing == 1 else "their worst"
-    what = f"the change is {delta_text(at_worst, topic.numbers.unit)}".replace(" pp", " points")
+    what = f"the change is {delta_points_text(at_worst, topic.numbers.unit)}"
     if topic.conclusion.rule == "floor":
         what = f"it is {value_text(at_worst, topic.numbers.unit)}"
     return f"; with {values} at {worst} {what}"
@@ -190,7 +193,7 @@ def _lost_part(topic: _Topic) -> str:
         ending += f"; so did {count_text(more, f'more {part_word(conclusion.segment)}')}"
     if overall is None or overall.verdict is not Verdict.PASS or overall.delta is None:
         return f"{numbers.lost(topic.part)}{ending}."
-    change = delta_text(overall.delta, overall.unit).replace(" pp", "")
+    change = delta_text(overall.delta, overall.unit).removesuffix(" pp")
     fell = overall.direction.sign * overall.delta < -TOLERANCE
     allowed = ", allowed" if overall.regression_max is not None and fell else ""
     size = numbers.size(numbers.harm)
@@ -271,7 +274,7 @@ def _passes(topic: _Topic) -> str:
         return f"no {_what_stays(topic)}: {numbers.metric} stays at {now} ({questions}).{_uncompared(topic)}"
     loss, bound = numbers.loss_word, conclusion.bound
     if conclusion.strength is Strength.RULED_OUT and bound is not None:
-        change = delta_text(numbers.change, numbers.unit, numbers.decimals).replace(" pp", "")
+        change = delta_text(numbers.change, numbers.unit, numbers.decimals).removesuffix(" pp")
         size = "" if vanishes(bound, numbers.unit, numbers.decimals) else f" of more than {numbers.size(bound)}"
         worth = f"a {loss}{size} of {numbers.metric} is ruled out"
         return f"{worth} ({questions}, {now}, {change}).{_uncompared(topic)}"
@@ -282,7 +285,7 @@ def _passes(topic: _Topic) -> str:
         return f"{lost}, which is allowed: {numbers.arrow}{out}."
     moved = f"{numbers.metric} stays at {now}"
     if not numbers.vanishing:
-        change = delta_text(numbers.change, numbers.unit, numbers.decimals).replace(" pp", " points")
+        change = delta_points_text(numbers.change, numbers.unit, numbers.decimals)
         moved = f"{change} of {numbers.metric}, within noise"
     size = f"any {loss}" if bound is None else f"a {loss} of up to {numbers.size(bound)}"
     allowed = "none is allowed"

@@ -57,8 +57,7 @@ class Numbers:
 
     def size(self, size: float, decimals: int | None = None) -> str:
         """`5.8 points`, `0.050`, `120.0 ms`."""
-        text = points_text(size, self.unit, decimals)
-        return "1.0 point" if text == "1.0 points" else text
+        return points_text(size, self.unit, decimals)
 
     def number(self, size: float, decimals: int | None = None) -> str:
         """The same without its unit."""
@@ -125,7 +124,8 @@ def given_up_text(loss: GivenUp, report: Report) -> str:
         by_this_run = size_text(gate.delta, loss.unit).partition(" ")[0]
         when = f"since {loss.since}: {by_this_run} by this run, the rest in {steps}"
     if loss.unit in (Unit.SHARE, Unit.SCORE) and loss.direction is Direction.HIGHER:
-        return f"{size} of {loss.metric} were given up {when}"
+        were = "was" if size == "1.0 point" else "were"
+        return f"{size} of {loss.metric} {were} given up {when}"
     verb = "fell" if loss.direction is Direction.HIGHER else "rose"
     return f"{loss.metric} {verb} by {size} {when}"
 

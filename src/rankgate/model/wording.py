@@ -44,7 +44,19 @@ def size_text(size: float, unit: Unit, decimals: int | None = None) -> str:
 
 def points_text(size: float, unit: Unit, decimals: int | None = None) -> str:
     """The same with the word: `5.8 points`."""
-    return size_text(size, unit, decimals).replace(" pp", " points")
+    return _with_points(size_text(size, unit, decimals))
+
+
+def delta_points_text(delta: float, unit: Unit, decimals: int | None = None) -> str:
+    """`−5.8 points`: a change with the word."""
+    return _with_points(delta_text(delta, unit, decimals))
+
+
+def _with_points(text: str) -> str:
+    number, _, unit = text.partition(" ")
+    if unit != "pp":
+        return text
+    return f"{number} point" if number.lstrip(f"+±{MINUS}") == "1.0" else f"{number} points"
 
 
 def beyond_text(beyond: float, covered: float, unit: Unit) -> str:

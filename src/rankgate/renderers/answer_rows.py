@@ -11,7 +11,7 @@ from rankgate.model.gate_result import GateResult
 from rankgate.model.judge_words import UNJUDGED_WORDS, advisory_text, limits_text
 from rankgate.model.report import BaselineSource, Report
 from rankgate.model.values import Unit
-from rankgate.model.wording import count_text, delta_text, value_text
+from rankgate.model.wording import count_text, delta_points_text, delta_text, value_text
 from rankgate.renderers.escape import Spell
 
 LONGEST_TEXT = 200  # characters of a claim
@@ -45,7 +45,7 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
         lines.append(f"The judge changed ({spell(was.id)} → {spell(judge.id)}): {both}.")
     if report.answers and (silent := report.answers.silent):
         shares = [count / silent.among for count in (silent.before, silent.now) if count is not None]
-        points = delta_text(shares[-1] - shares[0], Unit.SHARE).replace(" pp", " points")
+        points = delta_points_text(shares[-1] - shares[0], Unit.SHARE)
         change = " → ".join(value_text(share, Unit.SHARE) for share in shares) + (f" ({points})" if shares[1:] else "")
         counts = f"{' and '.join(silent.metrics)} {'count' if silent.metrics[1:] else 'counts'} the rest"
         lines.append(f"Answers that assert nothing: {change}; {counts}.")
