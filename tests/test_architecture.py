@@ -370,7 +370,7 @@ READING |= {"partition", "rpartition"}
 MATCHING = {"match", "search", "fullmatch", "findall", "finditer", "sub", "split"}
 READS_ALL_THE_SAME = {
     "rankgate.readers.json_text": "msgspec says in prose alone what is wrong and where; `spoken` is the one place",
-    "rankgate.renderers.phrases": "a finding has `{tag}` where its tag goes, which is a place and no word",
+    "rankgate.renderers.view": "a finding has `{tag}` where its tag goes, which is a place and no word",
 }
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankgate.model.answer_losses import AnswerLoss, LostClaim, Place
+from rankgate.model.answer_losses import LostClaim, Place
 from rankgate.model.answers import Entailment, UnjudgedKind, VerdictKind
-from rankgate.model.details import sampled
 from rankgate.model.gate_result import GateResult
 from rankgate.model.judge_words import UNJUDGED_WORDS, advisory_text, limits_text
 from rankgate.model.report import BaselineSource, Report
@@ -110,19 +109,3 @@ def fate(claim: LostClaim, spell: Spell) -> str:
         return says if claim.before is None else f"{says}, as before"
     explains = claim.place is not Place.IN_CONTEXT and claim.now is Entailment.ABSENT
     return was if explains else f"{was}; {says} now"
-
-
-def lost_answers(report: Report, most: int) -> list[AnswerLoss]:
-    """The answers to list, those of every stage among them."""
-    return sampled(report.answers.losses, lambda loss: loss.stage, most) if report.answers else []
-
-
-def loss_values(loss: AnswerLoss, report: Report) -> str:
-    """`faithfulness 100.0% → 50.0%`."""
-    unit = unit_of(loss.metric, report)
-    return f"{loss.metric} {value_text(loss.before, unit)} → {value_text(loss.after, unit)}"
-
-
-def unit_of(metric: str, report: Report) -> Unit:
-    """The metric's unit; of one that a report written by hand does not have, that of any number."""
-    return report.metrics[metric].unit if metric in report.metrics else Unit.NUMBER

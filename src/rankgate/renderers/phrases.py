@@ -10,7 +10,7 @@ from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause, Expected, depth_of, left
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import sentences
-from rankgate.model.report import Diagnosis, Oddities, Provenance, Report, SegmentValue, Source
+from rankgate.model.report import Oddities, Provenance, Report, SegmentValue, Source
 from rankgate.model.values import Direction, Interval, ReasonKind, Ruling, Unit, Verdict
 from rankgate.model.wording import (
     VERDICT_WORDS,
@@ -22,7 +22,6 @@ from rankgate.model.wording import (
     harm_word,
     interval_text,
     part_word,
-    size_text,
     telling_decimals,
     value_text,
 )
@@ -259,11 +258,6 @@ def rank_move(doc: Expected) -> str:
     return f"rank {doc.before} → {doc.after if doc.after is not None else 'gone'}"
 
 
-def ceiling_text(up_to: float, unit: Unit) -> str:
-    """`2.0 pp`: how far beyond its limit a waived gate may be, with all decimals that it was given."""
-    return size_text(up_to, unit, exact_decimals(up_to, unit))
-
-
 def waiver_note(gate: GateResult, report: Report) -> str:
     """What became of the waiver of a gate that fails all the same; nothing where it has none."""
     use = next((each for each in report.waivers if (each.gate, each.segment) == gate.place), None)
@@ -346,13 +340,6 @@ def never_line(odd: Oddities, quote: Spell, runs: str) -> str:
     return said + form * bool(odd.respelled)
 
 
-def finding_parts(found: Diagnosis) -> tuple[str, str, str]:
-    """What a finding says before its tag, the tag, and what it says after; reports of old name the tag at the end."""
-    tag = str(found.evidence.get("tag", ""))
-    before, named, after = found.finding.partition("{tag}")
-    return before if named or not tag else f"{before}: ", tag, after
-
-
 def inputs_of(provenance: Provenance) -> list[tuple[str, Source]]:
     """What was compared, as far as the report has it, each under its name."""
     sources = (("Gold set", provenance.gold), ("Run", provenance.run), ("Baseline", provenance.baseline))
@@ -383,22 +370,6 @@ def _decimals(gate: GateResult) -> int:
     return max(wanted)
 
 
-def next_head(report: Report) -> str:
-    """What stands before the next command."""
-    if report.conclusion.kind is ConclusionKind.NO_BASELINE:
-        return "After the merge, on the main branch, then commit what it writes:"
-    return "Next:"
-
-
-def next_tail(report: Report) -> str:
-    """What stands after it: what asking again about an empty list shows."""
-    empties = report.empties
-    if "--only" not in report.conclusion.next or not empties:
-        return ""
-    had = f"; the baseline had {count_text(empties.before, 'result')}" if empties.before else ""
-    return f" asks it one question and prints the list{had}."
-
-
 def if_meant(report: Report) -> Sentence:
     """How a loss gets in that somebody means; nothing where no gate fails, or one whose rule nothing waives."""
     if report.conclusion.kind is not ConclusionKind.GATE_FAILS or report.conclusion.rule == "other":
@@ -408,9 +379,3 @@ def if_meant(report: Report) -> Sentence:
     if report.base is None and report.conclusion.accept:
         return ("If it is meant: ", Text(command_line(report.conclusion.accept)))
     return ("If it is meant: a waiver; `rankgate validate` prints its lines.",)
-
-
-def moved_head(report: Report) -> str:
-    """How many questions moved, in one line: `17 questions got worse, 3 got better`."""
-    moved = report.moved
-    return "" if moved is None else f"{count_text(moved.worse, 'question')} got worse, {moved.better:,} got better"

@@ -24,8 +24,7 @@ from rankgate.model.waiver_use import Waived, WaiverUse
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.pages.report import LIMITS, render_report
 from rankgate.renderers.pages.trend_chart import trend_of
-from rankgate.renderers.phrases import ceiling_text
-from rankgate.renderers.view.waivers import STATES
+from rankgate.renderers.view.waivers import STATES, ceiling_text
 
 
 class Read(HTMLParser):

@@ -122,6 +122,8 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
     changed = _changes(report)
     listed = _problems(report)
     findings = _findings(report) if judged else []
+    moved = report.moved if judged else None
+    worse_answers = report.answers.worse if judged and report.answers else 0
     problems = tuple(Text(each, LONGEST_PROBLEM) for each in listed[: limits.problems])
     return View(
         verdict=report.verdict,
@@ -144,9 +146,9 @@ def view_of(report: Report, limits: Limits = COMMENT) -> View:
         values=_values(report) if judged and not first.rows else (),
         notes=tuple(filter(None, (accepted_anyway(report), *((note,) for note in notes[:believed])))),
         history=history_of(report),
-        moved=phrases.moved_head(report) if judged else "",
+        moved=f"{count_text(moved.worse, 'question')} got worse, {moved.better:,} got better" if moved else "",
         lost=questions_of(report, limits.lost) if judged else (),
-        answers_moved=_answers_moved(report) if judged else "",
+        answers_moved=f"{count_text(worse_answers, 'answer')} got worse" if worse_answers else "",
         answers=answers_of(report, limits.answers) if judged else (),
         numbers=all_rows(report, limits.numbers) if judged else Rows(),
         segments=_segments(report) if judged else (),
@@ -177,8 +179,15 @@ def _problems(report: Report) -> list[str]:
 
 
 def _findings(report: Report) -> list[Sentence]:
-    parts = map(phrases.finding_parts, report.diagnosis)
-    return [tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}."))) for before, tag, after in parts]
+    """Sentences with the tag where `{tag}` stands; reports of old name it at the end."""
+    findings: list[Sentence] = []
+    for each in report.diagnosis:
+        tag = str(each.evidence.get("tag", ""))
+        before, named, after = each.finding.partition("{tag}")
+        if tag and not named:
+            before = f"{before}: "
+        findings.append(tuple(filter(None, (before, Text(tag, 40) if tag else "", f"{after}."))))
+    return findings
 
 
 def _warnings(report: Report) -> tuple[Note, ...]:
@@ -189,10 +198,17 @@ def _warnings(report: Report) -> tuple[Note, ...]:
 
 
 def _next(report: Report) -> Next | None:
-    command = report.conclusion.next
+    """The next command; of one that asks again about an empty list also what it shows."""
+    command, empties = report.conclusion.next, report.empties
     if not command:
         return None
-    return Next(phrases.next_head(report), Text(command_line(command)), phrases.next_tail(report))
+    before, after = "Next:", ""
+    if report.conclusion.kind is ConclusionKind.NO_BASELINE:
+        before = "After the merge, on the main branch, then commit what it writes:"
+    if "--only" in command and empties:
+        had = f"; the baseline had {count_text(empties.before, 'result')}" if empties.before else ""
+        after = f" asks it one question and prints the list{had}."
+    return Next(before, Text(command_line(command)), after)
 
 
 def _values(report: Report) -> Sentence:
@@ -201,11 +217,6 @@ def _values(report: Report) -> Sentence:
     unsaid = report.conclusion.kind in (ConclusionKind.WARNING, ConclusionKind.EMPTY_SEGMENT) or len(mains) > 1
     calm = all(gate.verdict is Verdict.PASS for gate in report.gates)
     return (phrases.values_line(report),) if calm and unsaid else ()
-
-
-def _answers_moved(report: Report) -> str:
-    worse = report.answers.worse if report.answers else 0
-    return f"{count_text(worse, 'answer')} got worse" if worse else ""
 
 
 def _segments(report: Report) -> Sentence:

@@ -7,11 +7,12 @@ from urllib.parse import quote
 import msgspec
 
 from rankgate.model.answer_losses import AnswerLoss
-from rankgate.model.details import Cause
+from rankgate.model.details import Cause, sampled
 from rankgate.model.judge_words import STAGE_WORDS
 from rankgate.model.report import Movement, Report
+from rankgate.model.values import Unit
 from rankgate.model.wording import value_text
-from rankgate.renderers.answer_rows import LONGEST_TEXT, fate, loss_values, lost_answers, unit_of
+from rankgate.renderers.answer_rows import LONGEST_TEXT, fate
 from rankgate.renderers.escape import Pieces, Sentence, Text
 from rankgate.renderers.links import page_of
 from rankgate.renderers.phrases import CAUSE_WORDS, rank_move, telling
@@ -84,13 +85,15 @@ def _lost(move: Movement, report: Report) -> Lost:
 
 def answers_of(report: Report, most: int) -> tuple[LostAnswer, ...]:
     """The worst of them, those of every stage among them, and of one stage side by side."""
+    if report.answers is None:
+        return ()
+    losses = sampled(report.answers.losses, lambda loss: loss.stage, most)
     stages = list(STAGE_WORDS)
-    losses = sorted(lost_answers(report, most), key=lambda loss: stages.index(loss.stage))
-    return tuple(_answer(loss, report) for loss in losses)
+    return tuple(_answer(loss, report) for loss in sorted(losses, key=lambda loss: stages.index(loss.stage)))
 
 
 def _answer(loss: AnswerLoss, report: Report) -> LostAnswer:
-    pieces = Pieces(LONGEST_TEXT)
+    pieces, unit = Pieces(LONGEST_TEXT), unit_of(loss.metric, report)
     label, meaning = STAGE_WORDS[loss.stage]
     fates = ((each.text, fate(each, pieces.spell)) for each in loss.claims)  # without texts the fate alone
     claims = (f"{pieces.spell(text)}: {clause}" if text else clause for text, clause in fates)
@@ -99,7 +102,7 @@ def _answer(loss: AnswerLoss, report: Report) -> LostAnswer:
         question=Text(loss.question) if loss.question else None,
         stage=label,
         clause=meaning,
-        values=loss_values(loss, report),
+        values=f"{loss.metric} {value_text(loss.before, unit)} → {value_text(loss.after, unit)}",
         claims=tuple(map(pieces.sentence, claims)),
         more=loss.more,
         address=_place(loss.query_id, report),
@@ -109,3 +112,8 @@ def _answer(loss: AnswerLoss, report: Report) -> LostAnswer:
 def _place(query_id: str, report: Report) -> str | None:
     page = page_of(report)
     return f"{page}#q={quote(query_id, safe='')}" if page else None
+
+
+def unit_of(metric: str, report: Report) -> Unit:
+    """The metric's unit; of one that a report written by hand does not have, that of any number."""
+    return report.metrics[metric].unit if metric in report.metrics else Unit.NUMBER

@@ -7,8 +7,8 @@ import msgspec
 from rankgate.model.report import Report
 from rankgate.model.values import Unit
 from rankgate.model.waiver_use import WaiverState
+from rankgate.model.wording import exact_decimals, size_text
 from rankgate.renderers.escape import Text
-from rankgate.renderers.phrases import ceiling_text
 
 STATES: dict[WaiverState, str] = {
     "in_force": "in force: it lets the violation pass, as a warning",
@@ -51,3 +51,8 @@ def permissions_of(report: Report) -> tuple[Permission, ...]:
         )
         for each in report.waivers
     )
+
+
+def ceiling_text(up_to: float, unit: Unit) -> str:
+    """`2.0 pp`: how far beyond its limit a waived gate may be, with all decimals that it was given."""
+    return size_text(up_to, unit, exact_decimals(up_to, unit))
