@@ -73,7 +73,7 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
         module = function.partition(":")[0].replace(".", "/")
         inputs += [("--retriever", f"{module}.py"), ("--retriever", f"{module}/__init__.py")]
     given = [path for name, path in inputs if name == "--criteria"]
-    for file in given or filter(None, [found_criteria() if outputs and hasattr(arguments, "criteria") else None]):
+    for file in given or filter(None, [default_criteria() if outputs and hasattr(arguments, "criteria") else None]):
         inputs.append(("--criteria", file))
         for key, path in inputs_named(file).items() if file != STDIN else ():  # which can be read only once
             recorded = (command, key, Path(path).is_dir()) == ("record", "inputs.baseline", False)
@@ -88,7 +88,7 @@ def refuse_overwriting(command: str, arguments: argparse.Namespace) -> None:
     overwriting(outputs, inputs)
 
 
-def found_criteria() -> str | None:
+def default_criteria() -> str | None:
     """The criteria file in one of the usual places, or None."""
     try:
         return find_criteria()
@@ -98,7 +98,7 @@ def found_criteria() -> str | None:
 
 def criteria_if_any(arguments: argparse.Namespace) -> Criteria | None:
     """The criteria named or found, or None where there are none."""
-    return required_criteria(arguments) if getattr(arguments, "criteria", None) or found_criteria() else None
+    return required_criteria(arguments) if getattr(arguments, "criteria", None) or default_criteria() else None
 
 
 def required_criteria(arguments: argparse.Namespace) -> Criteria:

@@ -6,7 +6,7 @@ import argparse
 
 from msgspec.structs import replace
 
-from rankgate.cli.inputs import found_criteria, inputs_of
+from rankgate.cli.inputs import default_criteria, inputs_of
 from rankgate.cli.options import add_shared, make_parser
 from rankgate.cli.output import say
 from rankgate.criteria import find_criteria
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read what is named, print problems and facts."""
     inputs = inputs_of(arguments)
     named = inputs.gold or inputs.run or inputs.baseline
-    path = inputs.criteria or (found_criteria() if named else find_criteria())
+    path = inputs.criteria or (default_criteria() if named else find_criteria())
     if not (path or inputs.gold or inputs.run):
         raise bad_input("nothing to validate; name --criteria, --gold or --run")
     result = validate(replace(inputs, criteria=path))
