@@ -41,7 +41,7 @@ from rankgate.model.values import (
     Unit,
     Verdict,
 )
-from rankgate.readers.base import Run, once
+from rankgate.readers.base import Run, deduplicated
 
 PASS, WARN, FAIL, NOT_JUDGED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED
 MEANINGS = {
@@ -144,7 +144,7 @@ def composed(
     def side(
         name: str, lists: Mapping[str, str], depth_of_run: int | None, about: Mapping[str, object] = SAID
     ) -> ScoredRun:
-        rankings = [Ranking(query, *once(ids.split())) for query, ids in lists.items()]
+        rankings = [Ranking(query, *deduplicated(ids.split())) for query, ids in lists.items()]
         opened = Run(name=name, format="jsonl", rankings=iter(()), provenance=about, depth=depth_of_run, gold=mark)
         return ScoredRun(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
 

@@ -13,7 +13,7 @@ from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score
 from rankgate.model.values import Details, Gold, Ranking, RunField, Sample, Unit
-from rankgate.readers.base import once
+from rankgate.readers.base import deduplicated
 
 Gains = Mapping[str, float]
 
@@ -33,7 +33,7 @@ def binary(ids: str) -> Gains:
 def per_query(metric: str, gold: Gains, ranked: str, k: int | None = None) -> float | None:
     sample = Sample(query_id="q", gains=gold, k=k)
     parsed = parse_metric(metric)
-    return parsed.per_query(match(sample, Ranking("q", *once(ranked.split())), needs=parsed.needs))
+    return parsed.per_query(match(sample, Ranking("q", *deduplicated(ranked.split())), needs=parsed.needs))
 
 
 # Ranks of the relevant ones: 2 and 4.

@@ -20,7 +20,7 @@ from rankgate.metrics.registry import families
 from rankgate.metrics.views import ListGain, View
 from rankgate.model.scores import MatchedQuery
 from rankgate.model.values import Details, Item, Ranking, RunField, Sample
-from rankgate.readers.base import once
+from rankgate.readers.base import deduplicated
 
 # Those of passages have theirs in test_placing.py, those of answers in test_answers.py.
 FAMILIES = tuple(
@@ -256,7 +256,7 @@ close = partial(pytest.approx, rel=1e-12, abs=1e-12)
 
 def seen(gold: Mapping[str, float], ranked: list[str]) -> MatchedQuery:
     needs = frozenset({RunField.JUDGED})
-    return match(Sample(query_id="q", gains=gold, k=SAMPLE_K), Ranking("q", *once(ranked)), needs=needs)
+    return match(Sample(query_id="q", gains=gold, k=SAMPLE_K), Ranking("q", *deduplicated(ranked)), needs=needs)
 
 
 def values(gold: Mapping[str, float], ranked: list[str]) -> dict[tuple[str, str], float | None]:
@@ -362,7 +362,7 @@ def test_recall_never_exceeds_its_cousins(gold: Mapping[str, float], ranked: lis
 @examples
 @given(gold=GOLD, ranked=RANKED, depth=st.integers(0, 25))
 def test_a_depth_is_a_shorter_list(gold: Mapping[str, float], ranked: list[str], depth: int) -> None:
-    sample, ids = Sample(query_id="q", gains=gold), once(ranked)[0]
+    sample, ids = Sample(query_id="q", gains=gold), deduplicated(ranked)[0]
     assert match(sample, Ranking("q", ids), depth=depth) == match(sample, Ranking("q", ids[:depth]))
 
 
@@ -590,7 +590,7 @@ def test_latency_at_a_quantile(q: float, times: list[float]) -> None:
 @examples
 @given(gold=GOLD, ranked=RANKED)
 def test_a_matched_query_is_what_it_says(gold: Mapping[str, float], ranked: list[str]) -> None:
-    ids, removed = once(ranked)
+    ids, removed = deduplicated(ranked)
     query = match(Sample(query_id="q", gains=gold), Ranking("q", ids, removed))
     wanted = oracle.relevant_ids(gold, 0)
     places = [(rank, doc) for rank, doc in enumerate(dict.fromkeys(ranked), start=1) if doc in wanted]

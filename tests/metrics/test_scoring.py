@@ -21,7 +21,7 @@ from rankgate.metrics.registry import families
 from rankgate.metrics.scoring import require_gold_queries, score
 from rankgate.model.scores import MatchedQuery, RankSummary, Scores
 from rankgate.model.values import Direction, Gold, Ranking, RunField, Sample
-from rankgate.readers.base import once
+from rankgate.readers.base import deduplicated
 from rankgate.statistics.quantiles import quantile
 
 FAMILIES = tuple(families())
@@ -65,7 +65,7 @@ def gold(samples: Mapping[str, Sequence[str]], *, k: int | None = None) -> Gold:
 
 def run(lists: Mapping[str, str]) -> list[Ranking]:
     """Rankings from words: `{"q1": "a b c"}`; repeated ids are removed as the readers do."""
-    return [Ranking(query_id, *once(ids.split())) for query_id, ids in lists.items()]
+    return [Ranking(query_id, *deduplicated(ids.split())) for query_id, ids in lists.items()]
 
 
 GOLD = gold({"q1": ["a"], "q2": ["b", "c"], "q3": ["d"], "unanswerable": []})

@@ -15,7 +15,7 @@ from rankgate.errors import RankgateError
 from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers import formats
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.formats import GOLD_FORMATS, RUN_FORMATS, Format, gold_format, read_gold, read_run, run_format
+from rankgate.readers.formats import GOLD_FORMATS, RUN_FORMATS, gold_format, read_gold, read_run, run_format
 from rankgate.readers.recognition import Beginning, GoldFormat, Likeness, RunFormat
 from rankgate.readers.source import Source
 
@@ -52,7 +52,7 @@ def content(tmp_path: Path) -> str:
 
 def test_one_row_of_runs_is_all_that_a_format_takes(content: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recognised, read, forced, named in the help and in errors, and told from a gold set."""
-    monkeypatch.setitem(RUN_FORMATS, "arrows", Format(f"{__name__}:RUN"))
+    monkeypatch.setitem(RUN_FORMATS, "arrows", f"{__name__}:RUN")
     read = read_run(content)
     assert (read.format, [(each.query_id, each.ids) for each in read.rankings]) == ("arrows", [("q", ["a"])])
     assert read_run(content, "arrows").format == "arrows"
@@ -63,7 +63,7 @@ def test_one_row_of_runs_is_all_that_a_format_takes(content: str, monkeypatch: p
 
 
 def test_one_row_of_gold_sets_is_all_that_a_format_takes(content: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(GOLD_FORMATS, "arrows", Format(f"{__name__}:GOLD"))
+    monkeypatch.setitem(GOLD_FORMATS, "arrows", f"{__name__}:GOLD")
     gold = read_gold(content)
     assert (gold.format, gold.samples["q"].gains) == ("arrows", {"a": 1.0})
     with pytest.raises(RankgateError, match=r"that has arrows, as gold; .*Name it with --gold FILE"):
@@ -84,7 +84,7 @@ def test_the_help_lists_every_row(option: str, table: Mapping[str, object]) -> N
 )
 def test_no_other_module_names_a_format_of_its_own(table: str, name: str) -> None:
     """Its module is named by its row alone, except by modules that read that very format on purpose."""
-    place = (GOLD_FORMATS if table == "gold" else RUN_FORMATS)[name].place
+    place = (GOLD_FORMATS if table == "gold" else RUN_FORMATS)[name]
     module, _, value = place.partition(":")
     others = [path for path in SOURCE.rglob("*.py") if path.stem != "formats"]
     imports = [path.name for path in others if re.search(rf"from {module} import [^\n]*\b{value}\b", path.read_text())]
@@ -123,7 +123,7 @@ def test_readers_of_other_formats_are_not_imported(tmp_path: Path) -> None:
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=True
     )
-    places = [each.place.partition(":")[0] for each in (*GOLD_FORMATS.values(), *RUN_FORMATS.values())]
+    places = [each.partition(":")[0] for each in (*GOLD_FORMATS.values(), *RUN_FORMATS.values())]
     loaded = set(done.stdout.split()) & set(places)
     assert loaded == {"rankgate.readers.gold_text", "rankgate.readers.run_lines"}
     assert formats.__name__ in done.stdout

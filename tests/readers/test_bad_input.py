@@ -61,16 +61,15 @@ ProblemsOf = Callable[[str], tuple[Problem, ...]]
 
 
 @EITHER
-@pytest.mark.parametrize("name", ["missing.jsonl", "missing/gold.yaml", "./../missing.jsonl.gz", "a b/ç.yaml"])
-def test_missing_file(problems_of: ProblemsOf, name: str) -> None:
-    assert seen(problems_of(name)) == [f"{Path(name).as_posix()}: no such file"]
-
-
-@EITHER
 @pytest.mark.parametrize(
-    ("name", "shown"), [("a\nb.yaml", "a\\nb.yaml"), ("\x1b[2J", "\\x1b[2J"), ("\udcff.yaml", "\\udcff.yaml")]
+    ("name", "shown"),
+    [
+        *((name, name) for name in ("missing.jsonl", "missing/gold.yaml", "../missing.jsonl.gz", "a b/ç.yaml")),
+        *(("a\nb.yaml", "a\\nb.yaml"), ("\x1b[2J", "\\x1b[2J"), ("\udcff.yaml", "\\udcff.yaml")),
+    ],
 )
-def test_names_are_shown_on_one_line(problems_of: ProblemsOf, name: str, shown: str) -> None:
+def test_missing_file(problems_of: ProblemsOf, name: str, shown: str) -> None:
+    """Its name is shown on one line."""
     assert seen(problems_of(name)) == [f"{shown}: no such file"]
 
 
@@ -696,6 +695,18 @@ BOTH = "says no_answer: true and names relevant documents"
             id="JSONL, nested deeply",
         ),
         pytest.param("gold.json", "[" * 100_000, ["gold.json:1: nested too deeply"], id="JSON, nested deeply"),
+        pytest.param(
+            "gold.yaml",
+            'samples:\n  - id: "é"\n  - id: "q\x07"\n',
+            ["gold.yaml:3: not valid YAML: unacceptable character #x0007: control characters are not allowed"],
+            id="YAML, a control character",
+        ),
+        pytest.param(
+            "qrels.txt",
+            "q1 0 a 1\nq1 0 b 5000\n",
+            ["qrels.txt:2: q1: the gain of 'b' is 5000; gains lie between -1000 and 1000"],
+            id="qrels, a gain that is too large",
+        ),
     ],
 )
 def test_gold(name: str, content: str | bytes, expected: list[str]) -> None:
@@ -754,18 +765,6 @@ def test_strict_json_documents_name_the_right_line_or_none(content: str, message
     assert problem.line in (line, None)
 
 
-def test_yaml_with_a_control_character_names_its_line() -> None:
-    (problem,) = gold_problems(write("gold.yaml", 'samples:\n  - id: "é"\n  - id: "q\x07"\n'))
-    assert problem.message == "not valid YAML: unacceptable character #x0007: control characters are not allowed"
-    assert problem.line == 3
-
-
-def test_qrels_with_a_gain_that_is_too_large_name_its_line() -> None:
-    (problem,) = gold_problems(write("qrels.txt", "q1 0 a 1\nq1 0 b 5000\n"))
-    assert problem.line == 2
-    assert "the gain of 'b' is 5000" in problem.message
-
-
 def test_a_misspelt_expected_output_is_not_recommended() -> None:
     (problem,) = gold_problems(write("gold.yaml", "samples:\n  - id: q1\n    expected_ouput: [a]\n"))
     assert "'expected_ouput'" in problem.message
@@ -779,6 +778,11 @@ def test_a_misspelt_expected_output_is_not_recommended() -> None:
             "samples: []\n",
             "gold: the gold set has no sample, so none names a relevant document; nothing could be scored",
             id="no sample",
+        ),
+        pytest.param(
+            '{"id": "q1", "expected_output": []}',
+            "gold: the gold set has 1 sample, none of which names a relevant document; nothing could be scored",
+            id="one sample",
         ),
         pytest.param(
             "q1 0 a 0\nq2 0 b -1\n",
@@ -795,11 +799,6 @@ def test_a_misspelt_expected_output_is_not_recommended() -> None:
 )
 def test_gold_without_any_relevant_document(content: str, message: str) -> None:
     assert seen(gold_problems(write("gold", content))) == [message]
-
-
-def test_gold_of_one_sample_without_a_relevant_document() -> None:
-    (problem,) = gold_problems(write("gold.jsonl", '{"id": "q1", "expected_output": []}'))
-    assert "1 samples" not in problem.message
 
 
 # Runs.

@@ -59,7 +59,7 @@ def test_a_corpus_as_parquet(tmp_path: Path) -> None:
     with pytest.raises(RankgateError) as caught:
         read_corpus(str(tmp_path / "bad.parquet"))
     assert [each.message for each in caught.value.problems] == [
-        "the id 'a' stands twice",
+        f"the id 'a' stands in {tmp_path / 'bad.parquet'} already",
         "text: expected text, found None",
     ]
 

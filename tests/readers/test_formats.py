@@ -350,23 +350,18 @@ def test_a_trec_run_whose_tag_has_a_blank() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "message"),
+    ("read", "form", "message"),
     [
-        pytest.param("yml", f"unknown gold format 'yml'; did you mean 'yaml'? (known: {GOLD_NAMES})", id="near"),
-        pytest.param("trec", f"unknown gold format 'trec' (known: {GOLD_NAMES})", id="a format of runs"),
-        pytest.param("", f"unknown gold format '' (known: {GOLD_NAMES})", id="empty"),
+        pytest.param(gold, "yml", f"unknown gold format 'yml'; did you mean 'yaml'? (known: {GOLD_NAMES})", id="near"),
+        pytest.param(gold, "trec", f"unknown gold format 'trec' (known: {GOLD_NAMES})", id="a format of runs"),
+        pytest.param(gold, "", f"unknown gold format '' (known: {GOLD_NAMES})", id="empty"),
+        pytest.param(run, "jsnol", f"unknown run format 'jsnol'; did you mean 'jsonl'? (known: {RUN_NAMES})", id="run"),
     ],
 )
-def test_unknown_gold_format(form: str, message: str) -> None:
+def test_unknown_format(read: Callable[[str, str], object], form: str, message: str) -> None:
     with pytest.raises(RankgateError) as caught:
-        gold(YAML, form)
+        read(LINE, form)
     assert str(caught.value) == message
-
-
-def test_unknown_run_format() -> None:
-    with pytest.raises(RankgateError) as caught:
-        run(LINE, "jsnol")
-    assert str(caught.value) == f"unknown run format 'jsnol'; did you mean 'jsonl'? (known: {RUN_NAMES})"
 
 
 # Standard input, in a process of its own.

@@ -304,13 +304,6 @@ def test_messages(tmp_path: Path, line: dict[str, Any], needs: set[RunField], me
     assert refused(tmp_path, {"query_id": "q", **line}, *needs) == message
 
 
-def test_an_item_score_that_is_not_finite_is_refused_although_nobody_needs_it(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.write_text('{"query_id": "q", "topk": [{"chunk_id": "a", "score": NaN}]}\n', encoding="utf-8")
-    with pytest.raises(RankgateError, match="the score of 'a' is NaN; scores must be finite numbers"):
-        list(read_run(path.as_posix(), None).rankings)
-
-
 SAMPLE = Sample(
     query_id="q",
     gains={"a#1": 2.0, "z": 1.0},

@@ -9,11 +9,11 @@ from pathlib import Path
 
 def digest_of(paths: Iterable[Path]) -> str:
     """One digest of the contents of files, in their order; whatever is no file is passed over."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in filter(Path.is_file, paths):
         with path.open("rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def digest_below(folder: Path) -> str:

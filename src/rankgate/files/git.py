@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -68,8 +68,8 @@ class Repository(msgspec.Struct, frozen=True):
         if commit is None:
             raise GitError(f"{option('base')} {shown(ref)}: {self._why_unknown(ref)}")
         name = re.split(r"[\^~:@]", ref, maxsplit=1)[0]
-        whole = name in ("HEAD", commit) or name.startswith("refs/")
-        if not whole and self._commit(f"refs/tags/{name}"):  # git would take the tag, which may be anybody's
+        is_unambiguous = name in ("HEAD", commit) or name.startswith("refs/")
+        if not is_unambiguous and self._commit(f"refs/tags/{name}"):  # git would take the tag, which may be anybody's
             raise GitError(
                 f"{option('base')} {shown(ref)} is the name of a tag; write the whole ref, as refs/heads/main, or the "
                 "whole sha"
@@ -93,13 +93,13 @@ class Repository(msgspec.Struct, frozen=True):
     def entries(self, commit: str, path: str) -> list[Entry]:
         """What a commit has at a path, or in a folder whose path ends in `/`; of an empty path, in the root."""
         arguments = ("ls-tree", "-z", "--full-tree", commit, *(["--", path] if path else []))
-        lines = self._names(arguments, f"list {shown(path)} at {commit}")
+        lines = self._names(f"list {shown(path)} at {commit}", *arguments)
         parts = ((about.split(" "), name) for about, _, name in (line.partition("\t") for line in lines))
         return [Entry(mode, kind, sha, name) for (mode, kind, sha), name in parts]
 
     def files(self, commit: str, endings: tuple[str, ...], most: int) -> dict[str, str]:
         """The blobs of a commit's files, links left out, that end so and have at most so many bytes, by their paths."""
-        lines = self._names(("ls-tree", "-r", "-l", "-z", "--full-tree", commit), f"list {commit}")
+        lines = self._names(f"list {commit}", "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         blobs: dict[str, str] = {}
         for about, _, path in (line.partition("\t") for line in lines):
             mode, kind, sha, size = about.split()
@@ -109,32 +109,30 @@ class Repository(msgspec.Struct, frozen=True):
 
     def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
         """The bytes of blobs, in their order, by one process."""
-        asked = "".join(f"{blob}\n" for blob in blobs).encode()
-        answer = run_git(self.root, "cat-file", "--batch", given=asked) if asked else None
-        if answer is None:
-            return
-        if answer.returncode:
-            raise GitError(f"git cannot read objects: {said(answer)}")
-        yield from batched(answer.stdout)
+        names = "".join(f"{blob}\n" for blob in blobs).encode()
+        if names:
+            yield from batched(self._output("read objects", "cat-file", "--batch", given=names))
 
     def new_links(self, before: str, after: str) -> list[str]:
         """The paths that are links at one commit, and were none or others at another."""
         arguments = ("diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AMT", before, after)
-        parts = self._names(arguments, f"compare {before} and {after}")
+        parts = self._names(f"compare {before} and {after}", *arguments)
         return [path for about, path in zip(parts[::2], parts[1::2], strict=True) if about.split(" ")[1] == LINK]
 
-    def _names(self, arguments: Sequence[str], task: str) -> list[str]:
-        """What a command lists, separated by NUL; a GitError where its exit code says that it could not."""
-        answer = run_git(self.root, *arguments)
+    def _names(self, task: str, *arguments: str) -> list[str]:
+        """What a command lists, separated by NUL."""
+        return self._output(task, *arguments).decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+    def _output(self, task: str, *arguments: str, given: bytes = b"", to: BinaryIO | None = None) -> bytes:
+        """What a command prints; a GitError where its exit code says that it could not."""
+        answer = run_git(self.root, *arguments, given=given, to=to)
         if answer.returncode:
             raise GitError(f"git cannot {task}: {said(answer)}")
-        return answer.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
+        return answer.stdout
 
     def write(self, blob: str, file: BinaryIO) -> None:
         """Write a blob's bytes as they are stored, untouched by filters; a GitError where git cannot fetch it."""
-        answer = run_git(self.root, "cat-file", "blob", blob, to=file)
-        if answer.returncode:
-            raise GitError(f"git cannot read the object {blob}: {said(answer)}")
+        self._output(f"read the object {blob}", "cat-file", "blob", blob, to=file)
 
     def size(self, blob: str) -> int:
         """How many bytes a blob has."""

@@ -11,7 +11,7 @@ import msgspec
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.metrics.matching import BY_CHUNK, By, Matching
 from rankgate.model.values import Gold, Ranking, RunField, Sample
-from rankgate.readers.base import ProblemLog, Run, once
+from rankgate.readers.base import ProblemLog, Run, deduplicated
 from rankgate.readers.formats import named_file, read_gold, read_run
 from rankgate.readers.gold_columns import usual_fields
 from rankgate.readers.json_text import spoken
@@ -131,7 +131,7 @@ def _samples(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sample]:
 
 def _ranking(query_id: str, entry: Any, needs: frozenset[RunField], how: Matching, name: str) -> Ranking:
     if type(entry) is list and not needs and set(map(type, entry)) == {str}:  # the usual case, many times as fast
-        return Ranking(query_id, *once(entry))
+        return Ranking(query_id, *deduplicated(entry))
     try:
         if isinstance(entry, Mapping) and "topk" not in entry and not LISTS.isdisjoint(entry):
             return to_ranking(loose_line({**entry, "query_id": query_id}, loose_shape(needs)), query_id, needs)

@@ -220,7 +220,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
         return f"{self.doc}:{self.start}-{self.end}"
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True):
+class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One gold query: its judgments and what is known about it.
 
     `gains` maps every judged id to its gain; ids with a gain above zero are relevant. `judge_gains` are a judge's

@@ -105,6 +105,14 @@ def _quickly_through(
         yield reading and (pick(reading[0]), reading[1])
 
 
+class KeyedError(ValueError):
+    """What is wrong with an entry of an input, and under which of its keys."""
+
+    def __init__(self, message: object, key: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+
+
 class ProblemLog:
     """Collects what is wrong with one input, so that the user sees all of it at once, but no more than `most`."""
 
@@ -120,9 +128,12 @@ class ProblemLog:
             self.problems.append(Problem(f"stopped after {self.most} problems; there may be more", problem.file))
             self.raise_if_any()
 
-    def note(self, place: Problem, what: object) -> None:
-        """Note what is wrong at a place, which has file, line and key, and no message of its own."""
-        self.add(msgspec.structs.replace(place, message=str(what)))
+    def note(self, location: Problem, error: object) -> None:
+        """Note what is wrong at a location without a message of its own; the key of a KeyedError lies below its key."""
+        key = location.key
+        if isinstance(error, KeyedError):
+            key = ".".join(filter(None, (key, error.key))) or None
+        self.add(msgspec.structs.replace(location, message=str(error), key=key))
 
     def raise_if_any(self) -> None:
         """End the reading of an input by a RankgateError where problems were noted."""
@@ -130,7 +141,7 @@ class ProblemLog:
             raise RankgateError(self.problems)
 
 
-def once(ids: list[str]) -> tuple[list[str], int]:
+def deduplicated(ids: list[str]) -> tuple[list[str], int]:
     """A ranking with each id kept where it first stands, and how many repeats were removed."""
     if len(set(ids)) == len(ids):
         return ids, 0

@@ -6,7 +6,7 @@ Whole documents are read from Markdown, HTML and plain text as well, in a file o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -61,13 +61,13 @@ def source_texts(path: str) -> Iterator[Document]:
     if not files and root.exists():
         what = "has only empty documents" if wanted else "has no document"
         raise bad_input(f"{what}; they end in {', '.join(SUFFIXES)}", file=path)
-    log, seen = ProblemLog(), dict[str, str]()
+    log, seen = ProblemLog(), dict[str, Problem]()
     for file in sorted(files, key=Path.as_posix) or [root]:
         name = file.name if file == root else file.relative_to(root).as_posix()
         try:
             with open_source(str(file)) as source:
                 if name.lower().endswith(".jsonl"):
-                    yield from _documents(source, seen, log, whole=True)
+                    yield from _documents(_lines(source, log), seen, log, whole=True)
                 else:
                     yield _of_file(source.text(), name)
         except RankgateError as error:
@@ -131,47 +131,48 @@ def read_corpus(path: str, wanted: Collection[str] | None = None) -> list[Docume
     """
     log = ProblemLog()
     with open_table(path) as source:
-        documents = _of_table(source, log) if source.head.startswith(MAGIC) else _documents(source, {}, log)
-        found = [each for each in documents if wanted is None or each.id in wanted]
+        records = _table_rows(source) if source.head.startswith(MAGIC) else _lines(source, log)
+        documents = [each for each in _documents(records, {}, log) if wanted is None or each.id in wanted]
         log.raise_if_any()
-    return [Document(each.id, " ".join(filter(None, (each.title, each.text))), each.doc_id) for each in found]
+    return [Document(each.id, " ".join(filter(None, (each.title, each.text))), each.doc_id) for each in documents]
 
 
-def _documents(source: Source, seen: dict[str, str], log: ProblemLog, *, whole: bool = False) -> Iterator[Document]:
-    """The documents of JSONL; what is none is noted, what stands in `seen` already, and a chunk of a `whole` one."""
-    for number, line in source.lines():
-        place = Problem("", source.name, number)
+def _documents(
+    records: Iterable[tuple[Problem, Any]], seen: dict[str, Problem], log: ProblemLog, *, whole: bool = False
+) -> Iterator[Document]:
+    """The documents; what is none is noted, what was `seen` already, and, where they are `whole`, a chunk of one."""
+    for location, value in records:
         try:
-            document = _document(strict_json(line))
-            first = seen.setdefault(document.id, str(place))
-            if first != str(place):
-                raise ValueError(f"the id {shown(document.id)} stands in {first} already")
+            document = _document(value)
+            if document.id in seen:
+                raise ValueError(f"the id {shown(document.id)} stands in {seen[document.id]} already")
+            seen[document.id] = location
             if whole and document.doc_id not in (None, document.id):
                 raise ValueError(f"{shown(document.id)} is a chunk; a corpus holds whole documents")
         except ValueError as error:
-            several = number == 1 and isinstance(error, JsonError) and source.head.lstrip().startswith((b"{", b"["))
-            log.note(place, f"{error}{'; a corpus is JSONL, one document a line' if several else ''}")
+            log.note(location, error)
         else:
             yield document
 
 
-def _of_table(source: Source, log: ProblemLog) -> Iterator[Document]:
-    """The documents of Parquet, one a row, with the columns that a line of JSONL has as keys."""
+def _lines(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Any]]:
+    for number, line in source.lines():
+        location = Problem("", source.name, number)
+        try:
+            yield location, strict_json(line)
+        except JsonError as error:
+            several = number == 1 and source.head.lstrip().startswith((b"{", b"["))
+            log.note(location, f"{error}{'; a corpus is JSONL, one document a line' if several else ''}")
+
+
+def _table_rows(source: Source) -> Iterator[tuple[Problem, Any]]:
+    """The rows of Parquet, with the columns that a line of JSONL has as keys."""
     from rankgate.readers.parquet import opened, quoted  # noqa: PLC0415 -- an extra
 
     with opened(source) as file:
         names = [name for name in file.columns if name in (*_IDS, *_TEXTS, "title")]
-        ids = set[str]()
         for row in file.rows(f"SELECT {', '.join(map(quoted, names)) or '1'} FROM {file.table}"):  # noqa: S608 -- quoted
-            try:
-                document = _document(dict(zip(names, row, strict=False)))
-                if document.id in ids:
-                    raise ValueError(f"the id {shown(document.id)} stands twice")
-                ids.add(document.id)
-            except ValueError as error:
-                log.note(Problem("", source.name), error)
-            else:
-                yield document
+            yield Problem("", source.name), dict(zip(names, row, strict=False))
 
 
 def _document(value: Any) -> Document:

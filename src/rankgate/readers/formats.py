@@ -17,8 +17,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import msgspec
-
 from rankgate.errors import bad_input, did_you_mean, option, shown
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import TABLE, ProblemLog, Quick, Run
@@ -36,37 +34,31 @@ from rankgate.readers.recognition import (
 )
 from rankgate.readers.source import FileMark, Source, open_source, open_table, reopened, share_of, shown_path
 
-
-class Format(msgspec.Struct, frozen=True):
-    """A row: where a format's module has it, imported when it is looked at."""
-
-    place: str
-
-
-# In the order in which they are shown and tried: the first that is sure of a file reads it.
-GOLD_FORMATS: dict[str, Format] = {
-    "yaml": Format("rankgate.readers.gold_text:YAML"),
-    "json": Format("rankgate.readers.gold_text:JSON"),
-    "jsonl": Format("rankgate.readers.gold_text:JSONL"),
-    "qrels": Format("rankgate.readers.qrels:QRELS"),
-    "beir": Format("rankgate.readers.qrels:BEIR"),
-    "ltr": Format("rankgate.readers.ltr:GOLD"),
-    "ragas": Format("rankgate.readers.ragas:GOLD"),
-    "llama_index": Format("rankgate.readers.llama_index:GOLD"),
-    "dict": Format("rankgate.readers.score_dicts:GOLD"),
-    "judgments": Format("rankgate.readers.judgments:GOLD"),
+# Where a format's module has it, which is imported when it is looked at. In the order in which they are shown and
+# tried: the first that is sure of a file reads it.
+GOLD_FORMATS: dict[str, str] = {
+    "yaml": "rankgate.readers.gold_text:YAML",
+    "json": "rankgate.readers.gold_text:JSON",
+    "jsonl": "rankgate.readers.gold_text:JSONL",
+    "qrels": "rankgate.readers.qrels:QRELS",
+    "beir": "rankgate.readers.qrels:BEIR",
+    "ltr": "rankgate.readers.ltr:GOLD",
+    "ragas": "rankgate.readers.ragas:GOLD",
+    "llama_index": "rankgate.readers.llama_index:GOLD",
+    "dict": "rankgate.readers.score_dicts:GOLD",
+    "judgments": "rankgate.readers.judgments:GOLD",
 }
-RUN_FORMATS: dict[str, Format] = {
-    "jsonl": Format("rankgate.readers.run_lines:JSONL"),
-    "json": Format("rankgate.readers.run_lines:JSON"),
-    "rows": Format("rankgate.readers.tables:ROWS"),
-    "trec": Format("rankgate.readers.trec:RUN"),
-    "mteb": Format("rankgate.readers.score_dicts:MTEB"),
-    "ragas": Format("rankgate.readers.ragas:RUN"),
-    "dict": Format("rankgate.readers.score_dicts:RUN"),
-    "msmarco": Format("rankgate.readers.msmarco:RUN"),
-    "csv": Format("rankgate.readers.tables:CSV"),
-    "parquet": Format("rankgate.readers.parquet:RUN"),
+RUN_FORMATS: dict[str, str] = {
+    "jsonl": "rankgate.readers.run_lines:JSONL",
+    "json": "rankgate.readers.run_lines:JSON",
+    "rows": "rankgate.readers.tables:ROWS",
+    "trec": "rankgate.readers.trec:RUN",
+    "mteb": "rankgate.readers.score_dicts:MTEB",
+    "ragas": "rankgate.readers.ragas:RUN",
+    "dict": "rankgate.readers.score_dicts:RUN",
+    "msmarco": "rankgate.readers.msmarco:RUN",
+    "csv": "rankgate.readers.tables:CSV",
+    "parquet": "rankgate.readers.parquet:RUN",
 }
 # What a map can describe, and how its files begin.
 MAPPED_FORMATS: dict[str, tuple[bytes, str]] = {
@@ -88,13 +80,13 @@ _BUFFER = 1 << 18
 
 def gold_format(name: str) -> GoldFormat:
     """A format of gold sets by its key in the table."""
-    row: GoldFormat = _at(GOLD_FORMATS[name].place)
+    row: GoldFormat = _at(GOLD_FORMATS[name])
     return row
 
 
 def run_format(name: str) -> RunFormat:
     """A format of runs by its key in the table."""
-    row: RunFormat = _at(RUN_FORMATS[name].place)
+    row: RunFormat = _at(RUN_FORMATS[name])
     return row
 
 
@@ -256,8 +248,8 @@ def _recognised(source: Source, *, gold: bool) -> str:
     if gold and not why and len(names) > 1 and all(map(str.isprintable, names)):
         columns = start.first_cells
         raise bad_input(_at("rankgate.readers.gold_columns:unknown_columns")(columns, source.name), file=source.name)
-    found = f" (found: {', '.join(map(shown, names[:_MAX_NAMES]))})" if len(names) > 1 else ""
-    why = why or (_NO_GOLD if gold else _NO_RUN) + found
+    listed = f" (found: {', '.join(map(shown, names[:_MAX_NAMES]))})" if len(names) > 1 else ""
+    why = why or (_NO_GOLD if gold else _NO_RUN) + listed
     raise bad_input(f"{starts}; {why} (known formats: {', '.join(table)})", file=source.name)
 
 

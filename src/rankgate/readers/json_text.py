@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import msgspec
@@ -22,18 +22,20 @@ class JsonError(ValueError):
         self.line = line
 
 
-def strict_json(text: str | bytes, *, missing: bool = False) -> Any:
+def strict_json(text: str | bytes, *, missing: bool = False, finite: bool = True) -> Any:
     """Parse JSON; a JsonError refuses duplicate keys, lone surrogates, endless nesting, NaN and infinite numbers.
 
-    With `missing` NaN and Infinity, which Python tools write for what they could not compute, are null.
+    With `missing` NaN and Infinity, which Python tools write for what they could not compute, are null. Where numbers
+    need not be `finite` they are what Python has for them.
     """
+    constant: Callable[[str], Any] = _refuse_constant if finite else float
     try:
         text = text if isinstance(text, str) else text.decode("utf-8-sig")  # and not what json takes for UTF-16
         value = json.loads(
             text,
             object_pairs_hook=_unique,
-            parse_constant=_no_value if missing else _refuse_constant,
-            parse_float=_finite,
+            parse_constant=_no_value if missing else constant,
+            parse_float=_finite if finite else float,
             parse_int=_integer,
         )
         if "\\ud" in text.lower():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from typing import Any
 
@@ -43,7 +43,7 @@ from rankgate.readers.mapping import (
     unpacked,
     usual_names,
 )
-from rankgate.readers.parquet import opened
+from rankgate.readers.parquet import opened as opened_parquet
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness
 from rankgate.readers.rows import Tag
 from rankgate.readers.samples import check_gain
@@ -58,12 +58,9 @@ _RESPONSE = FieldMap(records="details", query_id="key", items="hits", chunk_id="
 
 def read_mapped_gold(fields: FieldMap, source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples from a file whose columns or keys a map names; without a gain, what is listed is relevant."""
+    log.beside.mapped = frozenset(fields.tags)
     with records_of(source, log, fields, fields.records, missing=False) as records:
-        first = next(records := iter(records), None)
-        if first is None:
-            return {}
-        log.beside.mapped = frozenset(fields.tags)
-        return _read_rows(fields, chain([first], records), log)
+        return _read_rows(fields, records, log)
 
 
 def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False) -> dict[str, Sample]:
@@ -71,7 +68,8 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
     under = _export(source.head)
     if under == _RESPONSE.records:
         return read_mapped_gold(_RESPONSE, source, log)
-    with _exported(source, under) if under else records_of(source, log, missing=False) as records:
+    opened = nullcontext(_exported(source, under)) if under else records_of(source, log, missing=False)
+    with opened as records:
         first = next(records := iter(records), None)
         if first is None:
             return {}
@@ -82,16 +80,19 @@ def read_usual_gold(source: Source, log: ProblemLog, *, fractions: bool = False)
     gains = (gain for sample in samples.values() for gain in sample.gains.values())
     if not fractions and fields.gain in named(GAIN[1:], [fields.gain or ""]) and any(gain % 1 for gain in gains):
         known = {"query_id": fields.query_id, "chunk_id": fields.chunk_id, "gain": fields.gain}
-        said = "that looks like a run, whose scores are no whole numbers; if they are gains"
-        raise bad_input(f"{said}, {advice(known, 'gold')}", file=source.name)
+        what = "that looks like a run, whose scores are no whole numbers; if they are gains"
+        raise bad_input(f"{what}, {advice(known, 'gold')}", file=source.name)
     return samples
 
 
 def _read_rows(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str, Sample]:
     """Samples from all rows, with the tags of their columns; what is not read is noted."""
     rows = iter(records)
-    place, first = next(rows)
-    rows = chain([(place, first)], rows)
+    first_row = next(rows, None)
+    if first_row is None:
+        return {}
+    rows = chain([first_row], rows)
+    _, first = first_row
     if fields.records is not None or not isinstance(first, Mapping):
         return read_judgments(fields, rows, log)
     names = [str(name) for name in first]
@@ -108,13 +109,12 @@ def _read_rows(fields: FieldMap, records: Records, log: ProblemLog) -> dict[str,
     return read_judgments(fields, rows, log)
 
 
-@contextmanager
-def _exported(source: Source, key: str) -> Iterator[Records]:
+def _exported(source: Source, key: str) -> Records:
     """The entries of an export's list, wherever it lies: in an envelope, a hit of a search or a list of them."""
     entries = [*_lists_under(source_json(source), key)]
     if not entries:
         raise bad_input(f"expected a list under {shown(key)}, found none, or an empty one", file=source.name)
-    yield ((Problem("", source.name, None, f"{key}[{at}]"), entry) for at, entry in enumerate(entries))
+    return ((Problem("", source.name, None, f"{key}[{at}]"), entry) for at, entry in enumerate(entries))
 
 
 def _lists_under(value: Any, key: str) -> Iterator[Any]:
@@ -137,7 +137,7 @@ def records_of(
 ) -> Iterator[Records]:
     """The rows of a table, CSV or Parquet, or the objects of JSON, as far as the map reads them, with their places."""
     if source.head.startswith(MAGIC):
-        with opened(source) as file:
+        with opened_parquet(source) as file:
             yield file.records()
     elif source.head.lstrip()[:1] in (b"{", b"["):
         yield json_records(source, log, under, missing=missing)

@@ -15,7 +15,9 @@ QUERIES, RELEVANT = "queries", "relevant_docs"
 def _read(source: Source, log: ProblemLog) -> dict[str, Sample]:
     """Samples with their questions, in the order of `queries`; each of `relevant_docs`, if any, has gain 1."""
     value = source_json(source)
-    queries, relevant = (value.get(key) if isinstance(value, dict) else None for key in (QUERIES, RELEVANT))
+    stated = value if isinstance(value, dict) else {}
+    queries = stated.get(QUERIES)
+    relevant = stated.get(RELEVANT)
     if not isinstance(queries, dict) or not isinstance(relevant, dict):
         message = f"expected mappings {QUERIES} and {RELEVANT}, as LlamaIndex' save_json writes them"
         raise bad_input(message, file=source.name, line=1)

@@ -95,8 +95,8 @@ def answer_line(answer: Any, finder: Finder) -> Any:
     Without `items` the list of results is the answer, or its `topk`. A ValueError where something is not there.
     """
     fields = finder.fields
-    whole = fields.items is None and isinstance(answer, Mapping) and "topk" in answer
-    name = fields.items or ("topk" if whole else None)
+    is_line = fields.items is None and isinstance(answer, Mapping) and "topk" in answer
+    name = fields.items or ("topk" if is_line else None)
     entries = look_up(answer, name) if name else answer
     if entries is MISSING:
         raise MissingNameError("items", name or "", "the answer", names_of(answer))
@@ -107,9 +107,9 @@ def answer_line(answer: Any, finder: Finder) -> Any:
         items = [_item(entry, finder, f"result {position}") for position, entry in enumerate(entries, start=1)]
         entries = [_stated(item) if isinstance(item, Mapping) else item for item in items]
     if fields.items is None:
-        return {**answer, "topk": entries} if whole else entries
-    found = {key: finder.optional(key, answer) for key in OF_QUERIES}
-    return {"topk": entries, **_stated(found | {"latency_ms": _times(found["latency_ms"])})}
+        return {**answer, "topk": entries} if is_line else entries
+    values = {key: finder.optional(key, answer) for key in OF_QUERIES}
+    return {"topk": entries, **_stated(values | {"latency_ms": _times(values["latency_ms"])})}
 
 
 def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,15 +137,17 @@ def _row(record: Any, finder: Finder) -> tuple[str, Row, Any, Sequence[Tag]]:
     query_id = id_of(finder.required("query_id", record, "the object"), "the query")
     query = f"query {shown(query_id)}"
     doc = id_of(finder.required("chunk_id", record, query), f"{query}: the result")
-    score, rank = (
-        _number(finder.required(key, record, query), key, doc) if finder.names(key) else 0 for key in ("score", "rank")
+    score = (
+        float(finder.fields.sign * _number(finder.required("score", record, query), "score", doc))
+        if finder.names("score")
+        else 0.0
     )
-    score = float(finder.fields.sign * score)
+    rank = int(_number(finder.required("rank", record, query), "rank", doc)) if finder.names("rank") else 0
     extras = {key: value for key in _EXTRAS if (value := _plain(finder.optional(key, record))) is not None}
     if RunField.ITEM_SCORES in finder.needs and finder.names("score"):
         extras["score"] = score
-    row, times = Row(doc, score, int(rank), extras or None), _times(finder.optional("latency_ms", record))
-    return query_id, row, times, finder.tags(record)
+    times = _times(finder.optional("latency_ms", record))
+    return query_id, Row(doc, score, rank, extras or None), times, finder.tags(record)
 
 
 def _cells(record: Mapping[str, str], finder: Finder) -> tuple[str, Row, Any, Sequence[Tag]]:
@@ -218,16 +220,16 @@ def json_records(source: Source, log: ProblemLog, under: str | None = None, *, m
     With `under` the file is one value, with the list under that name, or `key`s with `value`s in place of a list.
     """
     if under is not None:
-        whole = source_json(source, missing=missing)
-        listed = look_through(whole, under) if under else whole
+        document = source_json(source, missing=missing)
+        listed = look_through(document, under) if under else document
         if isinstance(listed, Mapping):
             for key, value in listed.items():
-                own = value if isinstance(value, Mapping) else {}
-                yield Problem("", source.name), {**own, "key": key, "value": value}
+                entries = value if isinstance(value, Mapping) else {}
+                yield Problem("", source.name), {**entries, "key": key, "value": value}
             return
         if not isinstance(listed, list):
-            found = ", ".join(map(shown, names_of(whole))) if listed is MISSING else shown(listed)
-            message = f"expected a list under {shown(under)} (found: {found})"
+            names = ", ".join(map(shown, names_of(document))) if listed is MISSING else shown(listed)
+            message = f"expected a list under {shown(under)} (found: {names})"
             raise bad_input(message, file=source.name, key="map.records")
         yield from ((Problem("", source.name, None, f"{under}[{at}]"), each) for at, each in enumerate(listed))
         return

@@ -97,16 +97,16 @@ def system_columns(names: Iterable[str], fields: FieldMap, known: Sets = SYSTEM)
 
 def usual_names(names: Sequence[str], roles: Mapping[str, Sets], kind: str, place: Problem) -> dict[str, str]:
     """The name for each role; a RankgateError says which is lacking or there twice, and the map to write."""
-    found = {role: named(sets, names) for role, sets in roles.items()}
-    for role, each in found.items():
+    candidates = {role: named(sets, names) for role, sets in roles.items()}
+    for role, each in candidates.items():
         if len(each) != 1:
             what = f"{' and '.join(map(shown, each))} could both be" if each else "no usual name for"
-            known = {key: one[0] if len(one) == 1 else None for key, one in found.items()}
-            said = f"{what} {ROLES[role]} (found: {', '.join(map(shown, names[:_MAX_NAMES])) or 'nothing'})"
+            known = {key: one[0] if len(one) == 1 else None for key, one in candidates.items()}
+            doubt = f"{what} {ROLES[role]} (found: {', '.join(map(shown, names[:_MAX_NAMES])) or 'nothing'})"
             values = kind == "run" and any("@" in name for name in names)
             advised = "values per query are judged by `check --run per_query:FILE`" if values else advice(known, kind)
-            raise bad_input(f"{said}; {advised}", file=place.file, line=place.line, key=place.key)
-    return {role: each[0] for role, each in found.items()}
+            raise bad_input(f"{doubt}; {advised}", file=place.file, line=place.line, key=place.key)
+    return {role: each[0] for role, each in candidates.items()}
 
 
 def advice(known: Mapping[str, str | None], kind: str) -> str:
@@ -147,8 +147,8 @@ def needed(key: str, needs: frozenset[RunField]) -> bool:
 class MissingNameError(ValueError):
     """An object or a table lacks what the map names under `key`."""
 
-    def __init__(self, key: str, name: str, where: str, found: Iterable[str]) -> None:
-        known = list(islice(found, _MAX_NAMES + 1))
+    def __init__(self, key: str, name: str, where: str, names: Iterable[str]) -> None:
+        known = list(islice(names, _MAX_NAMES + 1))
         listed = ", ".join(map(shown, known[:_MAX_NAMES])) + (", …" if len(known) > _MAX_NAMES else "")
         near = did_you_mean(name, known)
         super().__init__(f"{where} has no {shown(name)}{near} (found: {listed or 'nothing'})")

@@ -94,13 +94,13 @@ class ParquetFile:
         many = has_wildcard(spread)
         listed = self._glob(root) if many else self._glob(f"{top}/**") or self._glob(top)
         folders = {each.rpartition("/")[0] for each in listed}  # which fsspec lists too
-        found = [each for each in listed if each not in folders]
+        files = [each for each in listed if each not in folders]
         stem = re.split(r"[*?]", root)[0].rpartition("/")[0] if many else root  # what is named hides nothing
-        below = {each: each.removeprefix(stem) for each in found}
+        below = {each: each.removeprefix(stem) for each in files}
         if log := next((each for each in below.values() if _LOG.search(each)), None):
-            said = f"is a table whose log ({log.lstrip('/')}) says which of its files count"
-            raise bad_input(f"{said}; let the tool that keeps it write its rows as plain Parquet", file=self.name)
-        rows = [each for each in found if each.endswith(".parquet") and not _HIDDEN.search(below[each])]
+            what = f"is a table whose log ({log.lstrip('/')}) says which of its files count"
+            raise bad_input(f"{what}; let the tool that keeps it write its rows as plain Parquet", file=self.name)
+        rows = [each for each in files if each.endswith(".parquet") and not _HIDDEN.search(below[each])]
         if not rows:
             what = "holds no Parquet file (*.parquet); a folder, a pattern or an address is read as Parquet alone"
             raise bad_input(what, file=self.name)
@@ -122,8 +122,8 @@ class ParquetFile:
     def twice(self, columns: Iterable[str]) -> str | None:
         """The first of these columns that a file has more than once: DuckDB, blind to case, reads the first of them."""
         same = f"SELECT lower(name) FROM parquet_schema({self.paths}) GROUP BY file_name, 1 HAVING count(*) > 1"  # noqa: S608
-        found = {name for (name,) in self.rows(same)}
-        return next((each for each in columns if each.lower() in found), None)
+        repeated = {name for (name,) in self.rows(same)}
+        return next((each for each in columns if each.lower() in repeated), None)
 
     def column(self, key: str, name: str) -> tuple[str, str]:
         """A column, or a field of one by dots, as expression and type; a MissingNameError where there is none."""
@@ -190,8 +190,8 @@ def _results(file: ParquetFile, fields: FieldMap, needs: frozenset[RunField], lo
                 raise ValueError("a row has no query id")
             if wrong:
                 select = f"SELECT {', '.join([doc, *ordering.values()])} FROM {file.table}"  # noqa: S608
-                culprit, *found = next(file.rows(f"{select} WHERE {query} = ? AND ({flawed}) ORDER BY 1", query_id))
-                flaw = row_flaw(culprit, dict(zip(ordering, found, strict=True)))
+                culprit, *values = next(file.rows(f"{select} WHERE {query} = ? AND ({flawed}) ORDER BY 1", query_id))
+                flaw = row_flaw(culprit, dict(zip(ordering, values, strict=True)))
                 raise ValueError(f"query {shown(query_id)}: {flaw}")
             results = gathered(_ROWS.decode(rows), needs)
             results.times = None if latency is None else {"total": latency}
@@ -267,9 +267,9 @@ def opened(source: Source) -> Iterator[ParquetFile]:
         with duckdb.connect(":memory:", config=settings) as connection:
             yield ParquetFile(source, connection)
     except duckdb.Error as error:
-        own = _pattern(source.file.path) if source.file else f"{Path.cwd()}/"
-        said = next(line for line in str(error).split("\n") if not line.startswith(("Traceback", " ")))  # of fsspec
-        what = redacted_text(said.replace(own, source.name if source.file else ""))
+        path = _pattern(source.file.path) if source.file else f"{Path.cwd()}/"
+        message = next(line for line in str(error).split("\n") if not line.startswith(("Traceback", " ")))  # of fsspec
+        what = redacted_text(message.replace(path, source.name if source.file else ""))
         raise bad_input(f"cannot be read as Parquet: {on_one_line(what)}", file=source.name) from error
 
 

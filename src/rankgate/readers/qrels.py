@@ -44,9 +44,9 @@ def beir_files(folder: str) -> tuple[str, str | None]:
     splits = sorted(Path(folder, "qrels").glob("*.tsv"))
     chosen = [each for each in splits if each.stem == "test"] or splits
     if len(chosen) != 1:
-        found = f"found {', '.join(each.name for each in splits)}; name one of these files" if splits else "found none"
+        files = f"found {', '.join(each.name for each in splits)}; name one of these files" if splits else "found none"
         what = "is a directory, and as one of BEIR it needs one file of judgments, qrels/test.tsv"
-        raise bad_input(f"{what} ({found})", file=shown_path(folder))
+        raise bad_input(f"{what} ({files})", file=shown_path(folder))
     queries = Path(folder, "queries.jsonl")
     return str(chosen[0]), str(queries) if queries.is_file() else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -197,17 +197,19 @@ def unreadable(start: Beginning) -> str:
 def of_two(start: Beginning) -> str:
     """Why a file of objects is read only once its format is named: by its keys it has two; nothing where it has one."""
     keys = start.keys
-    results = (LISTS, RAGAS_RETRIEVED) if not start.gold else ({"expected_output"}, RAGAS_REFERENCE)
-    own, ragas = (min(keys & {*each}, default="") for each in results)
-    row = next(iter(named(DOC, keys - {"id"}) if keys & ORDERS and not start.gold else ()), "")
-    other, name = row, "rows"
-    if ragas and RAGAS_QUESTION in keys:
-        other, name = ragas, "ragas"
-    if not own or not other:
+    contract_keys: Collection[str] = {"expected_output"} if start.gold else LISTS
+    contract_key = min(keys.intersection(contract_keys), default="")
+    ragas_key = min(keys.intersection(RAGAS_REFERENCE if start.gold else RAGAS_RETRIEVED), default="")
+    other_name, other_key = "rows", ""
+    if ragas_key and RAGAS_QUESTION in keys:
+        other_name, other_key = "ragas", ragas_key
+    elif keys & ORDERS and not start.gold:
+        other_key = next(iter(named(DOC, keys - {"id"})), "")
+    if not contract_key or not other_key:
         return ""
-    usual = "jsonl" if start.json == "{" else "json"
-    choice = f"{usual}:FILE or {name}:FILE, in the criteria by `format:`"
-    return f"{shown(own)} is read as {usual} and {shown(other)} as {name}; say which by {choice}"
+    name = "jsonl" if start.json == "{" else "json"
+    choice = f"{name}:FILE or {other_name}:FILE, in the criteria by `format:`"
+    return f"{shown(contract_key)} is read as {name} and {shown(other_key)} as {other_name}; say which by {choice}"
 
 
 class _Format(msgspec.Struct, frozen=True, kw_only=True):

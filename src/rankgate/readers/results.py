@@ -19,7 +19,7 @@ from rankgate.readers.run_shapes import ANSWER_KEYS
 
 ACCEPTED = "give a list of ids, of (id, score) pairs, of mappings with chunk_id, or of objects with an id"
 _HELD = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset)
-_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms"})
+_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms", "traffic", *ANSWER_KEYS})
 _ID, _PAIR, _MAPPING = "an id", "a pair", "a mapping"
 # Under the contract's keys, what objects call it: LangChain's and Haystack's `Document`, Qdrant's `ScoredPoint`,
 # LlamaIndex' `NodeWithScore` and its `node`.
@@ -65,19 +65,16 @@ def written_line(query_id: str, result: Any) -> dict[str, Any]:
     return {**line, "latency_ms": times} if times else line
 
 
-_BUILT_HERE = frozenset({"query_id", "topk", "raw_topk", "latency_ms", "traffic", *ANSWER_KEYS})
-
-
-def _answer(whole: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(line: Mapping[str, Any]) -> dict[str, Any]:
     """What a run line states of an answer, as far as it is there, in the order of `ANSWER_KEYS`."""
-    found = {key: whole[key] for key in ANSWER_KEYS if whole.get(key) is not None}
-    for key, value in found.items():
+    stated = {key: line[key] for key in ANSWER_KEYS if line.get(key) is not None}
+    for key, value in stated.items():
         kinds, words = _ANSWER_KINDS[key]
         if not isinstance(value, kinds):
             raise ResultError(f"its {key} is {described(value)}; give {words}")
         if isinstance(value, list | tuple):
-            found[key] = [_id(entry, f"{key}: item {at}") for at, entry in enumerate(value, start=1)]
-    return found
+            stated[key] = [_id(entry, f"{key}: item {at}") for at, entry in enumerate(value, start=1)]
+    return stated
 
 
 _ANSWER_KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
@@ -213,14 +210,14 @@ def _number(value: Any) -> float | None:
     return exact if math.isfinite(number) else None
 
 
-def _stages(own: Any) -> dict[str, float]:
+def _stages(written: Any) -> dict[str, float]:
     """The `latency_ms` that a run line states itself; empty where it states none."""
-    if own is None:
+    if written is None:
         return {}
-    if not isinstance(own, Mapping) and _number(own) is None:
-        raise ResultError(f'its latency_ms is {shown(own)}; write milliseconds, or {{"stage": milliseconds}}')
+    if not isinstance(written, Mapping) and _number(written) is None:
+        raise ResultError(f'its latency_ms is {shown(written)}; write milliseconds, or {{"stage": milliseconds}}')
     stages: dict[str, float] = {}
-    for stage, time in (own if isinstance(own, Mapping) else {"total": own}).items():
+    for stage, time in (written if isinstance(written, Mapping) else {"total": written}).items():
         number = _number(time)
         if number is None or number < 0:
             raise ResultError(f"its latency_ms.{stage} is {shown(time)}, not a number of milliseconds")

@@ -13,7 +13,7 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField
-from rankgate.readers.base import ProblemLog, once
+from rankgate.readers.base import ProblemLog, deduplicated
 from rankgate.readers.json_text import spoken
 from rankgate.readers.mapping import CUT, named
 from rankgate.readers.run_shapes import loose_shape, refuse_gaps, to_ranking
@@ -110,10 +110,10 @@ def refuse_systems(query_id: str, gathered: Gathered, name: str) -> None:
 
 def two_systems(query_id: str, tags: tuple[str, str], column: str, before: int | None = None) -> str:
     """That one file holds two runs, and what to do."""
-    one, other = map(shown, tags)
+    one, other = tags
     where = f" (line {before})" if before else ""
     kind = "cut-offs" if named([CUT], [column]) else "systems"
-    what = f"query {shown(query_id)} has rows of two {kind} by {shown(column)}, {one}{where} and {other}"
+    what = f"query {shown(query_id)} has rows of two {kind} by {shown(column)}, {shown(one)}{where} and {shown(other)}"
     return f"{what}; split the file by it, or write one value there if these rows are one list"
 
 
@@ -126,7 +126,7 @@ def ranking_of(query_id: str, gathered: Gathered, order: Order, needs: frozenset
         raise ValueError(f"query {shown(query_id)}: {error}") from error
     tied = order is Order.SCORE and len(rows) > 1 and rows[0].score == rows[-1].score
     if not needs or (gathered.times is None and not any(row.extras for row in rows)):
-        return Ranking(query_id, *once([row.doc for row in rows]), tied=tied)
+        return Ranking(query_id, *deduplicated([row.doc for row in rows]), tied=tied)
     items = [{"chunk_id": row.doc, **(row.extras or {})} for row in rows]
     line = {"query_id": query_id, "topk": items, RunField.LATENCY.value: gathered.times}
     try:

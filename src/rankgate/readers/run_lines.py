@@ -67,6 +67,7 @@ _NAMED = 20  # keys of a line
 _DEEPEST = 4  # texts in texts
 _Seen = dict[str, tuple[int, set[str | None]]]  # each query's first line, and which texts its lines state
 _REFUSED = (ValueError, RecursionError)  # how a decoder refuses a line
+_entries_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode  # which builds nothing of the lists
 
 
 def read_jsonl(
@@ -140,6 +141,7 @@ class Lines:
         self.traffic = RunField.TRAFFIC in needs
         self.needs = needs - {RunField.TRAFFIC}
         self._answers = RunField.ANSWER in self.needs
+        self._timed = RunField.LATENCY in needs
         strict = strict_shape(self.needs - {RunField.ANSWER})
         self._decode = msgspec.json.Decoder(strict).decode if strict else None
         self._loose = loose_shape(self.needs, stored=stored)
@@ -153,7 +155,7 @@ class Lines:
             if not line.isascii():
                 line.decode()
             parsed = self._decode(line)
-            ranking = strict_ranking(parsed)
+            ranking = strict_ranking(parsed, timed=self._timed)
             if ranking is not None and self._looked_through(line):
                 _refuse_twice(line, parsed)
         except _REFUSED:
@@ -276,11 +278,11 @@ def provenance(source: Source) -> Mapping[str, Any]:
 def _stated(line: bytes) -> dict[str, tuple[Any, str]]:
     """What a line says beside its query's result, each value with its text; nothing where it cannot be read."""
     try:
-        value = msgspec.json.decode(line)
-        known = value.items() if isinstance(value, dict) else ()
-        return {key: (entry, text_of(entry)) for key, entry in known if key not in PER_QUERY_KEYS}
+        entries = _entries_of(line).items()
+        values = {key: msgspec.json.decode(entry) for key, entry in entries if key not in PER_QUERY_KEYS}
     except _REFUSED:
         return {}
+    return {key: (value, text_of(value)) for key, value in values.items()}
 
 
 def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, object]]:
@@ -311,12 +313,13 @@ def _checked(
 ) -> Ranking | None:
     """The ranking of a decoded line, or None after noting what is wrong."""
     try:
-        query_id, asked = line.written_id(), line.question_sha256
+        query_id = line.written_id()
+        digest = line.question_sha256
         first, texts = seen.setdefault(query_id, (number, set()))
-        if first != number and (asked in texts or None in {asked, *texts}):
+        if first != number and (digest in texts or None in {digest, *texts}):
             what = "line" if place.line else "entry"
             raise ValueError(f"query {shown(query_id)} stands twice (first on {what} {first}); keep one ranking of it")
-        texts.add(asked)
+        texts.add(digest)
         return to_ranking(line, query_id, needs)
     except ValueError as error:
         log.note(place, error)

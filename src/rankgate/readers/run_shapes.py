@@ -23,16 +23,21 @@ LONGEST = 1e12  # milliseconds: thirty years
 MIN_SCORES = 5  # of a list, before they are said to rise
 
 # Looked up once, not for every item.
-_DOC, _VERSION, _TEXT, _SOURCE = (
-    need.value for need in (RunField.DOCS, RunField.VERSIONS, RunField.TEXTS, RunField.SOURCE)
-)
+_DOC = RunField.DOCS.value
+_VERSION = RunField.VERSIONS.value
+_TEXT = RunField.TEXTS.value
+_SOURCE = RunField.SOURCE.value
 _OF_ITEMS = frozenset(
     {RunField.DOCS, RunField.VERSIONS, RunField.TEXTS, RunField.ITEM_SCORES, RunField.SOURCE, RunField.OFFSETS}
 )
-ANSWER_KEYS = (RunField.ANSWER.value, "citations", "context", "context_texts", "abstained")  # as they are written
-_OF_LINES = tuple(
-    need.value for need in (RunField.RAW, RunField.REWRITES, RunField.LATENCY, RunField.SOURCE, RunField.SCORES)
-)
+ANSWER_KINDS: dict[str, Any] = {
+    RunField.ANSWER.value: str,
+    "citations": list[Id],
+    "context": list[Id],
+    "context_texts": dict[str, str],
+    "abstained": bool,
+}
+ANSWER_KEYS = tuple(ANSWER_KINDS)  # as they are written
 SEQUENCE: list[int | None] = list(range(1, 1_001))
 
 
@@ -54,12 +59,7 @@ class StrictLine(msgspec.Struct, gc=False, rename=CAMEL):
     camel: Any = None
     question_sha256: str | None = None
     traffic: Any = None
-
-
-class TimedLine(StrictLine, gc=False, rename=CAMEL):
-    """The same with its times."""
-
-    latency_ms: dict[str, float | None] | None = None
+    latency_ms: dict[str, float | None] | float | None = None
 
 
 class StrictDocItem(StrictItem, gc=False):
@@ -74,41 +74,29 @@ class DocLine(StrictLine, gc=False, rename=CAMEL):
     topk: list[StrictDocItem] | None = None  # type: ignore[assignment]
 
 
-class TimedDocLine(DocLine, gc=False, rename=CAMEL):
-    """The same with its times."""
-
-    latency_ms: dict[str, float | None] | None = None
-
-
-_STRICT: dict[frozenset[RunField], type[StrictLine]] = {
-    frozenset(): StrictLine,
-    frozenset({RunField.LATENCY}): TimedLine,
-    frozenset({RunField.DOCS}): DocLine,
-    frozenset({RunField.DOCS, RunField.LATENCY}): TimedDocLine,
-}
-
-
 def strict_shape(needs: frozenset[RunField]) -> type[StrictLine] | None:
     """The strict shape that holds all that is needed; None where more of items, or answers, are looked at."""
-    return _STRICT.get(needs - FROM_MATCH)
+    if needs - FROM_MATCH - {RunField.LATENCY, RunField.DOCS}:
+        return None
+    return DocLine if RunField.DOCS in needs else StrictLine
 
 
-def strict_ranking(line: StrictLine) -> Ranking | None:
-    """The ranking of a strict line, or None where it needs a closer look."""
+def strict_ranking(line: StrictLine, *, timed: bool) -> Ranking | None:
+    """The ranking of a strict line, with its times where they are needed; None where it needs a closer look."""
     if line.actual_output is not None or line.camel is not None or (line.topk is None) == (line.retrieved is None):
         return None
     items = line.topk or ()
     ids = [item.chunk_id for item in items] if line.retrieved is None else line.retrieved
     if len(set(ids)) != len(ids) or [item.rank for item in items] != SEQUENCE[: len(items)]:
         return None
-    times = getattr(line, RunField.LATENCY.value, None)
+    times = stages_of(line.latency_ms) if timed else None
     if times and not plausible(times):
         return None
     documents = None
     if isinstance(line, DocLine):
-        stated = [item.doc_id for item in line.topk or ()]
-        if stated.count(None) < len(stated):
-            documents = [_BARE if name is None else RankedItem(name) for name in stated]
+        documents = [_BARE if item.doc_id is None else RankedItem(item.doc_id) for item in line.topk or ()]
+        if line.retrieved is not None:
+            documents = [_BARE] * len(ids)
     details = None if documents is None and not times else Details(items=documents, latency_ms=times or None)
     traffic = line.traffic is True
     return Ranking(line.query_id, ids, 0, details, rising(items), question_digest=line.question_sha256, traffic=traffic)
@@ -173,17 +161,13 @@ _ITEM_KEYS[RunField.TEXTS] = str | None
 # By which other tools state offsets: LlamaIndex by its own keys, LangChain by `metadata.start_index` beside the text.
 _OFFSET_KEYS = dict.fromkeys(("start", "end", "start_char_idx", "end_char_idx"), int | None) | {"metadata": Any}
 _LINE_KEYS: dict[RunField, Any] = {
-    RunField.LATENCY: dict[str, float | None] | None,
+    RunField.LATENCY: dict[str, float | None] | float | None,
     RunField.SOURCE: Id | list[Id] | None,
     RunField.ENTITIES: list[str] | None,
     RunField.SCORES: dict[str, float | Judged | None] | None,
 }
-_ANSWER_KINDS: tuple[Any, ...] = (str, list[Id], list[Id], dict[str, str], bool)
-_ANSWER_FIELDS = [(key, kind | None, None) for key, kind in zip(ANSWER_KEYS, _ANSWER_KINDS, strict=True)]
+_ANSWER_FIELDS = [(key, kind | None, None) for key, kind in ANSWER_KINDS.items()]
 _stated = attrgetter(*ANSWER_KEYS)
-
-
-_LOOSE_KEYS = {**_LINE_KEYS, RunField.LATENCY: dict[str, float | None] | float | None}  # a bare number is the total
 
 
 @cache
@@ -201,7 +185,7 @@ def loose_shape(needs: frozenset[RunField], *, stored: bool = False) -> type[Loo
     if RunField.REWRITES in needs:
         rewrite: Any = msgspec.defstruct("Rewrite", [("topk", listed), ("query", str | None, None)], gc=False)
         lists.append((RunField.REWRITES.value, list[rewrite] | None, None))
-    fields = lists + _added(_LOOSE_KEYS, needs)
+    fields = lists + _added(_LINE_KEYS, needs)
     fields += [("judge", str | None, None)] * (RunField.SCORES in needs) + _ANSWER_FIELDS * (RunField.ANSWER in needs)
     if stored and RunField.VERDICTS in needs:  # of another run they are what its author would like to read
         fields.append((RunField.VERDICTS.value, Any, None))
@@ -214,47 +198,56 @@ def _added(keys: dict[RunField, Any], needs: frozenset[RunField]) -> list[tuple[
 
 def to_ranking(line: LooseLine, query_id: str, needs: frozenset[RunField]) -> Ranking:
     """The ranking of a line, in the order of its ranks where it states them, each id once; else a ValueError."""
-    ranked, asked = _ranking(query_id, line.items(), needs), line.question_sha256
-    traffic = line.traffic is True
-    if not needs:
-        plain = asked is None and not traffic
-        return ranked if plain else msgspec.structs.replace(ranked, question_digest=asked, traffic=traffic)
-    raw, rewrites, times, source, scores = (getattr(line, key, None) for key in _OF_LINES)
-    times = {"total": times} if isinstance(times, int | float) else times
+    items = line.items()
+    try:
+        ranking = _ranking(query_id, items, needs)
+        details = _details(line, ranking, needs) if needs else None
+    except ValueError as error:
+        raise ValueError(f"query {shown(query_id)}: {error}") from error
+    return Ranking(
+        query_id,
+        ranking.ids,
+        ranking.duplicates,
+        details,
+        ranking.rising,
+        question_digest=line.question_sha256,
+        traffic=line.traffic is True,
+    )
+
+
+def _details(line: LooseLine, ranking: Ranking, needs: frozenset[RunField]) -> Details | None:
+    """What the line states beyond the ids of its list; None where that is nothing."""
+    times = stages_of(getattr(line, RunField.LATENCY.value, None))
     if not plausible(times):
-        raise ValueError(f"query {shown(query_id)}: latency_ms must lie between 0 and {LONGEST:g}")
-    items = (ranked.details.items if ranked.details else None) or ()
-    of_items: list[Id] = [item.source for item in items if item.source is not None]
-    judge, verdicts = getattr(line, "judge", None), getattr(line, RunField.VERDICTS.value, None)
+        raise ValueError(f"latency_ms must lie between 0 and {LONGEST:g}")
+    items = ranking.details.items if ranking.details else None
+    raw = getattr(line, RunField.RAW.value, None)
+    if raw is not None:
+        raw = _other_list(ranking.query_id, raw, needs, "raw_topk")
+    rewrites = getattr(line, RunField.REWRITES.value, None)
+    if rewrites is not None:
+        lists = enumerate(each.topk for each in rewrites)
+        rewrites = [_other_list(ranking.query_id, listed, needs, f"rewrites[{at}]") for at, listed in lists]
+    source = getattr(line, RunField.SOURCE.value, None)
+    if source is None:
+        source = [item.source for item in items or () if item.source is not None] or None
+    scores = getattr(line, RunField.SCORES.value, None)
+    judge = getattr(line, "judge", None)
     given = {name: each if isinstance(each, Judged) else Judged(each) for name, each in (scores or {}).items()}
+    verdicts = getattr(line, RunField.VERDICTS.value, None)
     details = Details(
-        items=ranked.details.items if ranked.details else None,
-        raw=None if raw is None else _ranking(query_id, as_items(raw), needs, "raw_topk: "),
-        rewrites=None
-        if rewrites is None
-        else [
-            _ranking(query_id, as_items(each.topk), needs, f"rewrites[{index}]: ")
-            for index, each in enumerate(rewrites)
-        ],
+        items=items,
+        raw=raw,
+        rewrites=rewrites,
         latency_ms=times or None,
-        source=all_of(of_items if source is None else source) if of_items or source is not None else None,
+        source=None if source is None else all_of(source),
         entities=getattr(line, RunField.ENTITIES.value, None),
         scores=None if scores is None else {name: each.value for name, each in given.items()},
         judges={name: who for name, each in given.items() if (who := each.judge or judge)} or None,
-        generated=_generated(line, ranked) if RunField.ANSWER in needs else None,
+        generated=generated_of(line, ranking.ids) if RunField.ANSWER in needs else None,
         records=None if verdicts is None else msgspec.json.encode(verdicts),
     )
-    stated = None if details == Details() else details
-    return Ranking(
-        query_id, ranked.ids, ranked.duplicates, stated, ranked.rising, question_digest=asked, traffic=traffic
-    )
-
-
-def _generated(line: LooseLine, ranked: Ranking) -> Generated | None:
-    try:
-        return generated_of(line, ranked.ids)
-    except ValueError as error:
-        raise ValueError(f"query {shown(ranked.query_id)}: {error}") from error
+    return None if details == Details() else details
 
 
 def generated_of(line: LooseLine, ids: Sequence[str]) -> Generated | None:
@@ -277,23 +270,31 @@ def generated_of(line: LooseLine, ids: Sequence[str]) -> Generated | None:
     if stray is not None:
         where = "the list of results" if held is None else "context"
         raise ValueError(f"context_texts: {shown(stray)} is not in {where}, so the prompt did not hold it")
-    found = Generated(
+    generated = Generated(
         answer=answer,
         citations=None if citations is None else tuple(dict.fromkeys(map(str, citations))),
         context=held,
         texts=texts or None,
         abstained=abstained,
     )
-    return None if found == Generated() else found
+    return None if generated == Generated() else generated
 
 
 def rising(items: Sequence[StrictItem | Item]) -> bool:
     """Whether the scores of a list rise from rank to rank; see `Ranking`."""
-    first, last = (items[0].score, items[-1].score) if items else (None, None)
+    if not items:
+        return False
+    first = items[0].score
+    last = items[-1].score
     if first is None or last is None or first >= last:  # as good as every list
         return False
     scores = [item.score for item in items if item.score is not None]
     return len(scores) >= MIN_SCORES and scores == sorted(scores)
+
+
+def stages_of(written: Mapping[str, float | None] | float | None) -> Mapping[str, float | None] | None:
+    """Milliseconds by stage; a bare number is their total."""
+    return {"total": written} if isinstance(written, int | float) else written
 
 
 def plausible(times: Mapping[str, float | None] | None) -> bool:
@@ -304,41 +305,31 @@ def plausible(times: Mapping[str, float | None] | None) -> bool:
 _BARE = RankedItem()  # of which nothing is stated
 
 
-def _ranking(query_id: str, written: list[Item], needs: frozenset[RunField], where: str = "") -> Ranking:
+def _other_list(query_id: str, written: list[Item | Id], needs: frozenset[RunField], key: str) -> Ranking:
     try:
-        items = _by_rank(written)
-        ids: list[str] = []
-        for position, item in enumerate(items, start=1):
-            item_id = item.name
-            if item_id is None:
-                raise ValueError(f"item {position} has neither chunk_id nor id")
-            ids.append(item_id if isinstance(item_id, str) else str(item_id))
-        duplicates = len(ids) - len(set(ids))
-        if duplicates:
-            first = {item_id: position for position, item_id in reversed(list(enumerate(ids)))}
-            kept = sorted(first.values())
-            ids, items = [ids[position] for position in kept], [items[position] for position in kept]
-        of_items = needs & _OF_ITEMS
-        stated = None
-        if of_items == {RunField.DOCS}:
-            stated = [
-                RankedItem(doc_id=str(doc)) if (doc := getattr(item, _DOC, None)) is not None else _BARE
-                for item in items
-            ]
-        elif of_items:
-            stated = [_item(item, needs) for item in items]
-        routed = needs & _OF_ITEMS == {RunField.SOURCE} and all(
-            item.source is None for item in stated or ()
-        )  # as a whole
-        details = None if stated is None or routed else Details(items=stated)
+        return _ranking(query_id, as_items(written), needs)
     except ValueError as error:
-        raise ValueError(f"query {shown(query_id)}: {where}{error}") from error
-    return Ranking(query_id, ids, duplicates, details, rising(items))
+        raise ValueError(f"{key}: {error}") from error
+
+
+def _ranking(query_id: str, written: list[Item], needs: frozenset[RunField]) -> Ranking:
+    first: dict[str, Item] = {}
+    for position, item in enumerate(_by_rank(written), start=1):
+        if item.name is None:
+            raise ValueError(f"item {position} has neither chunk_id nor id")
+        first.setdefault(str(item.name), item)
+    items = list(first.values())
+    stated = [_item(item, needs) for item in items] if needs & _OF_ITEMS else None
+    if needs & _OF_ITEMS == {RunField.SOURCE} and all(item.source is None for item in stated or ()):
+        stated = None  # the query is routed as a whole
+    details = None if stated is None else Details(items=stated)
+    return Ranking(query_id, list(first), len(written) - len(items), details, rising(items))
 
 
 def _item(item: Item, needs: frozenset[RunField]) -> RankedItem:
     doc = getattr(item, _DOC, None)
-    version, source = getattr(item, _VERSION, None), getattr(item, _SOURCE, None)
+    version = getattr(item, _VERSION, None)
+    source = getattr(item, _SOURCE, None)
     day = None if version is None else iso_day(version)
     if version is not None and day is None:
         what = f"the doc_version of {shown(item.name)} is {shown(version)}"

@@ -15,7 +15,7 @@ import msgspec
 from rankgate.errors import Problem, shown
 from rankgate.model.answers import GoldClaim
 from rankgate.model.values import Sample, Span
-from rankgate.readers.base import ProblemLog, all_of
+from rankgate.readers.base import KeyedError, ProblemLog, all_of
 from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
 
@@ -110,21 +110,12 @@ def _text(written: object) -> str | None:
     return written if isinstance(written, str) else None
 
 
-class _SampleError(ValueError):
-    """What is wrong with a sample, and under which of its keys."""
-
-    def __init__(self, message: object, key: str | None = None) -> None:
-        super().__init__(message)
-        self.key = key
-
-
 def to_sample(value: object, place: Problem, log: ProblemLog) -> Sample | None:
     """A checked sample from plain values, or None after noting what is wrong, at `place` and the key in question."""
     try:
         sample = _checked(value, place.line)
-    except _SampleError as error:
-        key = ".".join(filter(None, (place.key, error.key))) or None
-        log.note(msgspec.structs.replace(place, key=key), error)
+    except KeyedError as error:
+        log.note(place, error)
         return None
     stated: dict[str, Any] = value if isinstance(value, dict) else {}
     log.beside.add_all(sample.query_id, {**stated, **(stated.get("metadata") or {})}, _KNOWN)
@@ -137,23 +128,23 @@ def _checked(value: object, line: int | None) -> Sample:
     name = f"sample {shown(query_id)}"
     stray = next((key for key in _OF_METADATA if key in value), None)
     if stray:
-        raise _SampleError(f"{name}: {stray} belongs under metadata; write metadata: {{{stray}: …}}", stray)
+        raise KeyedError(f"{name}: {stray} belongs under metadata; write metadata: {{{stray}: …}}", stray)
     if "expected_output" not in value and not metadata.no_answer:
         import difflib  # noqa: PLC0415 -- paid only for a message
 
         near = difflib.get_close_matches("expected_output", map(str, value), n=1, cutoff=0.8)
         hint = f"is {near[0]!r} meant as that?" if near else "an unanswerable one says no_answer: true"
-        raise _SampleError(f"{name} has no expected_output; {hint}")
+        raise KeyedError(f"{name} has no expected_output; {hint}")
     gains = _gains(written.expected_output, name, "expected_output")
     if metadata.k is not None and metadata.k < 1:
-        raise _SampleError(f"{name}: k must be at least 1, not {metadata.k}", "metadata.k")
+        raise KeyedError(f"{name}: k must be at least 1, not {metadata.k}", "metadata.k")
     relevant = {doc for doc, gain in gains.items() if gain > 0}
     if metadata.no_answer and relevant:
-        raise _SampleError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
+        raise KeyedError(f"{name} says no_answer: true and names relevant documents", "metadata.no_answer")
     negatives = tuple(dict.fromkeys(map(str, written.negatives)))
     if not relevant.isdisjoint(negatives):
         both = shown(next(doc for doc in negatives if doc in relevant))
-        raise _SampleError(f"{name}: {both} is a negative and relevant; keep one", "negatives")
+        raise KeyedError(f"{name}: {both} is a negative and relevant; keep one", "negatives")
     return Sample(
         query_id=query_id,
         gains=gains,
@@ -176,21 +167,21 @@ def _checked(value: object, line: int | None) -> Sample:
 
 def _written(value: object) -> tuple[dict[Any, Any], WrittenSample]:
     if not isinstance(value, dict):
-        raise _SampleError(f"expected a sample with id and expected_output, found {shown(value)}")
+        raise KeyedError(f"expected a sample with id and expected_output, found {shown(value)}")
     if value.get("id") is None:
-        raise _SampleError("the sample has no id")
+        raise KeyedError("the sample has no id")
     try:
         return value, msgspec.convert(value, WrittenSample)
     except msgspec.ValidationError as error:
         name = f"sample {shown(str(value['id']))}: " if isinstance(value["id"], str | int | float) else ""
-        raise _SampleError(f"{name}{spoken(error)}") from error
+        raise KeyedError(f"{name}{spoken(error)}") from error
 
 
 def _gains(written: object, name: str, key: str) -> dict[str, float]:
     try:
         return judgments(written)
     except ValueError as error:
-        raise _SampleError(f"{name}: {error}", f"{key}{getattr(error, 'key', None) or ''}") from error
+        raise KeyedError(f"{name}: {error}", f"{key}{getattr(error, 'key', None) or ''}") from error
 
 
 def _judge_labels(written: object, gains: dict[str, float], name: str) -> dict[str, float]:
@@ -198,14 +189,14 @@ def _judge_labels(written: object, gains: dict[str, float], name: str) -> dict[s
     if written is None:
         return {}
     if not isinstance(written, dict):
-        raise _SampleError(f"{name}: expected a mapping of ids to gains, found {shown(written)}", "judge_labels")
+        raise KeyedError(f"{name}: expected a mapping of ids to gains, found {shown(written)}", "judge_labels")
     return {doc: gain for doc, gain in _gains(written, name, "judge_labels").items() if doc not in gains}
 
 
 def _day(written: str | None, name: str) -> str | None:
     day = iso_day(written)
     if written is not None and day is None:
-        raise _SampleError(f"{name}: as_of is {shown(written)}; write a date, as 2025-06-01", "metadata.as_of")
+        raise KeyedError(f"{name}: as_of is {shown(written)}; write a date, as 2025-06-01", "metadata.as_of")
     return day
 
 
@@ -218,7 +209,7 @@ def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:
         return ()
     answers = answer if isinstance(answer, list) else [answer]
     if not all(isinstance(each, str) and each.strip() for each in answers) or not answers:
-        raise _SampleError(f"{name}: the answer is {shown(answer)}; write a text that is not empty, or several", key)
+        raise KeyedError(f"{name}: the answer is {shown(answer)}; write a text that is not empty, or several", key)
     return tuple(answers)
 
 
@@ -228,21 +219,23 @@ def _claims(written: object, name: str) -> tuple[GoldClaim, ...]:
     if written is None:
         return ()
     if not isinstance(written, list):
-        raise _SampleError(f"{name}: expected a list of claims, found {shown(written)}", key)
+        raise KeyedError(f"{name}: expected a list of claims, found {shown(written)}", key)
     claims: dict[str, GoldClaim] = {}
     for position, entry in enumerate(written):
         stated = entry if isinstance(entry, dict) else {"text": entry}
-        text, vital, where = stated.get("text"), stated.get("vital", True), f"{key}[{position}]"
+        text = stated.get("text")
+        vital = stated.get("vital", True)
+        where = f"{key}[{position}]"
         stray = next((each for each in stated if each not in {"text", "vital"}), None)
         if stray is not None:
-            raise _SampleError(f"{name}: a claim has text and vital, and no {shown(stray)}", where)
+            raise KeyedError(f"{name}: a claim has text and vital, and no {shown(stray)}", where)
         if not isinstance(vital, bool):
-            raise _SampleError(f"{name}: expected true or false, found {shown(vital)}", f"{where}.vital")
+            raise KeyedError(f"{name}: expected true or false, found {shown(vital)}", f"{where}.vital")
         if not isinstance(text, str) or not any(map(str.isalnum, text)):
-            raise _SampleError(f"{name}: the claim is {shown(text)}; write one fact in words", where)
+            raise KeyedError(f"{name}: the claim is {shown(text)}; write one fact in words", where)
         folded = " ".join(unicodedata.normalize("NFC", text).split())
         if folded in claims:
-            raise _SampleError(f"{name}: the claim {shown(folded)} stands twice; keep one", where)
+            raise KeyedError(f"{name}: the claim {shown(folded)} stands twice; keep one", where)
         claims[folded] = GoldClaim(folded, vital)
     return tuple(claims.values())
 
@@ -258,7 +251,7 @@ def judgments(value: object) -> dict[str, float]:
         for at, entry in enumerate(value):
             span, gain = _span(entry, f"[{at}]") if isinstance(entry, dict) else (None, 1.0)
             if span and span.id in gains:
-                raise _SampleError(f"the span {shown(span.id)} stands twice; keep one", f"[{at}]")
+                raise KeyedError(f"the span {shown(span.id)} stands twice; keep one", f"[{at}]")
             gains[span.id if span else _id(entry)] = gain
         return gains
     if not isinstance(value, dict):
@@ -275,14 +268,14 @@ def spans_of(value: object) -> dict[str, Span]:
 
 
 def _span(entry: dict[Any, Any], at: str) -> tuple[Span, float]:
-    """A span and its gain; a _SampleError where it is none."""
+    """A span and its gain; a KeyedError where it is none."""
     try:
         written = msgspec.convert(entry, _WrittenSpan)
     except msgspec.ValidationError as error:
         keys = ", ".join(_WrittenSpan.__struct_fields__)
-        raise _SampleError(f"expected a span of {keys}: {spoken(error)}", at) from error
+        raise KeyedError(f"expected a span of {keys}: {spoken(error)}", at) from error
     if written.end <= written.start:
-        raise _SampleError(f"the span starts at {written.start} and ends before {written.end}", f"{at}.end")
+        raise KeyedError(f"the span starts at {written.start} and ends before {written.end}", f"{at}.end")
     span = Span(str(written.doc), written.start, written.end, written.text)
     return span, check_gain(span.id, written.gain)
 

@@ -13,7 +13,7 @@ import msgspec
 from rankgate.errors import Problem, bad_input, on_one_line, shown
 from rankgate.model.values import Ranking, RunField
 from rankgate.readers.base import ProblemLog
-from rankgate.readers.json_text import JsonError, any_json, line_json, not_finite, strict_json
+from rankgate.readers.json_text import JsonError, line_json, not_finite, strict_json
 from rankgate.readers.judgments import read_mapped_gold
 from rankgate.readers.mapping import FieldMap
 from rankgate.readers.recognition import LINE_KEYS, SAMPLE_KEYS, Beginning, GoldFormat, Likeness, Recognised, RunFormat
@@ -65,30 +65,18 @@ def _rankings(queries: dict[str, Any], name: str, log: ProblemLog) -> Iterator[R
 
 
 def _queries_of(source: Source) -> dict[str, Any]:
-    """The one object of the input; a score that is not finite is named by its query."""
+    """The one object of the input, in which numbers need not be finite."""
     text = source.text()
     try:
-        whole = line_json(text.encode())
+        value = line_json(text.encode())
     except (ValueError, RecursionError):
-        whole = _read_strictly(text, source.name)
-    if not isinstance(whole, dict):
-        raise bad_input(f"expected {{query: {{document: score}}}}, found {shown(whole)}", file=source.name)
-    return whole
-
-
-def _read_strictly(text: str, name: str) -> Any:
-    value = any_json(text)
-    for query_id, scores in value.items() if isinstance(value, dict) else ():
-        if isinstance(scores, dict) and not all(map(_is_finite, scores.values())) and (flaw := _flaw(scores)):
-            raise bad_input(f"query {shown(query_id)}: {flaw}", file=name)
-    try:
-        return strict_json(text)
-    except JsonError as strict:
-        raise bad_input(str(strict), file=name, line=strict.line) from strict
-
-
-def _is_finite(score: Any) -> bool:
-    return not isinstance(score, float) or math.isfinite(score)
+        try:
+            value = strict_json(text, finite=False)
+        except JsonError as error:
+            raise bad_input(str(error), file=source.name, line=error.line) from error
+    if not isinstance(value, dict):
+        raise bad_input(f"expected {{query: {{document: score}}}}, found {shown(value)}", file=source.name)
+    return value
 
 
 def _flaw(scores: Any) -> str | None:
@@ -98,17 +86,17 @@ def _flaw(scores: Any) -> str | None:
     for doc, score in scores.items():
         if isinstance(score, bool) or not isinstance(score, int | float):
             return f"the score of {shown(doc)} is {shown(score)}, not a number"
-        if not _is_finite(score):
+        if not math.isfinite(score):
             return not_finite(doc, score)
     return None
 
 
 def _recognise(start: Beginning) -> Recognised:
     """By the numbers of the first query: gains are small and whole, scores are not."""
-    own, no_query = _OF_SAMPLES if start.gold else _OF_LINES
-    if start.gold and start.json == "{" and not start.keys & own and re.match(_FIRST_IDS, start.head):
-        return Likeness.sure(start.first_key not in {*own, "tags", "negatives", "queries", "corpus"})
-    query_id, numbers = start.first_scores if start.json == "{" and not start.keys & own else ("", {})
+    other_keys, no_query = _OF_SAMPLES if start.gold else _OF_LINES
+    if start.gold and start.json == "{" and not start.keys & other_keys and re.match(_FIRST_IDS, start.head):
+        return Likeness.sure(start.first_key not in {*other_keys, "tags", "negatives", "queries", "corpus"})
+    query_id, numbers = start.first_scores if start.json == "{" and not start.keys & other_keys else ("", {})
     if not numbers or query_id in no_query:
         return Likeness.NO
     if start.gold and any(number != number or number % 1 for number in numbers.values()):  # noqa: PLR0124 -- NaN

@@ -58,6 +58,10 @@ def _number(cell: Any) -> Any:
     return None if text in {"", "nan", "null", "none"} else ... if number is None else number
 
 
+def _value_text(value: float | None) -> str:
+    return "undefined" if value is None else str(value)
+
+
 def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
     """The run with the numbers of a file joined to its rankings, of which some are `wanted`.
 
@@ -71,13 +75,13 @@ def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
             joins, stray = joins or ranking.query_id in scores, stray or ranking.query_id
             numbers, judge = scores.get(ranking.query_id, ({}, None))
             details = ranking.details or Details()
-            own: Mapping[str, float | None] = details.scores or {}
-            for name in (name for name in numbers if name in own and own[name] != numbers[name]):
-                here, there = ("undefined" if each is None else each for each in (own[name], numbers[name]))
+            stated: Mapping[str, float | None] = details.scores or {}
+            for name in (name for name in numbers if name in stated and stated[name] != numbers[name]):
+                here, there = _value_text(stated[name]), _value_text(numbers[name])
                 both = f"{shown(name)} is {here} here and {there} in {shown_path(path)}; keep one"
                 log.add(Problem(f"query {shown(ranking.query_id)}: {both}", run.name))
             judges = {**(dict.fromkeys(numbers, judge) if judge else {}), **(details.judges or {})} or None
-            joined = replace(details, scores={**numbers, **own}, judges=judges)
+            joined = replace(details, scores={**numbers, **stated}, judges=judges)
             yield replace(ranking, details=joined) if numbers else ranking
         if stray and scores and not joins:
             none = f"none of its {count_text(len(scores), 'question')} is in the run"

@@ -291,8 +291,8 @@ def cloud_at(url: str, address: re.Pattern[str]) -> tuple[Any, str]:
         raise bad_input(f"unknown scheme {scheme}://{near}", file=spec)
     options: dict[str, Any] = {"skip_instance_cache": True, "use_listings_cache": False}
     if scheme in S3:
-        own = fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
-        options["config_kwargs"] = {**_ATTEMPTS, **own}
+        configured = fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
+        options["config_kwargs"] = {**_ATTEMPTS, **configured}
         options["max_concurrency"] = 1  # else an object's size is asked for before each object
     try:
         files, root = fsspec.core.url_to_fs(url, **options)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import Problem, bad_input, did_you_mean, shown
 from rankgate.model.traffic import TrafficLabel, TrafficQuestion, TrafficSheet
-from rankgate.readers.base import ProblemLog, finite_number, id_of
+from rankgate.readers.base import KeyedError, ProblemLog, finite_number, id_of
 from rankgate.readers.judgments import records_of
 from rankgate.readers.source import open_source, shown_path
 
@@ -21,14 +21,6 @@ _QUESTION_KEYS = ("query_id", "question", "tags", "count")
 _LABEL_KEYS = ("query_id", "document", "relevant", "labeller")
 _YES, _NO = frozenset({"1", "1.0", "true", "yes"}), frozenset({"0", "0.0", "false", "no"})
 T = TypeVar("T")
-
-
-class _FieldError(ValueError):
-    """What is wrong with the value of a key."""
-
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
 
 
 def read_traffic(path: str) -> tuple[TrafficQuestion, ...]:
@@ -87,7 +79,7 @@ def _sheet_if_any(record: Mapping[str, Any]) -> TrafficSheet | None:
     try:
         return msgspec.convert(record["sheet"], TrafficSheet) if record.keys() == {"sheet"} else None
     except msgspec.ValidationError as error:
-        raise _FieldError("sheet", f"{error}; merge the sheet again, or remove the line") from error
+        raise KeyedError(f"{error}; merge the sheet again, or remove the line", "sheet") from error
 
 
 def _label_if_any(record: Mapping[str, Any]) -> TrafficLabel | None:
@@ -102,9 +94,8 @@ def _read(path: str, convert: Callable[[Mapping[str, Any]], T], log: ProblemLog)
                 continue
             try:
                 yield place, convert(record)
-            except _FieldError as error:
-                key = ".".join(filter(None, (place.key, error.key)))
-                log.note(replace(place, key=key), error)
+            except KeyedError as error:
+                log.note(place, error)
     log.raise_if_any()
 
 
@@ -112,7 +103,7 @@ def _question(record: Mapping[str, Any]) -> TrafficQuestion:
     text = record.get("question")
     if not isinstance(text, str) or not text.strip():
         what = "no text" if text is None or text == "" else f"no text, but {shown(text)}"
-        raise _FieldError("question", f"{what}; write the question here{_instead('question', record, _QUESTION_KEYS)}")
+        raise KeyedError(f"{what}; write the question here{_instead('question', record, _QUESTION_KEYS)}", "question")
     return TrafficQuestion(
         query_id=_id(record, "query_id", _QUESTION_KEYS),
         question=text,
@@ -125,7 +116,7 @@ def _label(record: Mapping[str, Any]) -> TrafficLabel:
     answer = record.get("relevant")
     word = str(answer).strip().casefold()
     if word not in _YES | _NO:
-        raise _FieldError("relevant", f"expected true or false, found {shown(answer)}")
+        raise KeyedError(f"expected true or false, found {shown(answer)}", "relevant")
     labeller = record.get("labeller")
     return TrafficLabel(
         query_id=_id(record, "query_id", _LABEL_KEYS),
@@ -137,11 +128,11 @@ def _label(record: Mapping[str, Any]) -> TrafficLabel:
 
 def _id(record: Mapping[str, Any], key: str, known: tuple[str, ...]) -> str:
     if record.get(key) in (None, ""):
-        raise _FieldError(key, f"no id; write it here{_instead(key, record, known)}")
+        raise KeyedError(f"no id; write it here{_instead(key, record, known)}", key)
     try:
         return id_of(record[key], key)
     except ValueError as error:
-        raise _FieldError(key, f"expected an id, found {shown(record[key])}") from error
+        raise KeyedError(f"expected an id, found {shown(record[key])}", key) from error
 
 
 def _instead(key: str, record: Mapping[str, Any], known: tuple[str, ...]) -> str:
@@ -155,7 +146,7 @@ def _count(written: object) -> float:
         return 1.0
     number = None if isinstance(written, bool) else finite_number(str(written).strip())
     if number is None or not math.isfinite(number) or number <= 0:
-        raise _FieldError("count", f"expected how often it is asked, a number above 0, found {shown(written)}")
+        raise KeyedError(f"expected how often it is asked, a number above 0, found {shown(written)}", "count")
     return number
 
 
@@ -165,5 +156,5 @@ def _tags(written: object) -> tuple[str, ...]:
         return ()
     listed = re.split(r"\s*;\s*", written.strip()) if isinstance(written, str) else written
     if not isinstance(listed, list) or not all(isinstance(tag, str) and tag for tag in listed):
-        raise _FieldError("tags", f"expected a list of texts such as lang:th, found {shown(written)}")
+        raise KeyedError(f"expected a list of texts such as lang:th, found {shown(written)}", "tags")
     return tuple(dict.fromkeys(listed))

@@ -17,7 +17,7 @@ import msgspec
 
 from rankgate.errors import Problem, bad_input, shown
 from rankgate.model.values import Ranking, RunField
-from rankgate.readers.base import ProblemLog, finite_number, once, whole_number
+from rankgate.readers.base import ProblemLog, deduplicated, finite_number, whole_number
 from rankgate.readers.delimited import columns_of
 from rankgate.readers.recognition import Beginning, Likeness, RunFormat
 from rankgate.readers.rows import two_systems
@@ -164,7 +164,7 @@ def _ranked(query_id: str, query: _Gathered) -> Ranking:
     if not all(map(gt, scores, islice(scores, 1, None))):
         docs = [doc for _, doc in sorted(zip(scores, docs, strict=True), reverse=True)]
         tied = min(scores) == max(scores)
-    return Ranking(query_id, *once(docs), rising=query.rising, tied=tied)
+    return Ranking(query_id, *deduplicated(docs), rising=query.rising, tied=tied)
 
 
 def _provenance(source: Source) -> Mapping[str, Any]:
