@@ -32,9 +32,10 @@ from rankgate.metrics.scoring import require_fields, require_gold_queries, score
 from rankgate.model.values import Gold, Item, RunField
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run
-from rankgate.readers.corpus import read_corpus, source_texts
+from rankgate.readers.corpus import read_corpus
 from rankgate.readers.formats import read_gold
 from rankgate.readers.source import STDIN, shown_path
+from rankgate.readers.source_texts import source_texts
 from rankgate.renderers.blocks import aligned
 
 STDOUT = "-"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,8 +14,10 @@ from rankgate.model.values import Ranking
 from rankgate.readers.base import TABLE, Choose, ProblemLog, Run, Values
 from rankgate.readers.json_text import spoken
 from rankgate.readers.mapping import QUERY, usual_names
-from rankgate.readers.parquet import ID_TYPES, NUMBER_TYPES, ParquetFile, opened, quoted
 from rankgate.readers.source import MAGIC, STDIN, Source, open_table, shown_path
+
+if TYPE_CHECKING:
+    from rankgate.readers.parquet import ParquetFile
 
 _MISSING = "missing"
 _Row = tuple[Problem, str | None, bool | None, Sequence[float | None]]  # its place, query, whether missing, values
@@ -71,6 +74,8 @@ def read_values(path: str, choose: Choose) -> Values:
 
 def _rows(source: Source, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
     if source.head.startswith(MAGIC):
+        from rankgate.readers.parquet import opened  # noqa: PLC0415 -- a tenth of the imports of a check
+
         with opened(source) as file:
             yield from _of_table(file, choose, log)
     elif source.head.lstrip()[:1] == b"{":
@@ -81,6 +86,8 @@ def _rows(source: Source, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
 
 
 def _of_table(file: ParquetFile, choose: Choose, log: ProblemLog) -> Iterator[_Row]:
+    from rankgate.readers.parquet import ID_TYPES, NUMBER_TYPES, quoted  # noqa: PLC0415 -- as above
+
     place = Problem("", file.name)
     query = usual_names([*file.columns], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
     chosen = choose([*file.columns], file.name)
