@@ -165,13 +165,15 @@ def read_run(
         RankgateError: unreadable or of no known format; while reading: malformed, with every problem in it.
     """
     read: Callable[[Source, frozenset[RunField], ProblemLog], Iterator[Ranking]]
-    quick, provenance = None, dict[str, Any]()
+    quick = None
+    provenance: dict[str, Any] = {}
     with ExitStack() as opening:
         source = opening.enter_context(open_table(path))
         if map is None:
             name = _named(format, RUN_FORMATS, "run") or _recognised(source, gold=False)
             row = run_format(name)
-            read, provenance = row.read, dict(row.provenance(source))
+            read = row.read
+            provenance = dict(row.provenance(source))
             if source.file and row.quick:
                 quickly = partial(_quickly, source.file, needs, row.quick)
                 quick = Quick(quickly, row.by_line)
@@ -225,9 +227,10 @@ def fingerprint_of(gold: Gold) -> str:
 
 def _recognised(source: Source, *, gold: bool) -> str:
     """The format that is sure of the file, else the first that may be its, if none of the other kind is sure."""
-    table, what = (GOLD_FORMATS, "a gold set") if gold else (RUN_FORMATS, "a run")
+    table = GOLD_FORMATS if gold else RUN_FORMATS
     start = Beginning(source.head, gold=gold)
-    possible, why = "", unreadable(start)
+    possible = ""
+    why = unreadable(start)
     for name in () if why else table:
         likeness = (gold_format(name) if gold else run_format(name)).recognise(start)
         if isinstance(likeness, str):
@@ -236,6 +239,7 @@ def _recognised(source: Source, *, gold: bool) -> str:
         if likeness is Likeness.YES:
             return name
         possible = possible or (name if likeness is Likeness.MAYBE else "")
+    what = "a gold set" if gold else "a run"
     starts = f"cannot be read as {what}: it starts with {shown(first_row(start.head)[:80].rstrip())}"
     if not why and (other := _of_the_other_kind(source, gold=not gold)):
         its_place = option("run" if gold else "gold", "FILE")

@@ -149,7 +149,8 @@ def read_judgments(fields: FieldMap, records: Records, log: ProblemLog) -> dict[
     """Samples from objects with a judgment each, or a list of them; where nobody has judged (null, "") stands none."""
     samples: dict[str, Sample] = {}
     for _, place, judged in looked_up(records, _judged, Finder(fields, frozenset()), log):
-        query_id, question = judged.query_id, judged.question
+        query_id = judged.query_id
+        question = judged.question
         where = replace(place, key=".".join(filter(None, (place.key, query_id))))
         for column, value in judged.parts:
             log.beside.add(query_id, column, value)
@@ -201,7 +202,8 @@ class _Judged(msgspec.Struct, frozen=True):
 
 def _judged(record: Any, finder: Finder) -> _Judged:
     query_id = id_of(finder.required("query_id", record, "the object"), "the query", some=True)
-    text, query = finder.optional("question", record), f"query {shown(query_id)}"
+    text = finder.optional("question", record)
+    query = f"query {shown(query_id)}"
     question = text if isinstance(text, str) and text else None
     parts = [(name, look_up(record, name)) for name in finder.fields.tags]
     if finder.fields.items is None:
@@ -256,7 +258,8 @@ def _recognise(start: Beginning) -> Likeness:
         return Likeness.YES
     names = start.names
     roles = roles_of(names)
-    documents, gains = [*roles["chunk_id"], *roles["items"]], roles["gain"]
+    documents = [*roles["chunk_id"], *roles["items"]]
+    gains = roles["gain"]
     if start.keys & (LINE_KEYS - {"query_id"} | SAMPLE_KEYS) or len(names) == 1:
         return Likeness.NO
     if (

@@ -56,6 +56,15 @@ def read_records(
     yield from rows.rankings(name, needs, log)
 
 
+def objects_in(records: Records, expected: str, log: ProblemLog) -> Iterator[tuple[Problem, Mapping[str, Any]]]:
+    """The records that are objects, as expected; others are noted."""
+    for location, record in records:
+        if isinstance(record, Mapping):
+            yield location, record
+        else:
+            log.note(location, f"expected {expected}, found {shown(record)}")
+
+
 def looked_up(
     records: Records, look: Callable[[Any, Finder], T], finder: Finder, log: ProblemLog
 ) -> Iterator[tuple[int, Problem, T]]:

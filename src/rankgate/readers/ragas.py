@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rankgate.errors import Problem, shown
 from rankgate.model.values import Ranking, RunField, Sample
 from rankgate.readers.base import ProblemLog, id_of
 from rankgate.readers.delimited import RAGAS_CSV, RAGAS_NAMES
-from rankgate.readers.mapped import json_records
+from rankgate.readers.mapped import json_records, objects_in
 from rankgate.readers.recognition import (
     LISTS,
     RAGAS_QUESTION,
@@ -28,7 +28,7 @@ from rankgate.readers.source import Source
 _OF_SAMPLES = {*RAGAS_REFERENCE, *RAGAS_RETRIEVED, RAGAS_QUESTION, "id", "query_id", "judge", "response", "reference"}
 _OF_SAMPLES |= {"rubrics", "multi_responses", "persona_name", "query_style", "query_length", "synthesizer_name"}
 
-Line = dict[str, Any]
+Line = Mapping[str, Any]
 
 
 def _read_gold(source: Source, log: ProblemLog) -> dict[str, Sample]:
@@ -68,7 +68,9 @@ def _read_run(source: Source, needs: frozenset[RunField], log: ProblemLog) -> It
     return rankings_of(_lines(source, needs, log), needs, log)
 
 
-def _lines(source: Source, needs: frozenset[RunField], log: ProblemLog) -> Iterator[tuple[int, Problem, Line]]:
+def _lines(
+    source: Source, needs: frozenset[RunField], log: ProblemLog
+) -> Iterator[tuple[int, Problem, dict[str, Any]]]:
     """The contract's lines, after number and place; texts are left out where their number is not that of the ids.
 
     `response` is the answer, and all that was retrieved its context, since Ragas judges it so. Where a table of results
@@ -107,11 +109,7 @@ def _answer(line: Line, ids: list[str], needs: frozenset[RunField]) -> dict[str,
 
 def _samples(source: Source, log: ProblemLog) -> Iterator[tuple[Problem, Line]]:
     """Objects, each with its place: one a line, or a list of them, as pandas writes it without `lines=True`."""
-    for place, entry in json_records(source, log):
-        if isinstance(entry, dict):
-            yield place, entry
-        else:
-            log.note(place, f"expected a sample of Ragas, found {shown(entry)}")
+    return objects_in(json_records(source, log), "a sample of Ragas", log)
 
 
 def _query_id(line: Line) -> str:

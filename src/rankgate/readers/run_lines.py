@@ -204,7 +204,8 @@ def rankings_of(
     lines: Iterable[tuple[int, Problem, object]], needs: frozenset[RunField], log: ProblemLog
 ) -> Iterator[Ranking]:
     """Rankings from lines of any accepted shape as plain values, each after its number and its place."""
-    traffic, needs = RunField.TRAFFIC in needs, needs - {RunField.TRAFFIC}
+    traffic = RunField.TRAFFIC in needs
+    needs = needs - {RunField.TRAFFIC}
     shape = loose_shape(needs)
     seen_by_kind: tuple[_Seen, _Seen] = ({}, {})  # of the gold set, and of the traffic
     for number, place, line in lines:

@@ -204,7 +204,8 @@ def _answers(expected: object, answer: Any, name: str) -> tuple[str, ...]:
     """The texts of which any one is an answer: of `metadata.answer`, else of `expected_output.answer`."""
     key = "metadata.answer"
     if answer is None and isinstance(expected, dict) and isinstance(expected.get("ids"), list | dict):
-        key, answer = "expected_output.answer", expected.get("answer")
+        key = "expected_output.answer"
+        answer = expected.get("answer")
     if answer is None:
         return ()
     answers = answer if isinstance(answer, list) else [answer]

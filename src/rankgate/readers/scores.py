@@ -12,6 +12,7 @@ from rankgate.model.values import Details, Ranking
 from rankgate.model.wording import count_text
 from rankgate.readers.base import ProblemLog, Run, finite_number, id_of
 from rankgate.readers.judgments import records_of
+from rankgate.readers.mapped import objects_in
 from rankgate.readers.mapping import QUERY, usual_names
 from rankgate.readers.source import open_source, shown_path
 
@@ -23,12 +24,12 @@ def read_scores(path: str, wanted: Collection[str] = ()) -> dict[str, _Row]:
 
     In a column that is `wanted`, anything else is an error.
     """
-    log, rows, texts, key = ProblemLog(), dict[str, dict[str, Any]](), set[str](), ""
+    log = ProblemLog()
+    rows: dict[str, dict[str, Any]] = {}
+    texts = set[str]()
+    key = ""
     with open_source(path) as source, records_of(source, log) as records:
-        for place, record in records:
-            if not isinstance(record, Mapping):
-                log.note(place, f"expected an object with the query and its scores, found {shown(record)}")
-                continue
+        for place, record in objects_in(records, "an object with the query and its scores", log):
             key = key or usual_names([*record], {"query_id": (*QUERY, {"id"})}, "scores", place)["query_id"]
             try:
                 query_id = id_of(record.get(key), "the query", some=True)
@@ -70,9 +71,12 @@ def with_scores(run: Run, path: str, wanted: Collection[str] = ()) -> Run:
     scores = read_scores(path, wanted)
 
     def rankings() -> Iterator[Ranking]:
-        log, joins, stray = ProblemLog(), False, ""
+        log = ProblemLog()
+        joins = False
+        stray = ""
         for ranking in run.rankings:
-            joins, stray = joins or ranking.query_id in scores, stray or ranking.query_id
+            joins = joins or ranking.query_id in scores
+            stray = stray or ranking.query_id
             numbers, judge = scores.get(ranking.query_id, ({}, None))
             details = ranking.details or Details()
             stated: Mapping[str, float | None] = details.scores or {}

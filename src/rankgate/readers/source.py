@@ -248,7 +248,9 @@ def _beginning(read: Callable[[int], bytes | None]) -> bytes:
     A pipe may give a byte at a time, so one look is not enough to tell the format.
     """
     chunks: list[bytes] = []
-    size, lines, last = 0, 0, b""  # the last line has not ended; its beginning tells whether it has content
+    size = 0
+    lines = 0
+    last = b""  # the line that has not ended; its beginning tells whether it has content
     while chunk := read(_HEAD):
         chunks.append(chunk)
         size += len(chunk)

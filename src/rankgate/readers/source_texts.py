@@ -41,7 +41,8 @@ def source_texts(path: str) -> Iterator[Document]:
     if not files and root.exists():
         what = "has only empty documents" if wanted else "has no document"
         raise bad_input(f"{what}; they end in {', '.join(SUFFIXES)}", file=path)
-    log, seen = ProblemLog(), dict[str, Problem]()
+    log = ProblemLog()
+    seen: dict[str, Problem] = {}
     for file in sorted(files, key=Path.as_posix) or [root]:
         name = file.name if file == root else file.relative_to(root).as_posix()
         try:

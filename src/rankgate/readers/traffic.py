@@ -15,6 +15,7 @@ from rankgate.errors import Problem, bad_input, did_you_mean, shown
 from rankgate.model.traffic import TrafficLabel, TrafficQuestion, TrafficSheet
 from rankgate.readers.base import KeyedError, ProblemLog, finite_number, id_of
 from rankgate.readers.judgments import records_of
+from rankgate.readers.mapped import objects_in
 from rankgate.readers.source import open_source, shown_path
 
 _QUESTION_KEYS = ("query_id", "question", "tags", "count")
@@ -88,10 +89,7 @@ def _label_if_any(record: Mapping[str, Any]) -> TrafficLabel | None:
 
 def _read(path: str, convert: Callable[[Mapping[str, Any]], T], log: ProblemLog) -> Iterator[tuple[Problem, T]]:
     with open_source(path) as source, records_of(source, log) as records:
-        for place, record in records:
-            if not isinstance(record, Mapping):
-                log.note(place, f"expected an object with query_id, found {shown(record)}")
-                continue
+        for place, record in objects_in(records, "an object with query_id", log):
             try:
                 yield place, convert(record)
             except KeyedError as error:

@@ -109,7 +109,8 @@ def _plain(block: bytes) -> _Rows | None:
     if not block.isascii() or any(odd in block for odd in _ODD):
         return None
     words = block.decode("ascii").replace("\n", f" {_ROW_END} ").split()
-    width, count = RUN_COLUMNS + 1, block.count(b"\n")
+    width = RUN_COLUMNS + 1
+    count = block.count(b"\n")
     if len(words) != width * count or words[RUN_COLUMNS::width].count(_ROW_END) != count:
         return None
     try:
@@ -147,7 +148,8 @@ def _runs(rows: _Rows) -> Iterator[tuple[str, Sequence[str], Sequence[float], Se
 
 
 def _rise(scores: Sequence[float], ranks: Sequence[str]) -> bool:
-    first, last = whole_number(ranks[0]), whole_number(ranks[-1])
+    first = whole_number(ranks[0])
+    last = whole_number(ranks[-1])
     ordered = first is not None and last is not None and first < last
     return ordered and len(scores) >= MIN_SCORES and [*scores] == sorted(scores)
 
@@ -160,7 +162,9 @@ def _row_of(block: bytes, query_id: str, tag: str) -> int:
 
 
 def _ranked(query_id: str, query: _Gathered) -> Ranking:
-    docs, scores, tied = query.docs, query.scores, False
+    docs = query.docs
+    scores = query.scores
+    tied = False
     if not all(map(gt, scores, islice(scores, 1, None))):
         docs = [doc for _, doc in sorted(zip(scores, docs, strict=True), reverse=True)]
         tied = min(scores) == max(scores)
