@@ -20,6 +20,7 @@ from rankgate.readers.dates import iso_day
 from rankgate.readers.json_text import spoken
 
 LARGEST_GAIN = 1000  # 2^gain must stay a finite number
+_USUAL_GAINS = {float(gain): float(gain) for gain in range(-2, 11)}  # shared: a judgment's own would take 24 bytes
 
 
 class Input(msgspec.Struct):
@@ -96,6 +97,8 @@ def plain_sample(line: bytes, number: int) -> Sample | None:
         return None  # a quote within a text, or a key that stands twice
     if isinstance(gains, list):
         gains = dict.fromkeys(gains, 1.0)
+    else:
+        gains = {doc: _USUAL_GAINS.get(gain, gain) for doc, gain in gains.items()}
     question = _question(written.input)
     return Sample(
         query_id=written.id, gains=gains, judge_gains=NO_ENTRIES, spans=NO_ENTRIES, question=question, line=number
@@ -287,7 +290,8 @@ def check_gain(doc: object, gain: object) -> float:
         raise ValueError(f"the gain of {shown(doc)} is {shown(gain)}, not a number")
     if not math.isfinite(gain) or abs(gain) > LARGEST_GAIN:
         raise ValueError(f"the gain of {shown(doc)} is {gain:g}; gains lie between -{LARGEST_GAIN} and {LARGEST_GAIN}")
-    return float(gain)
+    number = float(gain)
+    return _USUAL_GAINS.get(number, number)
 
 
 def _id(value: object) -> str:
