@@ -209,7 +209,8 @@ def _refusal(expected: str, value: object) -> PydanticCustomError:
 
 def _named(error: ErrorDetails, known: list[str]) -> InitErrorDetails:
     """An error of a part with these keys once more; of a key of its own that is none of them with its text."""
-    kind, loc, context = error["type"], error["loc"], error.get("ctx", {})
+    kind, loc = error["type"], error["loc"]
+    context = error.get("ctx", {})
     if kind == _UNKNOWN and len(loc) == 1:
         kind, context = _MEANING, {"text": _unknown(str(loc[0]), error["input"], known)}
     again = PydanticCustomError(_MEANING, "{text}", context) if kind == _MEANING else kind
@@ -245,7 +246,7 @@ def _found(value: object) -> str:
         return f"the text {shown(value)}{_as_number(value)}"
     if value is None:
         return "nothing"
-    return "true" if value is True else "false" if value is False else shown(value)
+    return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
 def _as_number(text: str) -> str:

@@ -26,7 +26,9 @@ FirstGates = tuple[tuple[str, bool], ...]
 FIRST_GATES: FirstGates = (("recall@5", True), ("mrr", False), ("ndcg@10", False))
 # The same where many questions have more relevant documents than recall@5 looks at.
 MANY_RELEVANT: FirstGates = (("capped_recall@5", True), ("mrr", False), ("ndcg@10", True))
-SMALL_DROP, LARGE_DROP, FEW_QUESTIONS = 0.03, 0.05, 250  # fewer see no small one
+SMALL_DROP = 0.03
+LARGE_DROP = 0.05
+FEW_QUESTIONS = 250  # fewer see no small drop
 FEWEST_VALUES, MOST_VALUES = 2, 30  # of a tag whose values become segments
 SEGMENT_DROP, SEGMENT_QUESTIONS = 0.1, 10
 LEAST_REACHABLE = 0.8

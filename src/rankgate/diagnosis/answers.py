@@ -97,8 +97,9 @@ def stage_found(metric: Metric, now: Scores, before: Scores) -> list[Diagnosis]:
     numbers |= {each.value: number for each, number in stages.items() if each}
     sides = [(_recall(now.matched.get(each)), _recall(old)) for each, old in before.matched.items()]
     if known := [(new, old) for new, old in sides if new is not None and old is not None]:
-        new, old = (sum(values) / len(known) for values in zip(*known, strict=True))
-        numbers |= {"context_recall": new, "context_recall_before": old, "questions": len(known)}
+        numbers["context_recall"] = sum(new for new, _ in known) / len(known)
+        numbers["context_recall_before"] = sum(old for _, old in known) / len(known)
+        numbers["questions"] = len(known)
     return [Diagnosis(rule=stage.value, finding=stage_finding(stage, numbers), evidence=numbers)]
 
 
@@ -107,14 +108,15 @@ def _losses(metric: Metric, now: Scores, before: Scores) -> list[AnswerLoss]:
     fell: list[tuple[float, AnswerLoss]] = []
     columns = zip(now.query_ids, now.values[metric.name], baseline_column(metric, before), strict=True)
     for query_id, value, was in columns:
-        new, old, question = now.matched.get(query_id), before.matched.get(query_id), now.samples[query_id].question
+        new = now.matched.get(query_id)
+        old = before.matched.get(query_id)
         change = 0.0 if value is None or was is None else metric.direction.sign * (value - was)
         if change >= -TOLERANCE or value is None or was is None:
             continue
         stage, claims = _stage(metric, new, old), list[LostClaim]()
         if new and old and isinstance(metric, JudgedMetric) and stage is not Stage.REFUSAL:
             claims = _claims(metric, new, old)
-        loss = AnswerLoss(query_id, question, metric.name, was, value, stage)
+        loss = AnswerLoss(query_id, now.samples[query_id].question, metric.name, was, value, stage)
         loss = replace(loss, claims=tuple(claims[:MAX_CLAIMS]), more=len(claims[MAX_CLAIMS:]))
         fell.append((change, loss))
     return [loss for _, loss in sorted(fell, key=lambda each: each[0])]
@@ -158,11 +160,9 @@ def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[
     falls = [0.0 if now is None or was is None else sign * (now - was) for now, was in values]
     now, was = pairs[falls.index(min(falls))]
     vital = metric.key == "vital_claim_recall"
-    known, held, holds = (
-        _by_text(was, want),
-        _by_text(was, VerdictKind.GOLD_IN_CONTEXT),
-        _by_text(now, VerdictKind.GOLD_IN_CONTEXT),
-    )
+    known = _by_text(was, want)
+    held = _by_text(was, VerdictKind.GOLD_IN_CONTEXT)
+    holds = _by_text(now, VerdictKind.GOLD_IN_CONTEXT)
     lost: list[LostClaim] = []
     for text, (claim, support) in _by_text(now, want, vital=vital).items():
         _, before = known.get(text, ("", None))
@@ -208,11 +208,12 @@ def _linked(
     if not places:
         return claim
     passage = min(places, key=lambda each: _LEAST_GONE.index(places[each]))
-    before, after = (
-        next((rank for rank, each in enumerate(side.ids, start=1) if each == passage), None)
-        for side in (earlier, query)
-    )
-    return replace(claim, passage=passage, rank_before=before, rank_now=after, place=places[passage])
+    ranks = (_rank_of(passage, earlier), _rank_of(passage, query))
+    return replace(claim, passage=passage, rank_before=ranks[0], rank_now=ranks[1], place=places[passage])
+
+
+def _rank_of(passage: str, query: MatchedQuery) -> int | None:
+    return next((rank for rank, each in enumerate(query.ids, start=1) if each == passage), None)
 
 
 def _texts(query: MatchedQuery) -> Mapping[str, str | None]:

@@ -317,7 +317,10 @@ class QuestionsOf(Sequence[Question]):
         candidate: Scores,
         baseline: Scores | None,
     ) -> None:
-        self._samples, self._columns, self._ks, self._depth = list(gold.samples.values()), columns, ks, depth
+        self._samples = list(gold.samples.values())
+        self._columns = columns
+        self._ks = ks
+        self._depth = depth
         self._candidate, self._baseline = candidate, baseline
 
     def __len__(self) -> int:
@@ -330,7 +333,9 @@ class QuestionsOf(Sequence[Question]):
     def __getitem__(self, row: int | slice) -> Question | list[Question]:
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(len(self)))]
-        sample, columns, baseline = self._samples[row], self._columns, self._baseline
+        sample = self._samples[row]
+        columns = self._columns
+        baseline = self._baseline
         query_id = sample.query_id
         new = self._candidate.matched.get(query_id)
         old = baseline.matched.get(query_id) if baseline else None
@@ -373,7 +378,9 @@ class _Ranked(ListColumns):
     """
 
     def __init__(self, sample: Sample, query: MatchedQuery, depth: int) -> None:
-        self._sample, self._query, self._depth = sample, query, depth
+        self._sample = sample
+        self._query = query
+        self._depth = depth
 
     def __len__(self) -> int:
         return min(len(self._query.ids), self._depth)

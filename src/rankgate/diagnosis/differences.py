@@ -27,7 +27,8 @@ def run_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
     """Where what two runs say of themselves differs, by component, then other keys in the order of the alphabet."""
     differences: list[Difference] = []
     for what, keys in COMPONENTS.items():
-        old, new = ({key: about[key] for key in keys if about.get(key) is not None} for about in (before, after))
+        old = {key: before[key] for key in keys if before.get(key) is not None}
+        new = {key: after[key] for key in keys if after.get(key) is not None}
         if len(old) <= 1 and len(new) <= 1:  # the same thing, whatever each calls it
             differences += _differences(what, None, next(iter(old.values()), None), next(iter(new.values()), None))
         else:
@@ -58,7 +59,8 @@ def _differences(what: str, key: str | None, before: object, after: object, dept
             path = inner if key is None else f"{key}.{inner}"
             yield from _differences(what, path, before.get(inner), after.get(inner), depth + 1)
         return
-    old, new = (None if value is None else text_of(value) for value in (before, after))
+    old = None if before is None else text_of(before)
+    new = None if after is None else text_of(after)
     if old != new:
         yield Difference(what=what, key=key, before=old, after=new)
 

@@ -148,7 +148,10 @@ def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores) -> Diagnosis
         summary = candidate.rank_summaries.get(sample.query_id)
         ranks = summary.ranks if summary and summary.retrieved else None
         missed = ranks is None or any(rank is None or rank > k for rank in ranks)
-        places["no_result" if ranks is None else "gone" if None in ranks else "lower"] += missed
+        if ranks is None:
+            places["no_result"] += missed
+        else:
+            places["gone" if None in ranks else "lower"] += missed
         query = candidate.matched.get(sample.query_id)
         routed = query.details.source if query and query.details else None
         elsewhere += missed and bool(sample.source) and routed is not None and not {*routed} & {*sample.source}
@@ -180,7 +183,8 @@ def _of_lists(
         return found
     fates = Counter(case.worse.values())
     fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
-    one, many = (_KNOWN[fate].format(k=first_k(case.metric), **forms) for forms in (_ONE, _MANY))
+    one = _KNOWN[fate].format(k=first_k(case.metric), **_ONE)
+    many = _KNOWN[fate].format(k=first_k(case.metric), **_MANY)
     queries = [query for query, each in case.worse.items() if each is fate]
     tag = _tag_of(queries, case, candidate, baseline)
     numbers = {"worse": len(case.worse), **{each.value: count for each, count in fates.items()}}

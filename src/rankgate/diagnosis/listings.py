@@ -103,7 +103,9 @@ def _read(gold: Gold, depth: int, separator: str | None, rankings: Iterable[Rank
     by_query: dict[str, Listing] = {}
     names: dict[str, str] = {}  # one copy of each id, however many lists hold it
     documents: dict[str, str] = {}
-    rising, tied, self_first = list[str](), list[str](), list[str]()
+    rising: list[str] = []
+    tied: list[str] = []
+    self_first: list[str] = []
     for ranking in rankings:
         details = ranking.details
         stated = details.items if details and details.items else None
@@ -138,8 +140,9 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
     for run in filter(None, lists):
         seen = set(run.documents.values()) if how.by is By.DOC else run.documents
         never = [doc for doc in never if doc not in seen]
-    own, tied = (len(each) if len(each) * 2 > len(now.by_query) else 0 for each in (now.self_first, now.tied))
-    if not (never or now.rising or own or tied):
+    self_first = len(now.self_first) if len(now.self_first) * 2 > len(now.by_query) else 0
+    tied = len(now.tied) if len(now.tied) * 2 > len(now.by_query) else 0
+    if not (never or now.rising or self_first or tied):
         return None
     ids = now.documents.values() if how.by is By.DOC else now.documents
     returned = list(islice(dict.fromkeys(ids), NAMED))
@@ -155,7 +158,7 @@ def oddities_of(gold: Gold, how: Matching, lists: Lists) -> Oddities | None:
         respelled=len(others),
         spellings=[Spelling(one, other, differs_in(one, other)) for one, other in islice(others.items(), NAMED)],
         tied=tied,
-        self_first=own,
+        self_first=self_first,
     )
 
 
@@ -196,7 +199,8 @@ def with_displacers(
 
 
 def _came(move: Movement, now: Listings, before: Listings, summary: RankSummary | None) -> list[str]:
-    new, old = (run.by_query[move.query_id].ids[: move.k] for run in (now, before))
+    new = now.by_query[move.query_id].ids[: move.k]
+    old = before.by_query[move.query_id].ids[: move.k]
     known = {*old, *(document.id for document in move.documents)}
     right = {*summary.ranks, *summary.repeats} if summary else set()
     return [item for rank, item in enumerate(new, start=1) if item not in known and rank not in right][:NAMED]

@@ -98,7 +98,9 @@ def losers(
     columns = {name: baseline_column_of(name, baseline) for name in {each.metric for each in results}}
     members = _rows_by_segment(gold, candidate, results)
     for result in results:
-        sign, values, before = result.direction.sign, candidate.values[result.metric], columns[result.metric]
+        sign = result.direction.sign
+        values = candidate.values[result.metric]
+        before = columns[result.metric]
         fallen: list[tuple[float, str]] = []
         low: tuple[float, str] | None = None
         for row in members[result.segment]:
@@ -120,7 +122,7 @@ def _rows_by_segment(gold: Gold, scores: Scores, results: Sequence[GateResult]) 
     """The rows of the questions of each segment that has a result, and under None those of all."""
     rows: dict[str, list[int]] = {result.segment: [] for result in results if result.segment is not None}
     index = SegmentIndex(rows)
-    for row, query in enumerate(scores.query_ids):
+    for row, query in enumerate(scores.query_ids if rows else ()):
         for segment in dict.fromkeys(index.of(part_names(gold.samples[query]))):
             rows[segment].append(row)
     members: dict[str | None, Sequence[int]] = {None: range(len(scores.query_ids))}
@@ -147,7 +149,8 @@ def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Move
 def document_moves(sample: Sample, old: RankSummary | None, new: RankSummary | None) -> list[Expected]:
     """The relevant documents of a question, where they were and are."""
     docs = sample.relevant()
-    before, after = (summary.ranks if summary else [None] * len(docs) for summary in (old, new))
+    before = old.ranks if old else [None] * len(docs)
+    after = new.ranks if new else [None] * len(docs)
     moves = zip(docs, before, after, strict=True)
     return [Expected(id=doc, gain=sample.gains[doc], before=was, after=now) for doc, was, now in moves]
 

@@ -53,31 +53,37 @@ def notes_of(
     elif whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
         where = f"rank {baseline.run.depth}, the depth of the baseline, on both sides"
         notes.append(f"To be compared, lists were cut at {where}{cut_text(criteria.metrics(), scores)}.")
-    longest, before = (
-        max((summary.retrieved or 0 for summary in side.rank_summaries.values()), default=0)
-        for side in (scores, baseline.scores)
-    )
-    if whole and max(longest, before) >= OTHER_LENGTH * min(longest, before) > 0:
-        lengths = f"up to {longest:,} results now, {before:,} in the baseline"
+    longest = _longest_list(scores)
+    longest_before = _longest_list(baseline.scores)
+    if whole and max(longest, longest_before) >= OTHER_LENGTH * min(longest, longest_before) > 0:
+        lengths = f"up to {longest:,} results now, {longest_before:,} in the baseline"
         notes.append(f"Lists have {lengths}; metrics of the whole list see that.")
     return notes
 
 
-def cut_text(metrics: Sequence[Metric], *sides: Scores) -> str:
+def _longest_list(scores: Scores) -> int:
+    return max((summary.retrieved or 0 for summary in scores.rank_summaries.values()), default=0)
+
+
+def cut_text(metrics: Sequence[Metric], *runs: Scores) -> str:
     """What cutting the lists of a run makes of its values, after a semicolon; empty where it is no more than rounding.
 
-    Of several sides, the first that it changes is told.
+    Of several runs, the first that it changes is told.
     """
     texts: list[str] = []
     for metric in metrics:
-        for side in (side for side in sides if metric.name in side.uncut):
-            columns = (side.uncut_values(metric.name), side.values[metric.name])
-            whole, cut = ([value for value in column if value is not None] for column in columns)
-            ends = (metric.aggregate(whole), metric.aggregate(cut)) if whole and cut else (0.0, 0.0)
-            if abs(ends[0] - ends[1]) > TOLERANCE:
-                decimals = telling_decimals(*ends, metric.unit)
-                now, then = (value_text(end, metric.unit, decimals) for end in ends)
-                texts.append(f"{metric.name} is {now} of the whole lists and {then} of what is left")
+        for scores in (each for each in runs if metric.name in each.uncut):
+            uncut_values = [value for value in scores.uncut_values(metric.name) if value is not None]
+            cut_values = [value for value in scores.values[metric.name] if value is not None]
+            if not (uncut_values and cut_values):
+                continue
+            uncut = metric.aggregate(uncut_values)
+            cut = metric.aggregate(cut_values)
+            if abs(uncut - cut) > TOLERANCE:
+                decimals = telling_decimals(uncut, cut, metric.unit)
+                uncut_text = value_text(uncut, metric.unit, decimals)
+                rest_text = value_text(cut, metric.unit, decimals)
+                texts.append(f"{metric.name} is {uncut_text} of the whole lists and {rest_text} of what is left")
                 break
     return f"; {', '.join(texts)}" if texts else ""
 
@@ -126,7 +132,8 @@ def judge_notes(metrics: Sequence[Metric], scores: Scores) -> list[str]:
         own = metric.aggregate(defined) if defined else None
         if judged is None or judged.value is None or own is None or judged.value == own:
             continue
-        gold_only, both = (value_text(value, metric.unit) for value in (own, judged.value))
+        gold_only = value_text(own, metric.unit)
+        both = value_text(judged.value, metric.unit)
         if judged.bound:
             notes.append(f"{metric.name} lies between {gold_only} (gold alone) and {both} (with the judge's labels).")
         else:

@@ -128,7 +128,8 @@ def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> st
     one, remedy = ("document", "") if how.by is not By.CHUNK else ("chunk", ", or gate by document with `match: doc`")
     ids = count_text(len(relevant), "relevant id occurs", "relevant ids occur")
     full_of = count_text(len(lists), "list is", "lists are")
-    gold_has, run_has = (", ".join(map(shown, islice(names, NAMED))) for names in (relevant, returned))
+    gold_has = ", ".join(map(shown, islice(relevant, NAMED)))
+    run_has = ", ".join(map(shown, islice(returned, NAMED)))
     forms = respelled(relevant, returned)
     if forms:
         gold_id, run_id = next(iter(forms.items()))

@@ -149,7 +149,10 @@ def choices_of(kind: Any) -> list[str]:
 
 
 def _written(value: object) -> str:
-    value = value.value if isinstance(value, Enum) else str(value).lower() if isinstance(value, bool) else value
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, bool):
+        return str(value).lower()
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 

@@ -47,8 +47,10 @@ def too_many(rows: Sized, among: int, share: float = FEW) -> bool:
 def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     """What is missing of a metric's values."""
     rows = Gaps([], [], [], [])
-    now, before = (side.givers.get(metric.name, {}) if side else {} for side in (candidate, baseline))
-    values, noted = candidate.values[metric.name], {*now, *before, *candidate.missing}
+    now = candidate.givers.get(metric.name, {})
+    before = baseline.givers.get(metric.name, {}) if baseline else {}
+    noted = {*now, *before, *candidate.missing}
+    values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else values
     fingerprints = fingerprints_count(now, before)
     for row, (query_id, new, old) in enumerate(zip(candidate.query_ids, values, old_values, strict=True)):
@@ -62,8 +64,8 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
             elif (new is None) != (old is None):
                 rows.one_sided.append(row)
             elif new is not None:
-                alike = _same_giver(metric, now.get(query_id), before.get(query_id), fingerprints=fingerprints)
-                if not alike:
+                same_judge = _same_giver(metric, now.get(query_id), before.get(query_id), fingerprints=fingerprints)
+                if not same_judge:
                     rows.other_judge.append(row)
     return rows
 
@@ -86,10 +88,10 @@ def at_worst(metric: Metric, columns: Sequence[Sequence[float | None]], rows: se
     return [worst if row in rows else value for row, value in enumerate(columns[0])]
 
 
-def filled(metric: Metric, column: Sequence[float | None], rows: set[int], way: float) -> list[float | None]:
-    """The column with a value, so far of the way from the worst to the best, where it lacks one in these rows."""
+def filled(metric: Metric, column: Sequence[float | None], rows: set[int], fraction: float) -> list[float | None]:
+    """The column with a value where it lacks one in these rows: at this fraction between the worst and the best."""
     low, high = metric.low or 0.0, 1.0 if metric.high is None else metric.high
-    value = low + (way if metric.direction is Direction.HIGHER else 1 - way) * (high - low)
+    value = low + (fraction if metric.direction is Direction.HIGHER else 1 - fraction) * (high - low)
     return [value if row in rows and known is None else known for row, known in enumerate(column)]
 
 
@@ -183,15 +185,15 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
 
     def exact(self, ci: Interval | None) -> Exact | None:
         """The test that proves harm beside this interval: of clusters under 30, of quantiles where it has no bound."""
-        side, q = self._harm, self.metric.at_quantile
+        harm, q = self._harm, self.metric.at_quantile
         if not self._finite:
             return None
         if q is not None:
             low, high = ci or (None, None)
-            bound = high if side == "below" else low
-            return Exact(*swap_p(self.new, self.old, q, side=side)) if bound is None else None
-        found = cluster_flip_p(self.changes, self.clusters, side=side) if self.clusters else None
-        return None if found is None else Exact(*found)
+            bound = high if harm == "below" else low
+            return Exact(*swap_p(self.new, self.old, q, side=harm)) if bound is None else None
+        flipped = cluster_flip_p(self.changes, self.clusters, side=harm) if self.clusters else None
+        return None if flipped is None else Exact(*flipped)
 
     def proven(self, level: float) -> bool:
         """Whether there is harm at all, at this one-sided level: by the interval, or by the exact test."""
@@ -200,15 +202,15 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
 
     def level(self) -> float:
         """The one-sided level at which harm is proven; 1.0 where it is at none."""
-        side, reach, found = self._harm, self._reach, None
         if self.metric.at_quantile is not None:
             return level_at(self.proven)
+        reach = self._reach
         if self.clusters:
-            found = clustered_mean_level(self.changes, self.clusters, 0.0, side=side, low=-reach, high=reach)
+            level = clustered_mean_level(self.changes, self.clusters, 0.0, side=self._harm, low=-reach, high=reach)
         else:
-            found = difference_level(self.changes, side=side, widest=self.ends or reach)
+            level = difference_level(self.changes, side=self._harm, widest=self.ends or reach)
         exact = self.exact(None)
-        return min(exact.p if exact else 1.0, 1.0 if found is None else found)
+        return min(exact.p if exact else 1.0, 1.0 if level is None else level)
 
     @property
     def _counts(self) -> tuple[int, int] | None:

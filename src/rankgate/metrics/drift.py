@@ -81,7 +81,9 @@ def extrapolated(one: Sequence[str], other: Sequence[str], p: float) -> float:
         return 0.0 if longer else 1.0
     s, ranks = len(shorter), {item: rank for rank, item in enumerate(longer, start=1)}
     common_from = Counter(max(rank, ranks[item]) for rank, item in enumerate(shorter, start=1) if item in ranks)
-    total, weight, common, common_at_s = 0.0, 1.0, 0, 0
+    total = 0.0
+    weight = 1.0
+    common = common_at_s = 0
     for depth in range(1, len(longer) + 1):
         weight *= p
         common += common_from[depth]

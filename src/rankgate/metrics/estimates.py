@@ -86,7 +86,9 @@ def distribution(defined: Sequence[float]) -> Distribution:
     """How values from 0 to 1, of which there is at least one, are spread."""
     defined, count = sorted(defined), len(defined)
     zero, below_one = bisect_right(defined, 0), bisect_left(defined, 1)
-    lower, median, upper = (defined[-(-quarters * count // 4) - 1] for quarters in (1, 2, 3))  # as `quantile` has it
+    lower = defined[-(-count // 4) - 1]  # as `quantile` has it
+    median = defined[-(-2 * count // 4) - 1]
+    upper = defined[-(-3 * count // 4) - 1]
     return Distribution(
         zero=zero / count,
         between=(below_one - zero) / count,

@@ -81,7 +81,9 @@ def _cell(value: Any) -> str:
     """A number to four digits, an interval as its bounds, and a dash for nothing."""
     if isinstance(value, tuple):
         return " to ".join(map(_cell, value))
-    return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 class RunComparison(Shown, msgspec.Struct, frozen=True):
@@ -213,7 +215,9 @@ def score(
         raise bad_input("give the run once, as run= or retrieved=")
     how, named = matching_of(match), metrics_of(DEFAULT_METRICS if metrics is None else metrics, k)
     plan = Plan(metrics=named, default_k=default_k, how=how, keep_matched=baseline is not None)
-    gold, baseline, run = listed(gold), listed(baseline), listed(retrieved if run is None else run)
+    gold = listed(gold)
+    baseline = listed(baseline)
+    run = listed(retrieved if run is None else run)
     judged = held_gold(gold)
     if baseline is not None:
         accepted = score_run(judged, without_own(held_run(baseline, plan.needs, how, "baseline"), how), plan)

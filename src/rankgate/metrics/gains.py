@@ -128,7 +128,9 @@ class ERR(BaseMetric, frozen=True, kw_only=True):
         if (top := query.ideal[0]) > self.max:
             what = f"{self.name}: query {shown(query.query_id)} of the gold set has the gain {top:g}"
             raise bad_input(f"{what}, above the highest grade, {self.max:g}; write err(max={top:g})")
-        limit, total, reads_on = self.limit(query), 0.0, 1.0
+        limit = self.limit(query)
+        total = 0.0
+        reads_on = 1.0
         for rank, grade in query.hits:
             if rank <= limit:
                 satisfied = math.expm1(grade * math.log(2)) / 2**self.max

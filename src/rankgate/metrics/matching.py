@@ -86,7 +86,7 @@ def match(
     """
     ids = ranking.ids if depth is None else ranking.ids[:depth]
     documents = ids if how.by is _CHUNK or how.by is _SPAN else _documents(sample, ids, ranking.details, how)
-    placed, covering, unfit = None, None, None
+    placed = covering = unfit = None
     place: Callable[[str], int] = documents.index
     if how.by is _SPAN:
         from rankgate.metrics.placing import found_at  # noqa: PLC0415 -- paid only where passages are matched

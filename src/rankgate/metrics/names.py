@@ -168,10 +168,10 @@ def _gain(stem: str, inside: str, cutoff: str | None) -> Metric:
     from rankgate.metrics.views import ListGain, View  # noqa: PLC0415 -- as above
 
     *inner, last = _split(inside)
-    key, equals, number = (part.strip() for part in last.partition("="))
+    key, equals, number = last.partition("=")
     chosen: int | None = None if stem == RERANK_GAIN else 1
-    if len(inner) == 1 and key.lower() == "rewrite" and stem == REWRITE_GAIN and equals:
-        chosen = _converted(View, {"rewrite": number})["rewrite"]
+    if len(inner) == 1 and key.strip().lower() == "rewrite" and stem == REWRITE_GAIN and equals:
+        chosen = _converted(View, {"rewrite": number.strip()})["rewrite"]
     elif inner:
         raise ValueError(f"{stem} takes one metric, such as {stem}(recall@5)")
     metric = parse_metric(inner[0] if inner else last) if inside.strip() else None
@@ -183,7 +183,9 @@ def _gain(stem: str, inside: str, cutoff: str | None) -> Metric:
 def _pairs(family: type[BaseMetric], inside: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in _split(inside))):
-        key, equals, value = (piece.strip() for piece in part.partition("="))
+        written_key, equals, written_value = part.partition("=")
+        key = written_key.strip()
+        value = written_value.strip()
         if not equals and family.alone and family.alone not in pairs:
             key, value = family.alone, part
         elif not equals and re.fullmatch(_PERCENTILE, part) and "quantile" in family.__struct_fields__:
@@ -220,8 +222,8 @@ def _parameter(key: str, kind: Any, value: str) -> object:
     try:
         converted = msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
-        wanted = "true or false" if kind is bool else "a whole number" if kind is int else "a finite number"
-        raise ValueError(f"parameter {key} must be {wanted}, not {value!r}") from error
+        expected = {bool: "true or false", int: "a whole number"}.get(kind, "a finite number")
+        raise ValueError(f"parameter {key} must be {expected}, not {value!r}") from error
     if converted is None:  # what the decoder makes of the text null
         raise ValueError(f"parameter {key} must be a number, not {value!r}")
     if isinstance(converted, float) and not math.isfinite(converted):

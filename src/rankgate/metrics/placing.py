@@ -205,7 +205,8 @@ def _words_of(quote: str, text: str) -> Iterator[Stretch]:
         yield 0, len(quote)
         return
     for at in standing(body, words):
-        start, end = (place * len(quote) // len(words) for place in (at, at + len(body)))
+        start = at * len(quote) // len(words)
+        end = (at + len(body)) * len(quote) // len(words)
         if start < end:
             yield start, end
 

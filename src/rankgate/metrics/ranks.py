@@ -35,7 +35,9 @@ class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """1 / first relevant rank; None where nothing is relevant."""
         ranks = self.ranks(query)
-        return 1 / ranks[0] if ranks else 0.0 if self.relevant(query) else None
+        if ranks:
+            return 1 / ranks[0]
+        return 0.0 if self.relevant(query) else None
 
 
 class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):

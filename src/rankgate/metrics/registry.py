@@ -77,7 +77,9 @@ ROWS = (
 
 # Other tools' names that stand for a family with parameters and, where none is written, a cut-off; `?` asks for one.
 Preset = tuple[str, dict[str, str], str]
-_SET, _EXPONENTIAL, _ENGLISH = {"of": "retrieved"}, {"gain": "exponential"}, {"articles": "dropped"}
+_SET = {"of": "retrieved"}
+_EXPONENTIAL = {"gain": "exponential"}
+_ENGLISH = {"articles": "dropped"}
 _RAGAS = ("ranked_context_precision", "nonllmcontextprecisionwithreference", "non_llm_context_precision_with_reference")
 PRESETS: dict[str, Preset] = {
     "ndcg_any": ("ndcg", {"gain": "binary"}, ""),  # LongMemEval

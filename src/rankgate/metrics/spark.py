@@ -25,7 +25,7 @@ from rankgate.readers.rows import Order, ranking_of, refuse_systems
 from rankgate.readers.tables import usual_map
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, GroupedData, SparkSession
 
 BUCKETS = 500
 MISSING = "missing"  # the column that says that the run lacks the query
@@ -99,7 +99,9 @@ def per_query(
     needs = Plan(metrics=named, how=how).needs
     _refuse_unreadable(named, how, fields)
     _ask_executors(run_df.sparkSession)
-    parts, names, systems = [], {}, list[str]()
+    parts: list[GroupedData] = []
+    names: dict[str, list[str]] = {}
+    systems: list[str] = []
     for name, frame in frames.items():
         roles = {key: column for key, column in named_in(fields[name]).items() if key in _ROLES[name]}
         names[name] = [key for key in roles if needed(key, needs)]
@@ -212,7 +214,9 @@ def _rankings(task: _Task, run: Any, needs: frozenset[RunField]) -> Iterator[Ran
     ordered = [key for key in ("score", "rank") if key in task.run]
     order = Order.of(scored="score" in ordered, ranked="rank" in ordered)
     stated = [f"{_SYSTEM}{at}" for at in range(len(task.systems))]
-    log, rows, start = ProblemLog(), run.select([*task.run, *stated]).sort_by("query_id"), 0
+    log = ProblemLog()
+    rows = run.select([*task.run, *stated]).sort_by("query_id")
+    start = 0
     counts = rows["query_id"].combine_chunks().value_counts().to_pylist()
     for query_id, count in ((each["values"], each["counts"]) for each in counts):
         results = rows.slice(start, count).to_pylist()

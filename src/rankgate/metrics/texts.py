@@ -173,7 +173,10 @@ def _flat(text: str) -> tuple[str, Sequence[int]]:
     Signs that NFKC changes together, such as a letter and its accent, begin at one place.
     """
     normal = partial(unicodedata.normalize, "NFKC")
-    parts, begins, part, begin = list[str](), array("I"), "", 0
+    parts: list[str] = []
+    begins = array("I")
+    part = ""
+    begin = 0
     for at, sign in enumerate(f"{text}\n"):  # which ends the last part, and stands apart from it
         plain = _FOLDED.get(ord(sign), sign)
         joined = plain and part and not plain.isascii()

@@ -92,9 +92,16 @@ class View(_Around, frozen=True, kw_only=True):
     @property
     def needs(self) -> frozenset[RunField]:
         """The metric's, and the list that is asked of."""
-        more = {RunField.RAW} if self.stage == "raw" else {RunField.REWRITES} if self.rewrite else set()
-        more |= set() if self.item_source is None else {RunField.SOURCE}
-        return self.metric.needs | more | ({RunField.JUDGED} if self.judged_only else set())
+        more: set[RunField] = set()
+        if self.stage == "raw":
+            more.add(RunField.RAW)
+        elif self.rewrite:
+            more.add(RunField.REWRITES)
+        if self.item_source is not None:
+            more.add(RunField.SOURCE)
+        if self.judged_only:
+            more.add(RunField.JUDGED)
+        return self.metric.needs | more
 
     @property
     def meaning(self) -> str:
@@ -150,9 +157,10 @@ def listed(query: MatchedQuery, stage: Stage, rewrite: int | None) -> MatchedQue
 
 def condensed(query: MatchedQuery) -> MatchedQuery:
     """The query with a list of its judged results alone; matched with `RunField.JUDGED`."""
-    rank_of = {rank: place for place, rank in enumerate(query.judged, start=1)}
-    hits, repeats = (tuple([(rank_of[rank], gain) for rank, gain in each]) for each in (query.hits, query.repeats))
-    judged = tuple(rank_of.values())
+    new_rank = {rank: position for position, rank in enumerate(query.judged, start=1)}
+    hits = tuple([(new_rank[rank], gain) for rank, gain in query.hits])
+    repeats = tuple([(new_rank[rank], gain) for rank, gain in query.repeats])
+    judged = tuple(new_rank.values())
     return msgspec.structs.replace(query, hits=hits, repeats=repeats, judged=judged, retrieved=len(judged))
 
 

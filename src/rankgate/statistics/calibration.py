@@ -143,7 +143,9 @@ def _greatest(delta: float, high: float, slope: Measured) -> float:
     j, near, far = slope.value, slope.low, slope.high
     square, rest = j**2 - (j - near if high > 0 else far - j) ** 2, delta**2 - (high - delta) ** 2
     root = math.sqrt(max((delta * j) ** 2 - square * rest, 0.0))
-    return (delta * j + root) / square if high > 0 else rest / (delta * j - root) if high < 0 else 0.0
+    if high > 0:
+        return (delta * j + root) / square
+    return rest / (delta * j - root) if high < 0 else 0.0
 
 
 def anchored(value: float, ci: tuple[float, float], change: Change) -> Change:
@@ -153,5 +155,6 @@ def anchored(value: float, ci: tuple[float, float], change: Change) -> Change:
     """
     if change.value is None:
         return change
-    low, high = (None if bound is None else -bound for bound in change.ci)
-    return Change(value + change.value, square_and_add(value, ci, -change.value, (high, low)))
+    low, high = change.ci
+    negated = (None if high is None else -high, None if low is None else -low)
+    return Change(value + change.value, square_and_add(value, ci, -change.value, negated))

@@ -51,8 +51,7 @@ def clustered_mean_interval(
     if len(sums) < MIN_CLUSTERS:
         return None
     if low is not None and high is not None and low < 0 < high and not any(values):
-        lower, upper = (unchanged_bound(len(sums), end, confidence) for end in (-low, high))
-        return -lower, upper
+        return -unchanged_bound(len(sums), -low, confidence), unchanged_bound(len(sums), high, confidence)
     z = -normal_quantile((1 - confidence) / 2)
     lower = -_bound(_mirrored(sums), -(min(values) if low is None else min(low, *values)), z)
     upper = _bound(sums, max(values) if high is None else max(high, *values), z)

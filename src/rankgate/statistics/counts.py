@@ -184,7 +184,10 @@ class _Tilting:
             if abs(step) <= _CLOSE * t:
                 return self._at(t).r
             farthest = 2 * t if high == math.inf else high
-            t = t + step if low < t + step < farthest else farthest if high == math.inf else (low + high) / 2
+            if low < t + step < farthest:
+                t += step
+            else:
+                t = farthest if high == math.inf else (low + high) / 2
         return None
 
     def _at(self, t: float) -> _Point:
@@ -200,7 +203,10 @@ class _Tilting:
         return _Point(t, mean, w + log_ratio / w, slope + bend / w)
 
     def _cumulants(self, t: float) -> tuple[float, float, float, float]:
-        masses = [size * math.exp(t * gap) for size, gap in zip(self._sizes, self._powers[0], strict=True)]
+        gaps, squares, cubes = self._powers
+        masses = [size * math.exp(t * gap) for size, gap in zip(self._sizes, gaps, strict=True)]
         total = math.fsum(masses)
-        mean, square, cube = (math.fsum(map(mul, masses, power)) / total for power in self._powers)
+        mean = math.fsum(map(mul, masses, gaps)) / total
+        square = math.fsum(map(mul, masses, squares)) / total
+        cube = math.fsum(map(mul, masses, cubes)) / total
         return math.log(total / self._n), mean, square - mean**2, cube - 3 * mean * square + 2 * mean**3

@@ -117,8 +117,9 @@ def difference_of_quantiles_interval(
     """
     if not candidate or not baseline:
         return None, None
-    here, there = (quantile_interval(values, q, confidence=confidence) for values in (candidate, baseline))
-    return square_and_add(quantile(candidate, q), here, quantile(baseline, q), there)
+    candidate_interval = quantile_interval(candidate, q, confidence=confidence)
+    baseline_interval = quantile_interval(baseline, q, confidence=confidence)
+    return square_and_add(quantile(candidate, q), candidate_interval, quantile(baseline, q), baseline_interval)
 
 
 def square_and_add(here: float, around: Bounds, there: float, beside: Bounds) -> Bounds:

@@ -132,9 +132,13 @@ def _interval(counts: Counts, below: Appended, above: Appended, confidence: floa
         raise ValueError(f"confidence must lie strictly between 0 and 1, not {confidence!r}")
     if size_of(counts) <= 1:
         return None
-    low, high, mean = min(below[0][0], counts[0][0]), max(above[-1][0], counts[-1][0]), mean_of(counts)
-    counts, z = thinned(counts), -normal_quantile((1 - confidence) / 2)
-    lower, upper = -upper_bound(mirrored(counts), mirrored(below), z), upper_bound(counts, above, z)
+    low = min(below[0][0], counts[0][0])
+    high = max(above[-1][0], counts[-1][0])
+    mean = mean_of(counts)
+    counts = thinned(counts)
+    z = -normal_quantile((1 - confidence) / 2)
+    lower = -upper_bound(mirrored(counts), mirrored(below), z)
+    upper = upper_bound(counts, above, z)
     return max(min(lower, mean), low) + 0.0, min(max(upper, mean), high) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
