@@ -23,13 +23,13 @@ from rankgate.metrics.scored_run import Watch, unwatched
 from rankgate.model.report import Report
 
 if TYPE_CHECKING:
-    from rankgate.base_ref.judge import PullRequest
+    from rankgate.base_ref.pull_request import PullRequest
 
 
 def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
     """Judge a run, and where a base is named also as that asks; see `Watch`. A RankgateError has every problem."""
     if inputs.base is not None:
-        from rankgate.base_ref.judge import against_base  # noqa: PLC0415 -- git is paid for only where a base is named
+        from rankgate.base_ref.pull_request import against_base  # noqa: PLC0415 -- git is paid for only where a base is named
 
         with against_base(inputs, inputs.base) as pull:
             return pull.report(reports_of(pull, watch))

@@ -42,7 +42,7 @@ from tests.base_ref.test_attacks import ALLOWED, ATTACKS
 from tests.base_ref.test_legitimate import LEGITIMATE
 from tests.repositories import commit, git
 
-from rankgate.base_ref.judge import against_base
+from rankgate.base_ref.pull_request import against_base
 from rankgate.check import reports_of
 from rankgate.cli.check import judge
 from rankgate.criteria.inputs import Inputs

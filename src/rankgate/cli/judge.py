@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rankgate.base_ref.judge import ToJudge, judging_at
+from rankgate.base_ref.commits import ToJudge, judging_at
 from rankgate.cli.inputs import judge_in, metrics_of, required_criteria
 from rankgate.cli.judge_ask import NAMELESS, ask_job, cost_text, end_of, refuse_committed, warnings_of
 from rankgate.cli.judge_calibrate import DESCRIPTION, calibrate

@@ -251,7 +251,7 @@ def _base_questions(arguments: argparse.Namespace) -> tuple[Gold | None, Sequenc
     """The gold set and the traffic at the base, if one is named; without what cannot be read, as the check says."""
     if not arguments.base:
         return None, ()
-    from rankgate.base_ref.judge import base_questions
+    from rankgate.base_ref.commits import base_questions
 
     inputs = Inputs(date="", criteria=arguments.criteria, gold=arguments.gold)
     try:

@@ -6,15 +6,13 @@ Otherwise a pull request could lower the limit that it misses, or remove the que
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.base_ref.baseline import acceptances, baseline_change, baseline_in, digests, stored_lists
+from rankgate.base_ref.brought import BroughtBaseline, brought_baseline, is_run, rankings_of
 from rankgate.base_ref.changes import (
     gate_changes,
     key_changes,
@@ -24,56 +22,26 @@ from rankgate.base_ref.changes import (
     waiver_changes,
     with_labels_of,
 )
+from rankgate.base_ref.commits import Commits, read_commits, refuse_committed_verdicts, without_other_labels
 from rankgate.base_ref.files import Trees, trees_at
-from rankgate.base_ref.inputs import Gate, base_criteria, base_gate, given, head_gate, located, own_inputs
+from rankgate.base_ref.inputs import Gate, given, own_inputs
 from rankgate.base_ref.worst import lower_gates, worst_of
 from rankgate.criteria import Criteria, InputFile
 from rankgate.criteria.inputs import Inputs
-from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.criteria.run_code import with_code
-from rankgate.criteria.runs import RunFile
-from rankgate.errors import Problem, RankgateError, bad_input, option
+from rankgate.errors import Problem, RankgateError
 from rankgate.files.git import GitError
 from rankgate.gates.conclude import with_other_code
 from rankgate.gates.evaluation import Case
 from rankgate.gates.not_judged import not_judged
 from rankgate.gates.publishing import published
-from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By
-from rankgate.model.base_ref import BaseSide, LogChange
+from rankgate.model.base_ref import BaseSide
 from rankgate.model.base_words import label_notes
-from rankgate.model.question_text import texts_changed
 from rankgate.model.report import Report
-from rankgate.model.traffic import TrafficQuestion
-from rankgate.model.values import Gold, Ranking, RunField
+from rankgate.model.values import Gold, RunField
 from rankgate.model.waiver_use import ACCEPT_CHANGE
-from rankgate.readers.source import parts_of, shown_path
-
-HALF = 0.5  # of the questions that a baseline has to have
-
-
-class Commits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the base and the judged commit judge by, or why they cannot.
-
-    `shared` are the base's criteria with what both judge with, and `introduced` says that the base has none.
-    """
-
-    base: Gate | None = None
-    head: Gate | None = None
-    shared: Criteria | None = None
-    introduced: bool = False
-    base_problems: list[Problem] = []
-    head_problems: list[Problem] = []
-
-
-class BroughtBaseline(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the baseline, and the run in its place that the base's files are to judge, if any."""
-
-    changed: Literal["added", "deleted", "replaced"] | None = None
-    acceptances: LogChange | None = None
-    anchor: str | None = None
-    short: bool = False
-    run: InputFile | None = None
+from rankgate.readers.source import parts_of
 
 
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,7 +154,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         queries = query_changes(base.gold, head.gold, base.criteria, head.criteria)
         by_ids = {gate.criteria.match.by for gate in (base, head)} == {By.CHUNK}
         relabelled = queries is not None and bool(queries.relabelled)
-        lists = _rankings(shared.inputs.run, self.inputs, base.gold) if relabelled and by_ids else None
+        lists = rankings_of(shared.inputs.run, self.inputs, base.gold) if relabelled and by_ids else None
         if queries is not None and lists is not None:
             queries = replace(queries, toward=moved_toward(lists, base.gold, head.gold))
         return replace(
@@ -222,90 +190,15 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
     with trees_at(ref) as trees:
         commits = read_commits(inputs, trees, accepted=accepted)
         if not accepted:
-            commits = _without_other_labels(commits)
-        _refuse_committed_verdicts(inputs, commits, trees)
+            commits = without_other_labels(commits)
+        refuse_committed_verdicts(inputs, commits, trees)
         yield PullRequest(
             inputs=inputs,
             trees=trees,
             commits=commits,
             accepted_by=label.by if label and accepted else None,
-            brought=_brought_baseline(inputs, commits, trees),
+            brought=brought_baseline(inputs, commits, trees),
         )
-
-
-class ToJudge(msgspec.Struct, frozen=True):
-    """What a judge is asked about for a check against a base: the base's criteria, and what both commits judge by."""
-
-    criteria: Criteria
-    block: JudgeBlock
-    golds: list[Gold]
-    metrics: list[Metric]
-    run: InputFile | None
-
-
-@contextmanager
-def judging_at(inputs: Inputs, ref: str) -> Iterator[ToJudge]:
-    """What to ask for `check_with_base`: the judge, its prompts and its budget are the base's.
-
-    Beside the base's metrics and gold set count those of the pull request, by which it is checked too.
-
-    Raises:
-        RankgateError: as for `check_with_base`; or the base cannot be read, or names no judge.
-    """
-    with trees_at(ref) as trees:
-        commits = read_commits(inputs, trees, accepted=False)
-        if problems := [*commits.base_problems, *commits.head_problems]:
-            raise RankgateError(problems)
-        shared = commits.shared
-        if shared is None or shared.judge is None:
-            what = "names no judge; that of a pull request counts once it is merged"
-            raise bad_input(f"{trees.base.commit.shown} {what}", key="judge")
-        gates = [gate for gate in (commits.base, commits.head) if gate]
-        metrics = {metric.name: metric for gate in gates for metric in gate.criteria.metrics()}
-        golds = [gate.gold for gate in gates]
-        yield ToJudge(shared, shared.judge, golds, list(metrics.values()), shared.inputs.run)
-
-
-def read_commits(inputs: Inputs, trees: Trees, *, accepted: bool) -> Commits:
-    """The base first, of its own files and the caller's alone; then the commit that is judged."""
-    commits = Commits()
-    try:
-        criteria = base_criteria(inputs, trees)
-        if criteria is None:
-            commits = Commits(introduced=True)
-        else:
-            gate = base_gate(inputs, criteria, trees)
-            commits = Commits(base=gate, shared=located(inputs, criteria, trees))
-    except GitError:
-        raise
-    except RankgateError as error:
-        commits = Commits(base_problems=trees.problems(error))
-    try:
-        alone = accepted or commits.introduced
-        commits = replace(commits, head=head_gate(inputs, commits.base, trees, alone=alone))
-    except GitError:
-        raise
-    except RankgateError as error:
-        commits = replace(commits, head_problems=trees.problems(error))
-    base, head = commits.base, commits.head
-    if base is None or head is None:
-        return commits
-    gold = replace(base.gold, by_text=texts_changed(base.gold, head.gold))
-    return replace(commits, base=replace(base, gold=gold))
-
-
-def base_questions(inputs: Inputs, ref: str) -> tuple[Gold | None, Sequence[TrafficQuestion]]:
-    """The gold set by which a base judges, and its traffic, for `record`; None where it has no criteria.
-
-    Raises:
-        RankgateError: git cannot read the base; or its criteria or its gold set cannot be read.
-    """
-    with trees_at(ref) as trees:
-        criteria = base_criteria(inputs, trees)
-        if criteria is None:
-            return None, ()
-        gate = base_gate(inputs, criteria, trees)
-        return gate.gold, gate.traffic.questions if gate.traffic else ()
 
 
 def _case(inputs: Inputs, gate: Gate, shared: Criteria) -> Case:
@@ -318,7 +211,7 @@ def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs, gold: Gold)
     """What is shared, with the pull request's run where the base's is gone, and no drop from that very run."""
     run = shared.inputs.run
     gone = run is not None and inputs.run is None and not os.path.lexists(run.path)
-    baseline = None if _is_run(own.inputs.baseline, run, inputs, gold) else shared.inputs.baseline
+    baseline = None if is_run(own.inputs.baseline, run, inputs, gold) else shared.inputs.baseline
     files = shared.inputs.model_copy(update={"run": own.inputs.run if gone else run, "baseline": baseline})
     return shared.model_copy(update={"inputs": files})
 
@@ -336,50 +229,6 @@ def _names_unread(base: Gate, head: Gate) -> bool:
     return head.criteria.inputs.traffic is not None and not lacking
 
 
-def _brought_baseline(inputs: Inputs, commits: Commits, trees: Trees) -> BroughtBaseline:
-    """What became of the baseline; what is brought in its place is judged, but for the run that is judged anyhow."""
-    base, head, shared = commits.base, commits.head, commits.shared
-    if base is None or head is None or shared is None:
-        return BroughtBaseline()
-    accepted = shared.inputs.baseline
-    brought = baseline_in(inputs, head.criteria, trees, known=base.criteria)
-    about = BroughtBaseline(changed=baseline_change(accepted, brought))
-    if about.changed in ("replaced", "deleted"):
-        log, anchor = acceptances(accepted, brought)
-        about = replace(about, acceptances=log, anchor=anchor)
-    if about.changed not in ("replaced", "added") or brought is None or brought.is_table:
-        return about
-    stored = stored_lists(brought)
-    if stored is None:
-        return about
-    covered = sum(query_id in stored[0] for query_id in base.gold.samples)
-    about = replace(about, short=covered < HALF * len(base.gold.samples))
-    if _is_run(brought, shared.inputs.run, inputs, head.gold):
-        return about
-    return replace(about, run=replace(brought, stored=True))
-
-
-def _rankings(run: InputFile | None, inputs: Inputs, gold: Gold) -> Iterable[Ranking] | None:
-    """The run's lists for a gold set, read again; None of values in their place, or where they cannot be read."""
-    if run is None or run.is_table or not Path(run.path).is_file():
-        return None
-    try:
-        return list(RunFile(file=run, untrusted=inputs.untrusted_run, gold=gold).open(frozenset()).rankings)
-    except RankgateError:  # what is wrong with the run is said where it is judged
-        return None
-
-
-def _is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs, gold: Gold) -> bool:
-    """Whether a stored run has the rankings that are judged, to the depth of that, for the questions of a gold set."""
-    lists = stored_lists(stored)
-    rankings = _rankings(run, inputs, gold) if lists else None
-    if lists is None or rankings is None:
-        return False
-    both = (lists[0], digests(rankings, lists[1]))
-    same, other = ({each: some[each] for each in gold.samples if each in some} for some in both)
-    return same == other
-
-
 def _brings_run(run: InputFile | None, trees: Trees) -> bool:
     return run is not None and not run.is_table and trees.brought(run.path) is not None
 
@@ -392,38 +241,6 @@ def _brings_values(commits: Commits, trees: Trees) -> bool:
     run = commits.shared.inputs.run if commits.shared else None
     paths += parts_of(run.path) if run and run.is_table else []
     return any(trees.brought(path) for path in paths)
-
-
-def _refuse_committed_verdicts(inputs: Inputs, commits: Commits, trees: Trees) -> None:
-    """What a judge said counts from the job that judges alone: a RankgateError where a commit has it."""
-    criteria = [gate.criteria for gate in (commits.base, commits.head) if gate and gate.criteria.judge]
-    if not criteria:
-        return
-    from rankgate.judge.runs import verdicts_beside  # noqa: PLC0415 -- paid only where answers are judged
-
-    runs = [inputs.run, *(each.inputs.run for each in criteria)]
-    beside = [verdicts_beside(run.path) for run in runs if run]
-    for path in [inputs.verdicts] if inputs.verdicts else beside:  # beside a run none is read where one is named
-        if trees.head.copy(path) is not None:
-            which = f"with {option('base')} only verdicts of a `rankgate judge` in the same job count"
-            raise bad_input(f"is a file of the commit; {which}", file=shown_path(path))
-
-
-def _without_other_labels(commits: Commits) -> Commits:
-    """Values in place of a run count only for the gold set and the way to match that made them."""
-    base, head, shared = commits.base, commits.head, commits.shared
-    if base is None or head is None or shared is None:
-        return commits
-    table = next((file for file in (shared.inputs.run, shared.inputs.baseline) if file and file.is_table), None)
-    queries = query_changes(base.gold, head.gold, base.criteria, head.criteria) if table else None
-    ways = {(gate.criteria.match, gate.criteria.default_k) for gate in (base, head)}
-    relabelled = queries is not None and bool(queries.relabelled or queries.edited)
-    if table is None or not (relabelled or len(ways) > 1):
-        return commits
-    what = "labels of the gold set" if relabelled else "`match` or `default_k`"
-    what = f"the pull request changes {what}, and this table has values by the one or by the other alone"
-    problem = Problem(f"{what}; give --run and --baseline, judged by both", shown_path(table.path))
-    return replace(commits, head=None, head_problems=[problem])
 
 
 def _with_names(report: Report, inputs: Inputs, commits: Commits, trees: Trees) -> Report:

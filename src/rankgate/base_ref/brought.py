@@ -1,0 +1,76 @@
+"""What became of the baseline, and the run that a pull request brings in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from rankgate.base_ref.baseline import acceptances, baseline_change, baseline_in, digests, stored_lists
+from rankgate.base_ref.commits import Commits
+from rankgate.base_ref.files import Trees
+from rankgate.criteria import InputFile
+from rankgate.criteria.inputs import Inputs
+from rankgate.criteria.runs import RunFile
+from rankgate.errors import RankgateError
+from rankgate.model.base_ref import LogChange
+from rankgate.model.values import Gold, Ranking
+
+HALF = 0.5  # of the questions that a baseline has to have
+
+
+class BroughtBaseline(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the baseline, and the run in its place that the base's files are to judge, if any."""
+
+    changed: Literal["added", "deleted", "replaced"] | None = None
+    acceptances: LogChange | None = None
+    anchor: str | None = None
+    short: bool = False
+    run: InputFile | None = None
+
+
+def brought_baseline(inputs: Inputs, commits: Commits, trees: Trees) -> BroughtBaseline:
+    """What became of the baseline; what is brought in its place is judged, but for the run that is judged anyhow."""
+    base, head, shared = commits.base, commits.head, commits.shared
+    if base is None or head is None or shared is None:
+        return BroughtBaseline()
+    accepted = shared.inputs.baseline
+    brought = baseline_in(inputs, head.criteria, trees, known=base.criteria)
+    about = BroughtBaseline(changed=baseline_change(accepted, brought))
+    if about.changed in ("replaced", "deleted"):
+        log, anchor = acceptances(accepted, brought)
+        about = replace(about, acceptances=log, anchor=anchor)
+    if about.changed not in ("replaced", "added") or brought is None or brought.is_table:
+        return about
+    stored = stored_lists(brought)
+    if stored is None:
+        return about
+    covered = sum(query_id in stored[0] for query_id in base.gold.samples)
+    about = replace(about, short=covered < HALF * len(base.gold.samples))
+    if is_run(brought, shared.inputs.run, inputs, head.gold):
+        return about
+    return replace(about, run=replace(brought, stored=True))
+
+
+def is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs, gold: Gold) -> bool:
+    """Whether a stored run has the rankings that are judged, to the depth of that, for the questions of a gold set."""
+    lists = stored_lists(stored)
+    rankings = rankings_of(run, inputs, gold) if lists else None
+    if lists is None or rankings is None:
+        return False
+    both = (lists[0], digests(rankings, lists[1]))
+    same, other = ({each: some[each] for each in gold.samples if each in some} for some in both)
+    return same == other
+
+
+def rankings_of(run: InputFile | None, inputs: Inputs, gold: Gold) -> Iterable[Ranking] | None:
+    """The run's lists for a gold set, read again; None of values in their place, or where they cannot be read."""
+    if run is None or run.is_table or not Path(run.path).is_file():
+        return None
+    try:
+        return list(RunFile(file=run, untrusted=inputs.untrusted_run, gold=gold).open(frozenset()).rankings)
+    except RankgateError:  # what is wrong with the run is said where it is judged
+        return None
