@@ -1,0 +1,113 @@
+"""What a reader of a report types next. Pure."""
+
+from __future__ import annotations
+
+from rankgate.criteria import DEFAULT_PATHS
+from rankgate.errors import ProblemKind
+from rankgate.model.conclusion import Conclusion, ConclusionKind, Strength
+from rankgate.model.report import Call, Report
+from rankgate.model.values import ReasonKind, Ruling, Verdict
+
+PAGE = "report.html"
+
+
+def next_command(report: Report, found: Conclusion) -> list[str]:
+    """The next command, as words; none after a strong pass.
+
+    After a verdict by labels of traffic it writes the page, which shows the questions whose results changed: no gold
+    question explains it.
+    """
+    if found.kind is ConclusionKind.PASS and found.strength in (Strength.RULED_OUT, Strength.UNCHANGED):
+        return []
+    call = report.call or Call(retriever=True, store=True)
+    elsewhere = _elsewhere(report)
+    if any(gate.over_traffic for gate in report.gates if gate.place == found.place):
+        return ["rankgate", "check", *elsewhere, *_given(call, "gold", "run", "baseline"), "-o", PAGE]
+    run = report.provenance.run.path if report.provenance.run else None
+    first = report.empties.first if report.empties else None
+    question = _question(report, found)
+    words: list[str] = []
+    if any(problem.kind is ProblemKind.NOT_RECORDED for problem in report.problems):
+        words = ["check", "--record", *elsewhere]
+    elif found.kind in (ConclusionKind.EMPTY, ConclusionKind.EMPTY_SEGMENT) and first:
+        again = ["record", "--only", first, *elsewhere, *_given(call, "gold")]
+        words = again if call.retriever else _explained(report, call, first)
+    elif found.kind is ConclusionKind.OTHER_CODE:
+        words = ["check", "--record", *elsewhere, *_given(call, "gold", "run", "baseline")]
+    elif found.kind is ConclusionKind.NO_BASELINE:
+        place = _given(call, "baseline") if call.store else ["--to", "baseline"]
+        words = ["baseline", "accept", *place, *elsewhere, *_given(call, "gold", "run")]
+    elif found.kind is ConclusionKind.GIVEN_UP:
+        words = ["compare", report.given_up[0].anchor, *([run] if run else []), *_store(report)]
+    elif found.rule == "other" and _lacks_verdicts(report, found):
+        words = _judged(report, call)
+    elif question is not None and found.kind is not ConclusionKind.NOT_JUDGED:
+        words = _explained(report, call, question)
+    else:
+        criteria = _option("--criteria", report.provenance.criteria)
+        words = ["validate", *criteria, *_given(call, "gold", "run", "baseline")]
+    return ["rankgate", *words]
+
+
+def _question(report: Report, found: Conclusion) -> str | None:
+    """The question that shows best what was found, if one does."""
+    named = next((gate.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), [])
+    question = next(iter([*named, *report.losers_of(found.place)]), None)
+    if question is None and found.rule == "floor" and found.place:
+        return report.lowest.get(found.place)
+    return question
+
+
+def accept_command(report: Report, found: Conclusion) -> list[str]:
+    """The command that accepts a drop for which a gate fails into the store of accepted runs.
+
+    None where a floor would be missed all the same, and where the baseline is a file of its own.
+    """
+    baseline = report.provenance.baseline
+    reasons = [reason for gate in report.gates if gate.verdict is Verdict.FAIL for reason in gate.reasons]
+    missed = any(reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.VIOLATED for reason in reasons)
+    if found.kind is not ConclusionKind.GATE_FAILS or found.rule != "drop" or missed:
+        return []
+    if baseline is None or baseline.lineage is None:
+        return []
+    options = [*_elsewhere(report), *_given(report.call or Call(), "gold", "run", "baseline")]
+    return ["rankgate", "baseline", "accept", "--reason", "WHY", *options]
+
+
+def _lacks_verdicts(report: Report, found: Conclusion) -> bool:
+    return any(gate.lacks_verdicts for gate in report.gates if gate.place == found.place)
+
+
+def _judged(report: Report, call: Call) -> list[str]:
+    """The command that asks for what is missing; what the judge failed at it is not asked once more by itself."""
+    kinds = {kind for gate in report.gates for reason in gate.reasons for kind in reason.kinds}
+    again = ["--again"] if any(kind.lasts for kind in kinds) else []
+    return ["judge", *again, *_elsewhere(report), *_given(call, "gold", "run", "baseline"), *call.judging]
+
+
+def _explained(report: Report, call: Call, question: str) -> list[str]:
+    """The command that explains a question, with what the check was called with."""
+    run = call.options.get("run") or (report.provenance.run.path if report.provenance.run else None)
+    options = [*_option("--run", run), *_elsewhere(report), *_given(call, "gold", "baseline")]
+    return ["explain", *options, "--", question] if question[:1] == "-" else ["explain", question, *options]
+
+
+def _elsewhere(report: Report) -> list[str]:
+    """The criteria, where no command would find them by itself."""
+    criteria = report.provenance.criteria
+    return [] if criteria in DEFAULT_PATHS else _option("--criteria", criteria)
+
+
+def _given(call: Call, *names: str) -> list[str]:
+    return [word for name in names for word in _option(f"--{name}", call.options.get(name))]
+
+
+def _store(report: Report) -> list[str]:
+    """Where the anchor lies, and by which criteria it is compared."""
+    baseline = report.provenance.baseline
+    options = _option("--criteria", report.provenance.criteria)
+    return [*options, *_option("--baseline", baseline.path if baseline else None)]
+
+
+def _option(name: str, value: str | None) -> list[str]:
+    return [name, value] if value else []
