@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from rankgate.diagnosis.lexical import Lexical
 from rankgate.diagnosis.misses import explain_misses
 from rankgate.diagnosis.worst_first import worst_rows
+from rankgate.metrics.tags import violated_segments
 from rankgate.model.details import Cause, Expected, Listed, Measure, Question, ReportDetails
 from rankgate.model.report import BaselineSource, Movement, Provenance, Report
-from rankgate.model.tags import failing
 from rankgate.model.values import Direction, Unit, Verdict
 
 K = 2
@@ -44,7 +44,7 @@ def details(*questions: Question, direction: Direction = Direction.HIGHER) -> Re
     found = ReportDetails(
         leading="recall@2", k=K, depth=5, measures=(measure,), panel=(), sweeps=(), questions=questions
     )
-    return replace(found, order=worst_rows(found, failing([])))
+    return replace(found, order=worst_rows(found, violated_segments([])))
 
 
 def report(*moves: Movement, compared: bool = True) -> Report:

@@ -9,7 +9,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.model.values import Unit, Verdict
-from rankgate.model.wording import VERDICT_WORDS, count_text, delta_text, exact_decimals, telling_decimals, value_text
+from rankgate.model.wording import (
+    VERDICT_WORDS,
+    count_text,
+    delta_points_text,
+    delta_text,
+    exact_decimals,
+    points_text,
+    telling_decimals,
+    value_text,
+)
 
 MAX_DECIMALS = 9
 FEWEST = {Unit.SHARE: 1, Unit.SCORE: 3, Unit.NUMBER: 3, Unit.MILLISECONDS: 1}
@@ -172,3 +181,13 @@ def test_a_change_and_its_opposite_differ_in_the_sign_alone(delta: float, unit: 
 )
 def test_a_count_reads(count: int, words: tuple[str, ...], text: str) -> None:
     assert count_text(count, *words) == text
+
+
+def test_one_point_is_a_point() -> None:
+    assert [points_text(size, Unit.SHARE) for size in (0.01, 0.011, 0.1)] == ["1.0 point", "1.1 points", "10.0 points"]
+    assert [delta_points_text(delta, Unit.SHARE) for delta in (-0.01, 0.01, 0.0)] == [
+        "−1.0 point",
+        "+1.0 point",
+        "±0.0 points",
+    ]
+    assert points_text(1.0, Unit.MILLISECONDS) == "1.0 ms"

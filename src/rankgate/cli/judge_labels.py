@@ -27,8 +27,8 @@ from rankgate.judge.runs import NEEDS, judge_with_verdicts, known_verdicts
 from rankgate.judge.sample import LEAST, WANTS, Design, Item, draw
 from rankgate.judge.store import read_verdicts
 from rankgate.metrics.answers import JudgedMetric, Rubric
+from rankgate.metrics.tags import segments_of
 from rankgate.model.answers import VerdictKind
-from rankgate.model.tags import segments_of
 from rankgate.model.values import Gold
 from rankgate.model.wording import count_text
 from rankgate.readers.base import whole_number

@@ -12,9 +12,9 @@ from rankgate.criteria.retriever_block import KINDS, Retriever
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate
 from rankgate.metrics.matching import By
+from rankgate.metrics.tags import rows_by_tag
 from rankgate.model.gate_result import Detectable
 from rankgate.model.report import BARE_TAG
-from rankgate.model.tags import rows_by_tag
 from rankgate.model.values import Gold, Unit
 from rankgate.model.wording import count_text, points_text, value_text
 from rankgate.readers.gold_columns import map_text

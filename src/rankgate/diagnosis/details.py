@@ -21,6 +21,7 @@ from rankgate.metrics.lines import Latency
 from rankgate.metrics.matching import match
 from rankgate.metrics.ranks import ReciprocalRank
 from rankgate.metrics.sets import Precision, Recall
+from rankgate.metrics.tags import rows_by_tag
 from rankgate.model.details import (
     Cause,
     Expected,
@@ -38,7 +39,6 @@ from rankgate.model.details import (
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Segment
 from rankgate.model.scores import MatchedQuery, Scores
-from rankgate.model.tags import rows_by_tag
 from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, Ranking, RunField, Sample
 
 MAX_TAGS = 40  # with a row and curves of their own

@@ -15,13 +15,13 @@ from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import first_k
 from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import baseline_column, compare, on_rows, paired_scores
+from rankgate.metrics.tags import in_segment, part_names
 from rankgate.model.conclusion import ConclusionKind
 from rankgate.model.details import Cause
 from rankgate.model.gate_result import GateResult
 from rankgate.model.headline import OF_GATES
 from rankgate.model.report import Diagnosis, Report
 from rankgate.model.scores import MatchedQuery, Scores
-from rankgate.model.tags import in_segment, part_names
 from rankgate.model.values import Gold, Unit, Verdict
 from rankgate.model.wording import count_text, delta_text
 from rankgate.statistics.chance import at_least

@@ -10,11 +10,11 @@ from rankgate.metrics.base import Kind, Metric
 from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
 from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
+from rankgate.metrics.tags import SegmentIndex, part_names, rows_by_tag, violated_segments
 from rankgate.model.details import Expected, came, left, sampled
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Movement, Row, Segment, SegmentValue
 from rankgate.model.scores import RankSummary, Scores
-from rankgate.model.tags import SegmentIndex, failing, part_names, rows_by_tag
 from rankgate.model.values import TOLERANCE, Gold, Sample, Verdict
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def movements(
     no lists, no documents are named.
     """
     ranked: list[tuple[tuple[float, ...], Movement]] = []
-    fails, listed = failing(gates), candidate.listed and baseline.listed
+    violated = violated_segments(gates)
+    listed = candidate.listed and baseline.listed
     columns = zip(candidate.values[metric.name], baseline_column(metric, baseline), strict=True)
     for sample, (after, before) in zip(gold.samples.values(), columns, strict=True):
         if after is None or before is None or sample.query_id not in baseline.rank_summaries:
@@ -81,7 +82,7 @@ def movements(
             documents=moves,
             no_result=no_result,
         )
-        worst = severity(moves, k, no_result=no_result, failing=fails(sample.tags))
+        worst = severity(moves, k, no_result=no_result, failing=violated.has_any(sample.tags))
         ranked.append(((0, *worst, change) if worse else (1, change, gained - lost), movement))
     return [movement for _, movement in sorted(ranked, key=lambda entry: entry[0])]
 

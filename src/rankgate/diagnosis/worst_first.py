@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
+from rankgate.metrics.tags import SegmentIndex
 from rankgate.model.details import NOWHERE, Cause, Expected, ReportDetails, depth_of, fate_of
 
 
@@ -17,10 +18,8 @@ def severity(documents: Sequence[Expected], k: int, *, no_result: bool, failing:
     return fate, not failing, -max(map(depth_of, documents), default=0)
 
 
-def worst_rows(
-    details: ReportDetails, failing: Callable[[Sequence[str]], bool], named: Collection[str] = ()
-) -> list[int]:
-    """The places of the questions by `severity`; those that did not get worse after the others, by change and cause.
+def worst_rows(details: ReportDetails, violated: SegmentIndex, named: Collection[str] = ()) -> list[int]:
+    """The rows of the questions by `severity`; those that did not get worse after the others, by change and cause.
 
     The question that the next command names stands before all others, so that every output begins with it.
     """
@@ -35,7 +34,7 @@ def worst_rows(
         later = question.query_id not in named
         if question.before is not None and (change, net) < (0, 0):
             gone, k = question.cause is Cause.NO_RESULT, details.first(question)
-            worse = severity(question.expected, k, no_result=gone, failing=failing(question.tags))
+            worse = severity(question.expected, k, no_result=gone, failing=violated.has_any(question.tags))
             return (later, 0, *worse, change, value)
         return (later, 1, change, ranks[question.cause], value)
 

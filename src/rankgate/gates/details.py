@@ -10,9 +10,9 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.diagnosis.worst_first import worst_rows
 from rankgate.gates.evaluation import Evaluation
 from rankgate.metrics.base import Metric
+from rankgate.metrics.tags import violated_segments
 from rankgate.model.details import TEXTS_OF
 from rankgate.model.report import Report
-from rankgate.model.tags import failing
 
 
 def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading: Metric | None) -> Report:
@@ -29,7 +29,7 @@ def with_details(report: Report, inputs: Inputs, evaluation: Evaluation, leading
     measured = (evaluation.gold, evaluation.plan.metrics, leading, report.segments, scores, baseline_scores)
     named, depth = inputs.leading is not None, inputs.details
     details = details_of(*measured, depth=depth, named=named, gates=report.gates)
-    details = replace(details, order=worst_rows(details, failing(report.gates), report.conclusion.next))
+    details = replace(details, order=worst_rows(details, violated_segments(report.gates), report.conclusion.next))
     if inputs.texts:
         worst = [details.questions[row] for row in details.order[:TEXTS_OF]]
         wanted = {item.id for each in worst for items in (each.before, each.now) for item in items or ()}

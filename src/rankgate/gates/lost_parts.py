@@ -21,9 +21,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rankgate.metrics.comparison import baseline_column
+from rankgate.metrics.tags import part_names, split_tag
 from rankgate.model.conclusion import PartLoss
 from rankgate.model.scores import Scores
-from rankgate.model.tags import part_names, split_tag
 from rankgate.model.values import TOLERANCE, Gold, RunField, Sample
 from rankgate.statistics.chance import holm
 from rankgate.statistics.sign_flips import flip_p

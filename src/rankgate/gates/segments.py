@@ -20,9 +20,9 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.comparison import baseline_column, filled, gaps, on_rows, paired_scores, too_many
 from rankgate.metrics.estimates import attainable, defined_only, level
 from rankgate.metrics.matching import match
+from rankgate.metrics.tags import segments_of
 from rankgate.model.gate_result import GateResult
 from rankgate.model.scores import Scores
-from rankgate.model.tags import segments_of
 from rankgate.model.values import (
     TOLERANCE,
     Direction,

@@ -18,10 +18,10 @@ from rankgate.metrics.answers import SPREADS, AnsweredRate, JudgedMetric, Rubric
 from rankgate.metrics.base import Cutoff, Metric
 from rankgate.metrics.estimates import best_possible, is_rate
 from rankgate.metrics.matching import match
+from rankgate.metrics.tags import segments_of
 from rankgate.model.answers import Advisory, VerdictKind, has_labels
 from rankgate.model.gate_result import Detectable, GateResult
 from rankgate.model.judge_words import advisory_text, labels_text
-from rankgate.model.tags import segments_of
 from rankgate.model.values import TOLERANCE, Direction, Evidence, Gold, Ranking, Sample, Unit
 from rankgate.model.wording import count_text, harm_word, points_text, size_text, telling_decimals, value_text
 from rankgate.readers.gold_columns import ANSWERS, ROW_NUMBERS

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rankgate.diagnosis.worst_first import worst_rows
+from rankgate.metrics.tags import violated_segments
 from rankgate.model.details import (
     Cause,
     Expected,
@@ -24,7 +25,6 @@ from rankgate.model.details import (
     Sweep,
 )
 from rankgate.model.gate_result import GateResult
-from rankgate.model.tags import failing
 from rankgate.model.values import Direction, Unit
 
 RECALL = Measure(name="recall@5", meaning="share found", unit=Unit.SHARE, direction=Direction.HIGHER)
@@ -70,7 +70,7 @@ def details_of(
     details = ReportDetails(
         leading=measure.name, k=5, depth=10, measures=(measure,), panel=panel, sweeps=sweeps, questions=questions
     )
-    return replace(details, order=worst_rows(details, failing(gates)))
+    return replace(details, order=worst_rows(details, violated_segments(gates)))
 
 
 def unpacked(page: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.model.tags import segments_of
+from rankgate.metrics.tags import segments_of
 from rankgate.model.values import Gold, Sample
 
 

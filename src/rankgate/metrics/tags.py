@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import BARE_TAG
@@ -45,10 +45,10 @@ def rows_by_tag(gold: Gold) -> dict[tuple[str, str], list[int]]:
     return found
 
 
-def failing(gates: Iterable[GateResult]) -> Callable[[Sequence[str]], bool]:
-    """Whether a question with these tags is in a segment that a gate fails, or warns of."""
+def violated_segments(gates: Iterable[GateResult]) -> SegmentIndex:
+    """The segments that a gate fails, or warns of."""
     violated = [gate.segment for gate in gates if gate.verdict in (Verdict.FAIL, Verdict.WARN)]
-    return SegmentIndex(segment for segment in violated if segment is not None).has_any
+    return SegmentIndex(segment for segment in violated if segment is not None)
 
 
 class SegmentIndex:
