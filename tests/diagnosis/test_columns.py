@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from tests.diagnosis.runs import gold_of, scores_of
 
-from rankgate.diagnosis.details import columns_of
+from rankgate.diagnosis.columns import columns_of
 from rankgate.metrics.names import parse_metrics
 
 GOLD = gold_of({"q1": "a", "q2": "b", "none": ""})

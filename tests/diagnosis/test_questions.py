@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.diagnosis.details import QuestionsOf, cause_of, columns_of
+from rankgate.diagnosis.columns import columns_of
+from rankgate.diagnosis.details import QuestionsOf, cause_of
 from rankgate.metrics.matching import match
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.scoring import score

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.diagnosis.runs import gold_of, scores_of
 
-from rankgate.diagnosis.details import cutoffs_for, knee, sweeps_of, swept_at
+from rankgate.diagnosis.sweeps import cutoffs_for, knee, sweeps_of, swept_at
 from rankgate.model.details import Sweep
 
 

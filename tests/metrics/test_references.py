@@ -15,7 +15,8 @@ from rankgate.errors import RankgateError
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import require_fields, score
+from rankgate.metrics.requirements import require_fields
+from rankgate.metrics.scoring import score
 from rankgate.model.values import Details, Generated, Gold, Ranking, Sample
 
 NAMES = ("answer_contains", "exact_match", "token_f1", "squad_em", "squad_f1")

@@ -18,7 +18,8 @@ from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric, parse_metrics
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.registry import families
-from rankgate.metrics.scoring import require_gold_queries, score
+from rankgate.metrics.requirements import require_gold_queries
+from rankgate.metrics.scoring import score
 from rankgate.model.scores import MatchedQuery, RankSummary, Scores
 from rankgate.model.values import Direction, Gold, Ranking, RunField, Sample
 from rankgate.readers.base import deduplicated

@@ -46,8 +46,8 @@ from rankgate.metrics.estimates import Estimate, best_possible, estimate
 from rankgate.metrics.matching import BY_CHUNK, DEFAULT_K, By, Matching
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.requirements import require_gold_queries
 from rankgate.metrics.scored_run import score_run
-from rankgate.metrics.scoring import require_gold_queries
 from rankgate.model.answers import VerdictKind
 from rankgate.model.gate_result import Detectable
 from rankgate.model.scores import Scores

@@ -24,8 +24,9 @@ from rankgate.files.writing import write_atomic
 from rankgate.metrics.base import Metric
 from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.evaluation import in_numbers
+from rankgate.metrics.requirements import require_fields, require_gold_queries
 from rankgate.metrics.scored_run import Compared, scored
-from rankgate.metrics.scoring import require_fields, require_gold_queries, valid_on
+from rankgate.metrics.scoring import valid_on
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text, interval_text, value_text

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, repeat
-from typing import Literal, overload
+from typing import overload
 
-import msgspec
-
+from rankgate.diagnosis.columns import Columns, columns_of
 from rankgate.diagnosis.movements import document_moves, first_k
-from rankgate.metrics.base import Cutoff, Metric, Together
-from rankgate.metrics.comparison import baseline_column, paired, without_missing
+from rankgate.diagnosis.sweeps import cutoffs_for, sweeps_of, swept_at
+from rankgate.metrics.base import Cutoff, Metric
+from rankgate.metrics.comparison import paired
 from rankgate.metrics.contents import DistinctDocs
 from rankgate.metrics.estimates import estimate
 from rankgate.metrics.gains import NDCG
@@ -32,35 +30,20 @@ from rankgate.model.details import (
     PanelValue,
     Question,
     ReportDetails,
-    Sweep,
     came,
     fate_of,
 )
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Segment
 from rankgate.model.scores import MatchedQuery, Scores
-from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, Ranking, RunField, Sample
+from rankgate.model.values import CONFIDENCE, EvidenceState, Gold, Ranking, Sample
 
 MAX_TAGS = 40  # with a row and curves of their own
 MIN_QUERIES = 5  # queries with which a tag has curves
-GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)
-LEAST_RISE = 0.01  # from the first cut-off to the last: a curve that rises by less has no knee
-LEAST_BEND = 0.05  # of the rise, above the straight line between the ends
 MEASURES: tuple[Metric, ...] = (
     *(Recall(cutoff=1), Recall(cutoff=3), Recall(cutoff=5), NDCG(cutoff=5), Precision(cutoff=5)),
     *(DistinctDocs(cutoff=5), ReciprocalRank(cutoff=Cutoff.WHOLE), Latency(quantile=0.5), Latency(quantile=0.9)),
 )
-
-Column = Sequence[float | None]
-Row = Sequence[float | None]
-
-
-class Columns(msgspec.Struct, frozen=True):
-    """Metrics with their values for the run and, where there is one, for the baseline: a row a gold query."""
-
-    metrics: Sequence[Metric]
-    now: Mapping[str, Column]
-    before: Mapping[str, Column] | None
 
 
 def details_of(
@@ -130,58 +113,6 @@ def details_of(
     )
 
 
-def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
-    """The metrics' values, as the check scored them or from what it matched; without what the run states nothing of.
-
-    A query that the run lacks has the metric's worst value, as in a check. The baseline has no value for a query that
-    it lacks, nor for a metric that reads what it nowhere states, or the baseline itself.
-    """
-    shown = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
-    now = _columns(shown, gold, candidate, absent=True)
-    if baseline is None:
-        return Columns(shown, now, None)
-    unknown = baseline.unstated.keys() | {RunField.BASELINE}
-    before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
-    known = [metric for metric in shown if metric.name not in before]
-    before |= _columns(known, gold, baseline, absent=False)
-    return Columns(shown, now, before)
-
-
-def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
-    """The values as they were scored, or from what was matched; a query that was not takes the worst, or none."""
-    columns: dict[str, Column] = {}
-    others: list[Metric] = []
-    for metric in metrics:
-        if metric.name in scores.values:
-            columns[metric.name] = scores.values[metric.name] if absent else baseline_column(metric, scores)
-        elif metric.name in scores.beside:
-            column = scores.beside[metric.name]
-            columns[metric.name] = column if absent else without_missing(scores, column)
-        else:
-            others.append(metric)
-    if others:
-        rows = _matched_rows(others, gold, scores, absent=absent)
-        columns |= {metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}
-    return columns
-
-
-def _matched_rows(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> list[Row]:
-    """By query the values of these metrics, from what was matched; queries alike share theirs."""
-    values = Together(metrics).values
-    nothing = [None] * len(metrics)
-    rows: list[Row] = []
-    for query_id, sample in gold.samples.items():
-        query = scores.matched.get(query_id)
-        if query is not None:
-            rows.append(values(query))
-        elif absent:
-            empty = match(sample, Ranking(query_id, []))
-            rows.append([metric.absent(empty) for metric in metrics])
-        else:
-            rows.append(nothing)
-    return rows
-
-
 def _panel(
     columns: Columns,
     candidate: Scores,
@@ -211,95 +142,6 @@ def _panel(
             value = PanelValue(value=gate.value or 0.0, ci=ci, delta=gate.delta)
         values[tag] = value
     return values
-
-
-def cutoffs_for(depth: int) -> tuple[int, ...]:
-    """The cut-offs of a sweep over lists of at most so many results: no further than the first that holds them all."""
-    within = [k for k in GRID if k < depth]
-    return (*within, *[k for k in GRID if k >= depth][:1])
-
-
-class Swept(msgspec.Struct, frozen=True, kw_only=True):
-    """A measure at growing cut-offs: by query of the gold its values in the run and, if there is one, the baseline.
-
-    `defined` are the queries that have all of them.
-    """
-
-    measure: Literal["recall", "ndcg"]
-    metrics: Sequence[Recall | NDCG]
-    now: Sequence[Row]
-    before: Sequence[Row] | None
-    defined: Sequence[bool]
-
-
-def swept_at(cutoffs: Sequence[int], gold: Gold, candidate: Scores, baseline: Scores | None) -> list[Swept]:
-    """Both measures; one that does not compare with the baseline is defined nowhere."""
-    measures: dict[Literal["recall", "ndcg"], type[Recall | NDCG]] = {"recall": Recall, "ndcg": NDCG}
-    swept: list[Swept] = []
-    for measure, family in measures.items():
-        metrics = [family(cutoff=k) for k in cutoffs]
-        now = _matched_rows(metrics, gold, candidate, absent=True)
-        before = _matched_rows(metrics, gold, baseline, absent=False) if baseline else None
-        defined = [None not in row for row in now]
-        if baseline and before:
-            comparable = baseline.foreign.isdisjoint(metric.name for metric in metrics)
-            defined = [both and comparable and None not in row for both, row in zip(defined, before, strict=True)]
-        swept.append(Swept(measure=measure, metrics=metrics, now=now, before=before, defined=defined))
-    return swept
-
-
-def sweeps_of(tag: str | None, rows: Sequence[int], swept: Sequence[Swept]) -> list[Sweep]:
-    """The curves over some rows of the gold for which all runs have a value; none where nothing is defined on them."""
-    sweeps: list[Sweep] = []
-    for each in swept:
-        kept = [row for row in rows if each.defined[row]]
-        if not kept:
-            continue
-        cutoffs = tuple(metric.cutoff for metric in each.metrics if isinstance(metric.cutoff, int))
-        candidate = _means(each.metrics, [each.now[row] for row in kept])
-        baseline = _means(each.metrics, [each.before[row] for row in kept]) if each.before else None
-        sweeps.append(
-            Sweep(
-                tag=tag,
-                queries=len(kept),
-                measure=each.measure,
-                cutoffs=cutoffs,
-                candidate=candidate,
-                baseline=baseline,
-                knee=knee(cutoffs, candidate),
-                baseline_knee=knee(cutoffs, baseline) if baseline else None,
-            )
-        )
-    return sweeps
-
-
-def _means(metrics: Sequence[Metric], rows: Sequence[Row]) -> tuple[float, ...]:
-    """Most rows are one and the same object: each counts as often as it is there."""
-    counts = Counter(map(id, rows))
-    by_id = {id(row): row for row in rows}
-    means: list[float] = []
-    for place, metric in enumerate(metrics):
-        repeated = (repeat(by_id[each][place], times) for each, times in counts.items())
-        means.append(metric.aggregate([value for value in chain.from_iterable(repeated) if value is not None]))
-    return tuple(means)
-
-
-def knee(cutoffs: Sequence[int], values: Sequence[float]) -> int | None:
-    """The cut-off after which more results bring little: where the curve lies highest above the line between its ends.
-
-    Both axes are scaled to 0 to 1, as in Kneedle (Satopää et al. 2011), with ln k as abscissa. None where the curve
-    rises by less than `LEAST_RISE` or nowhere lies above the line by `LEAST_BEND`. The smallest of several.
-    """
-    if len(cutoffs) < 3:  # noqa: PLR2004 -- two points are a line
-        return None
-    rise, width = values[-1] - values[0], math.log(cutoffs[-1] / cutoffs[0])
-    if rise < LEAST_RISE:
-        return None
-    above = [
-        (value - values[0]) / rise - math.log(k / cutoffs[0]) / width for k, value in zip(cutoffs, values, strict=True)
-    ]
-    highest = max(above)
-    return cutoffs[above.index(highest)] if highest >= LEAST_BEND else None
 
 
 class QuestionsOf(Sequence[Question]):

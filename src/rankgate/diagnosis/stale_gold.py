@@ -16,8 +16,9 @@ from rankgate.errors import ProblemKind, bad_input, shown
 from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
+from rankgate.metrics.requirements import require_fields, require_gold_queries
 from rankgate.metrics.scored_run import ScoredRun, Watch, scored, unwatched
-from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries
+from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import NAMED
 from rankgate.model.scores import Scores, Unfit
 from rankgate.model.values import Gold, Ranking, RunField

@@ -21,7 +21,8 @@ from rankgate.gates.judging import judge_scores, whole
 from rankgate.gates.traffic import repeated
 from rankgate.metrics.changed_lists import relisted
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import ids_of, require_fields, require_gold_queries, score
+from rankgate.metrics.requirements import require_fields, require_gold_queries
+from rankgate.metrics.scoring import ids_of, score
 from rankgate.model.gate_result import GateResult
 from rankgate.model.reasons import problems_of
 from rankgate.model.traffic_words import repeated_facts

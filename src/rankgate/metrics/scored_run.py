@@ -17,7 +17,8 @@ from rankgate.metrics.estimates import Estimate, estimate
 from rankgate.metrics.matching import By, Matching
 from rankgate.metrics.own_documents import without_own
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scoring import Tally, ids_of, require_fields, require_gold_queries, score, total
+from rankgate.metrics.requirements import require_fields, require_gold_queries
+from rankgate.metrics.scoring import Tally, ids_of, score, total
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import Run, RunSource, answering
