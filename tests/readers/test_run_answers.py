@@ -90,6 +90,8 @@ def test_the_quick_reader_says_the_same(tmp_path: Path, needs: frozenset[RunFiel
         pytest.param({}, None, id="nothing"),
         pytest.param(dict.fromkeys(KEYS), None, id="null is nothing"),
         pytest.param({"answer": ""}, Generated(answer=""), id="an empty answer is one"),
+        pytest.param({"answer": "a]"}, Generated(answer="a]"), id="a bracket in the answer"),
+        pytest.param({"answer": "[1]"}, Generated(answer="[1]"), id="two brackets in the answer"),
         pytest.param({"abstained": True}, Generated(abstained=True), id="abstained without a word"),
         pytest.param({"citations": []}, Generated(citations=()), id="nothing cited"),
         pytest.param({"citations": [3, "3"]}, Generated(citations=("3",)), id="a number equals its digits"),

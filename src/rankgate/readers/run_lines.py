@@ -176,6 +176,10 @@ class Lines:
 
 def _may_answer(line: bytes) -> bool:
     """Whether a line may state something of an answer; a key could be escaped."""
+    start = line.find(b"[")
+    end = line.find(b"]")
+    if line.find(b"[", start + 1) < 0 and line.find(b"]", end + 1) < 0:
+        line = line[: start + 1] + line[end:]  # the brackets are those of the one list, which has none of these keys
     return b"\\" in line or any(key in line for key in _OF_ANSWERS)
 
 
