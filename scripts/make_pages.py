@@ -69,9 +69,16 @@ def main() -> int:
 
 def install(source: str) -> None:
     """Name another source in every line that installs."""
+    named = re.compile(rf"(?:rankgate\[([a-z,]+)\] @ )?{re.escape(INSTALL)}(?:\[([a-z,]+)\])?")
+
+    def with_extras(found: re.Match[str]) -> str:
+        extras = found[1] or found[2]
+        if not extras:
+            return source
+        return f"rankgate[{extras}] @ {source}" if "://" in source else f"{source}[{extras}]"
+
     for page in (ROOT / "README.md", Path(__file__), *sorted((ROOT / "docs").rglob("*.md"))):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(INSTALL, source), encoding="utf-8")
+        page.write_text(named.sub(with_extras, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def keys() -> str:
