@@ -26,7 +26,7 @@ BEYOND_PYTHON = {"browser", "node_modules", "s3_address"}
 
 # Where our dependencies do the work, so that their lowest versions may show: marked `versions`, in either lane.
 VERSIONS = (
-    "tests/baselines/test_objects.py",  # fsspec and s3fs
+    "tests/baselines/test_shared.py",  # fsspec and s3fs
     "tests/cli/test_check.py",
     "tests/cli/test_judge.py",
     "tests/cli/test_output_schemas.py",
