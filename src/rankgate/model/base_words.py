@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rankgate.model.base_ref import BaseSide, TrafficChanges
+from rankgate.model.base_ref import BaseSide, QueryChanges, TrafficChanges
 from rankgate.model.values import blocks
 from rankgate.model.waiver_use import ACCEPT_CHANGE, SetLabel, Standing
 from rankgate.model.wording import count_text, value_text
@@ -80,7 +80,9 @@ def warnings_of(base: BaseSide) -> list[str]:
     """What it changes that a reviewer has to see."""
     if base.introduced:
         return []
-    warnings = [f"the pull request {_listed(done)}"] if (done := _criteria(base) + _gold(base) + _traffic(base)) else []
+    warnings: list[str] = []
+    if changes := [*_criteria(base), *_gold(base.queries), *_of_traffic(base.traffic, _WEAKENS)]:
+        warnings.append(f"the pull request {_listed(changes)}")
     if base.traffic and base.traffic.unread:
         what = "the traffic that the pull request names is no file of its commit"
         warnings.append(f"{what}; it counts once it is merged")
@@ -108,9 +110,9 @@ def notes_of(base: BaseSide) -> list[str]:
     notes = [_BASELINES[base.baseline_changed]] if base.baseline_changed in _BASELINES else []
     if base.introduced:
         notes.append("The base has no ship criteria yet: the pull request's own decide alone.")
-    if (own := base.own_labels) is not None:
-        values = " → ".join(value_text(value, own.unit) for value in (own.before, own.now))
-        notes.append(f"By each one's own labels {own.metric} is {values}.")
+    if (labels := base.own_labels) is not None:
+        values = f"{value_text(labels.before, labels.unit)} → {value_text(labels.now, labels.unit)}"
+        notes.append(f"By each one's own labels {labels.metric} is {values}.")
     if base.gold_supplied:
         notes.append("The gold set is no file of the base: the job supplied it.")
     # By a label no drop counts from the run that is accepted in the pull request itself.
@@ -128,61 +130,73 @@ def notes_of(base: BaseSide) -> list[str]:
 def _let_through(base: BaseSide) -> list[str]:
     """How much of each kind the base's files would no longer decide about, limits first."""
     keys = [key for gate in base.gates for key in gate.keys if key.weakens]
-    limits = [key for key in keys if key.is_limit]
-    removed = sum(gate.change == "removed" for gate in base.gates)
-    others = len(keys) - len(limits) + sum(key.weakens for key in base.keys)
-    waivers = sum(waiver.change != "removed" for waiver in base.waivers)
+    limits = sum(key.is_limit for key in keys)
+    others = len(keys) - limits + sum(key.weakens for key in base.keys)
     questions = sum(base.queries.done.values()) if base.queries else 0
     counts = [
-        (len(limits), "limit", None),
-        (removed, "removed gate", None),
-        (waivers, "waiver", None),
-        (others, "other key of the criteria", "other keys of the criteria"),
-        (questions, "changed question", None),
+        (limits, count_text(limits, "limit")),
+        (_removed_gates(base), count_text(_removed_gates(base), "removed gate")),
+        (_new_waivers(base), count_text(_new_waivers(base), "waiver")),
+        (others, count_text(others, "other key of the criteria", "other keys of the criteria")),
+        (questions, count_text(questions, "changed question")),
     ]
-    through = [count_text(count, one, *filter(None, [many])) for count, one, many in counts if count]
-    return [*through, "the baseline"] if base.baseline_changed in ("deleted", "replaced") else through
+    through = [text for count, text in counts if count]
+    if base.baseline_changed in ("deleted", "replaced"):
+        through.append("the baseline")
+    return through
+
+
+def _removed_gates(base: BaseSide) -> int:
+    return sum(gate.change == "removed" for gate in base.gates)
+
+
+def _new_waivers(base: BaseSide) -> int:
+    return sum(waiver.change != "removed" for waiver in base.waivers)
 
 
 def _criteria(base: BaseSide) -> list[str]:
-    removed = sum(gate.change == "removed" for gate in base.gates)
-    changed = sum(gate.change == "changed" and gate.weakens for gate in base.gates)
-    waivers = sum(waiver.change != "removed" for waiver in base.waivers)
-    done = [f"removes {count_text(removed, 'gate')}"] if removed else []
-    done += [f"changes {count_text(changed, 'gate')}"] if changed else []
-    done += [f"changes `{key.key}`" for key in base.keys if key.weakens]
-    return done + ([f"adds or edits {count_text(waivers, 'waiver')}"] if waivers else [])
+    texts: list[str] = []
+    if removed := _removed_gates(base):
+        texts.append(f"removes {count_text(removed, 'gate')}")
+    if changed := sum(gate.change == "changed" and gate.weakens for gate in base.gates):
+        texts.append(f"changes {count_text(changed, 'gate')}")
+    texts += [f"changes `{key.key}`" for key in base.keys if key.weakens]
+    if waivers := _new_waivers(base):
+        texts.append(f"adds or edits {count_text(waivers, 'waiver')}")
+    return texts
 
 
-def _gold(base: BaseSide) -> list[str]:
-    queries = base.queries
+def _gold(queries: QueryChanges | None) -> list[str]:
     if queries is None:
         return []
-    done = [f"{what} {count_text(count, 'question')}" for what, count in queries.done.items()]
-    if queries.relabelled and queries.toward is not None:
-        toward = f" ({queries.toward:,} toward this run)"
-        done = [each + toward if each.startswith("relabels") else each for each in done]
-    done += [f"repeats {count_text(queries.repeated, 'question')} of the gold set"] if queries.repeated else []
-    after = queries.queries + queries.added - queries.removed
-    grows = (
-        f"brings the gold set from {queries.queries:,} to {after:,} questions, so that half as many more may be lost"
-    )
-    return done + ([grows] if queries.diluted else [])
-
-
-def _traffic(base: BaseSide) -> list[str]:
-    return _done(base.traffic, _WEAKENS)
+    texts: list[str] = []
+    for verb, count in queries.done.items():
+        toward = ""
+        if verb == "relabels" and queries.toward is not None:
+            toward = f" ({queries.toward:,} toward this run)"
+        texts.append(f"{verb} {count_text(count, 'question')}{toward}")
+    if queries.repeated:
+        texts.append(f"repeats {count_text(queries.repeated, 'question')} of the gold set")
+    if queries.diluted:
+        after = queries.queries + queries.added - queries.removed
+        grows = f"brings the gold set from {queries.queries:,} to {after:,} questions"
+        texts.append(f"{grows}, so that half as many more may be lost")
+    return texts
 
 
 def traffic_texts(changes: TrafficChanges) -> list[tuple[str, bool]]:
     """What the pull request does to the traffic, and whether it warns: `removes 3 traffic questions`."""
-    weakens, adds = _done(changes, _WEAKENS), _done(changes, _ADDS)
+    weakens, adds = _of_traffic(changes, _WEAKENS), _of_traffic(changes, _ADDS)
     return [*((text, True) for text in weakens), *((text, False) for text in adds)]
 
 
-def _done(changes: TrafficChanges | None, table: Iterable[tuple[str, str, str]]) -> list[str]:
-    counts = ((verb, getattr(changes, field), noun) for field, verb, noun in table) if changes else ()
-    return [f"{verb} {count_text(count, noun)} of the traffic" for verb, count, noun in counts if count]
+def _of_traffic(changes: TrafficChanges | None, words: Iterable[tuple[str, str, str]]) -> list[str]:
+    texts: list[str] = []
+    for field, verb, noun in words:
+        count = getattr(changes, field) if changes else 0
+        if count:
+            texts.append(f"{verb} {count_text(count, noun)} of the traffic")
+    return texts
 
 
 def _listed(parts: list[str]) -> str:
