@@ -81,8 +81,8 @@ def inputs_named(path: str, *, at: str | None = None) -> dict[str, str]:
 
 
 def _mapping(value: Any, key: str) -> dict[str, Any]:
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
+    written = value.get(key) if isinstance(value, dict) else None
+    return written if isinstance(written, dict) else {}
 
 
 def place(path: str, criteria_path: str) -> str:

@@ -148,13 +148,14 @@ def criteria_text(start: Start) -> str:
             "  # and hardly moves. capped_recall@5 counts out of 5 where there are more, and ndcg@10 blocks as well.",
         ]
     each_gate = zip(gates, start.measured, start.drops, start.sees, strict=True)
-    for place, ((name, blocks), (metric, found), drop, seen) in enumerate(each_gate):
+    for place, ((name, blocks), (metric, estimated), drop, seen) in enumerate(each_gate):
         lines.append(f"  - name: {name}")
-        if found is not None and found.ci is not None and found.ci[0] is not None:
-            floor = max(0.0, math.floor(found.ci[0] * 100 + 1e-9) / 100)
-            low, high = (value_text(bound, metric.unit) for bound in found.ci if bound is not None)
+        if estimated is not None and estimated.ci is not None and estimated.ci[0] is not None:
+            floor = max(0.0, math.floor(estimated.ci[0] * 100 + 1e-9) / 100)
+            value = value_text(estimated.value, metric.unit)
+            bounds = " to ".join(value_text(bound, metric.unit) for bound in estimated.ci if bound is not None)
             lines += [
-                f"    # {value_text(found.value, metric.unit)} over {found.n} questions, 95% interval {low} to {high}:",
+                f"    # {value} over {estimated.n} questions, 95% interval {bounds}:",
                 "    # the floor is its lower end, rounded down",
                 f"    threshold: {floor:.2f}",
             ]

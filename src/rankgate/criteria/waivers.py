@@ -122,8 +122,8 @@ def parse_waivers(text: str, called: str) -> Waivers:
     """
     document = load_yaml(text, called)
     if not isinstance(document.value, dict):
-        found = "nothing; write `waivers: []` for none" if document.value is None else shown(document.value)
-        raise bad_input(f"expected `waivers:` with a list of waivers, found {found}", file=called, line=1)
+        written = "nothing; write `waivers: []` for none" if document.value is None else shown(document.value)
+        raise bad_input(f"expected `waivers:` with a list of waivers, found {written}", file=called, line=1)
     waivers = validated(document, WaiverFile, called, called, _repeated(document.value)).waivers
     lines = (document.line(("waivers", index)) for index in range(len(waivers)))
     entries = (each.model_copy(update={"line": line}) for each, line in zip(waivers, lines, strict=True))

@@ -54,37 +54,37 @@ def answer_changes(
 
     Gates that fail come first, then those that warn; of each those questions that lost most.
     """
-    by_name, found = {each.name: each for each in metrics}, dict[str, AnswerLoss]()
+    by_name, losses = {each.name: each for each in metrics}, dict[str, AnswerLoss]()
     judged = [gate for gate in gates if gate.by_judge and gate.is_main]
     for gate in sorted(judged, key=lambda gate: (gate.verdict is not Verdict.FAIL, gate.verdict is not Verdict.WARN)):
         for loss in _losses(by_name[gate.metric], now, before) if before else ():
-            found.setdefault(loss.query_id, loss)
+            losses.setdefault(loss.query_id, loss)
     of_claims = dict.fromkeys(gate.metric for gate in judged if gate.metric in _OF_CLAIMS)
     silent = _silent(tuple(of_claims), now, before)
     unsupported = _unsupported(now) if of_claims else []
-    return AnswerChanges(silent, worse=len(found), losses=[*found.values()], unsupported=unsupported)
+    return AnswerChanges(silent, worse=len(losses), losses=[*losses.values()], unsupported=unsupported)
 
 
 def _unsupported(now: Scores) -> list[Unsupported]:
     """The answers with a claim that nothing supports, by the first repeat; the largest share of such claims first."""
-    found: list[Unsupported] = []
+    answers: list[Unsupported] = []
     for query_id in now.query_ids:
         for verdicts in _verdicts(now.matched.get(query_id))[:1]:
             claims, support = verdicts.claims, verdicts.support
             if not isinstance(claims, tuple) or not isinstance(support, tuple):
                 continue
             bare = [each for each in support if each.verdict is not Entailment.SUPPORTED]
-            shown = tuple(_unsupported_claim(claims[each.n - 1], each, verdicts.context) for each in bare)
-            if shown:
+            unsupported = tuple(_unsupported_claim(claims[each.n - 1], each, verdicts.context) for each in bare)
+            if unsupported:
                 question = now.samples[query_id].question
-                found.append(Unsupported(query_id=query_id, question=question, claims=shown, among=len(claims)))
-    return sorted(found, key=lambda each: -len(each.claims) / each.among)
+                answers.append(Unsupported(query_id=query_id, question=question, claims=unsupported, among=len(claims)))
+    return sorted(answers, key=lambda each: -len(each.claims) / each.among)
 
 
-def _unsupported_claim(text: str, found: Support, context: Sequence[str]) -> UnsupportedClaim:
-    named = tuple(context[number - 1] for number in found.passages if number <= len(context))
+def _unsupported_claim(text: str, support: Support, context: Sequence[str]) -> UnsupportedClaim:
+    named = tuple(context[number - 1] for number in support.passages if number <= len(context))
     passages = named or tuple(context)
-    return UnsupportedClaim(text=text[:LONGEST_CLAIM], verdict=found.verdict, passages=passages, quote=found.quote)
+    return UnsupportedClaim(text=text[:LONGEST_CLAIM], verdict=support.verdict, passages=passages, quote=support.quote)
 
 
 def stage_found(metric: Metric, now: Scores, before: Scores) -> list[Diagnosis]:
@@ -170,23 +170,23 @@ def _claims(metric: JudgedMetric, new: MatchedQuery, old: MatchedQuery) -> list[
         if support.verdict is Entailment.SUPPORTED or not (had or want is VerdictKind.SUPPORT):
             continue
         cut = claim if len(claim) <= LONGEST_CLAIM else f"{claim[: LONGEST_CLAIM - 1].rstrip()}…"
-        found = LostClaim(text=cut, asked=want, before=before.verdict if before else None, now=support.verdict)
+        lost_claim = LostClaim(text=cut, asked=want, before=before.verdict if before else None, now=support.verdict)
         if want is not VerdictKind.GOLD_IN_ANSWER:
-            found = _linked(found, before, (new, now), (old, was))
+            lost_claim = _linked(lost_claim, before, (new, now), (old, was))
         elif text in holds:
             still = holds[text][1].verdict is Entailment.SUPPORTED
             _, by = (holds if still else held).get(text, ("", None))
-            there = _linked(found, by, (new, now), (new, now) if still else (old, was))
-            found = there if still or there.place is not Place.IN_CONTEXT else found
-        lost.append(found)
+            there = _linked(lost_claim, by, (new, now), (new, now) if still else (old, was))
+            lost_claim = there if still or there.place is not Place.IN_CONTEXT else lost_claim
+        lost.append(lost_claim)
     return sorted(lost, key=lambda each: each.place is None)
 
 
-def _by_text(found: AnswerVerdicts, want: VerdictKind, *, vital: bool = False) -> dict[str, tuple[str, Support]]:
+def _by_text(verdicts: AnswerVerdicts, want: VerdictKind, *, vital: bool = False) -> dict[str, tuple[str, Support]]:
     """The verdicts on claims, each with its claim, by this without what writing changes."""
-    claims = found.claims if want is VerdictKind.SUPPORT else found.gold_claims
+    claims = verdicts.claims if want is VerdictKind.SUPPORT else verdicts.gold_claims
     named = [GoldClaim(each) if isinstance(each, str) else each for each in claims] if isinstance(claims, tuple) else []
-    pairs = zip(named, supports(getattr(found, want.value)), strict=False)
+    pairs = zip(named, supports(getattr(verdicts, want.value)), strict=False)
     kept = ((each.text, support) for each, support in pairs if each.vital or not vital)
     return {" ".join(text.split()).casefold().rstrip(".。।"): (text, support) for text, support in kept}
 

@@ -207,5 +207,5 @@ def _reminted(head: set[str], now: Mapping[str, str], before: Mapping[str, str])
     persisting = {document for item, document in before.items() if item in now}
     gone = {document for item, document in before.items() if item not in now}
     fresh = Counter(now[item] for item in head if item not in before)
-    found = fresh.keys() & (gone - persisting)
-    return found if sum(fresh[document] for document in found) >= 0.9 * sum(fresh.values()) else set()
+    reused = fresh.keys() & (gone - persisting)
+    return reused if sum(fresh[document] for document in reused) >= 0.9 * sum(fresh.values()) else set()

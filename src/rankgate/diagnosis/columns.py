@@ -30,15 +30,15 @@ def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baselin
     A query that the run lacks has the metric's worst value, as in a check. The baseline has no value for a query that
     it lacks, nor for a metric that reads what it nowhere states, or the baseline itself.
     """
-    shown = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
-    now = _columns(shown, gold, candidate, absent=True)
+    stated = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
+    now = _columns(stated, gold, candidate, absent=True)
     if baseline is None:
-        return Columns(shown, now, None)
+        return Columns(stated, now, None)
     unknown = baseline.unstated.keys() | {RunField.BASELINE}
-    before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in shown if each.needs & unknown}
-    known = [metric for metric in shown if metric.name not in before]
+    before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in stated if each.needs & unknown}
+    known = [metric for metric in stated if metric.name not in before]
     before |= _columns(known, gold, baseline, absent=False)
-    return Columns(shown, now, before)
+    return Columns(stated, now, before)
 
 
 def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:

@@ -77,8 +77,8 @@ def details_of(
     panel = partial(_panel, columns, candidate, judged)
     change = dict.fromkeys(tags, math.inf)
     if leading and leading in columns.metrics:
-        by_tag, way = panel(tags, leading), leading.direction
-        change |= {tag: way.sign * value.delta for tag, value in by_tag.items() if value.delta is not None}
+        by_tag, direction = panel(tags, leading), leading.direction
+        change |= {tag: direction.sign * value.delta for tag, value in by_tag.items() if value.delta is not None}
     lost = {tag: min(change[tag], 0.0) * len(rows) for tag, rows in tags.items()}
     kept = sorted(tags, key=lambda tag: (lost[tag], change[tag], -len(tags[tag])))[:MAX_TAGS]
     kept.sort(key=lambda tag: (change[tag], -len(tags[tag])))
@@ -123,8 +123,8 @@ def _panel(
     """A metric in some scopes; nothing is compared with a baseline that another judge judged."""
     name, clusters = metric.name, candidate.clusters
     column, old = columns.now[name], columns.before[name] if columns.before else None
-    whole = gates.get((None, name))
-    if whole and whole.evidence_state is EvidenceState.NOT_COMPARABLE:
+    overall = gates.get((None, name))
+    if overall and overall.evidence_state is EvidenceState.NOT_COMPARABLE:
         old = None
     values = dict[str | None, PanelValue]()
     for tag, rows in scopes.items():

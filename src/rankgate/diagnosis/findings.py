@@ -65,8 +65,8 @@ def diagnose(
         return []
     by_name = {metric.name: metric for metric in metrics}
     by_rule: dict[str, Diagnosis] = {}
-    whole = [gate for gate in results if gate.segment is None]
-    for gate in sorted(filter(fell, whole), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
+    overall = [gate for gate in results if gate.segment is None]
+    for gate in sorted(filter(fell, overall), key=lambda gate: (not speaks(gate), gate.verdict is not Verdict.FAIL)):
         metric, findings = by_name[gate.metric], []
         if baseline and of_list(metric):
             case = causes.case_of(gate, metric, gold, candidate, baseline)
@@ -104,19 +104,19 @@ def diagnose_conclusion(
     part = replace(gold, samples={query: sample for query, sample in gold.samples.items() if query in names})
     now, before = on_rows(candidate, rows), on_rows(baseline, rows) if baseline else None
     if gate is None:
-        whole = next(each for each in report.gates if each.name == about.gate and each.segment is None)
+        overall = next(each for each in report.gates if each.name == about.gate and each.segment is None)
         pairs = paired_scores(metric, now, before) if before else None
         if pairs is None:
             return report.diagnosis
         change = pairs.compared()
-        gate = replace(whole, verdict=Verdict.WARN, regression_max=0.0, delta=change.delta, delta_ci=change.ci)
+        gate = replace(overall, verdict=Verdict.WARN, regression_max=0.0, delta=change.delta, delta_ci=change.ci)
     row = gate if about.rule == "floor" else replace(gate, segment=None)
-    found = diagnose(part, metrics, [row], now, before, lists)
+    findings = diagnose(part, metrics, [row], now, before, lists)
     stale = [each for each in report.diagnosis if each.rule == STALE]
     worse = len(report.losers_of(about.place)) if about.gate else 0
-    if not found and about.rule == "drop" and worse > 1 and of_list(metric):
-        found = [_shared_by_all(causes.case_of(row, metric, part, now, before)) if before else NO_COMMON_CAUSE]
-    return found or stale
+    if not findings and about.rule == "drop" and worse > 1 and of_list(metric):
+        findings = [_shared_by_all(causes.case_of(row, metric, part, now, before)) if before else NO_COMMON_CAUSE]
+    return findings or stale
 
 
 def _shared_by_all(case: Case) -> Diagnosis:
@@ -136,8 +136,8 @@ def _floors(
     below = [gate for gate in results if speaks(gate) and floor_broken(gate)]
     below = [gate for gate in below if by_name[gate.metric].kind is Kind.RELEVANCE and gate.direction.sign > 0]
     order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.violation or 0.0)))
-    found = (_below(gate, first_k(by_name[gate.metric]), gold, candidate) for gate in order)
-    return [each for each in found if each][:MAX_FLOORS]
+    findings = (_below(gate, first_k(by_name[gate.metric]), gold, candidate) for gate in order)
+    return [each for each in findings if each][:MAX_FLOORS]
 
 
 def _below(gate: GateResult, k: int, gold: Gold, candidate: Scores) -> Diagnosis | None:
@@ -171,16 +171,16 @@ def _of_lists(
     case: Case, cause: tuple[str, list[str], int] | None, candidate: Scores, baseline: Scores
 ) -> list[Diagnosis]:
     """The cause, the tag that the worse questions share, and what is known of them."""
-    found: list[Diagnosis] = []
+    findings: list[Diagnosis] = []
     if cause is not None:
         (rule, queries, by_chance), total = cause, len(case.samples)
         where, what = SAYS[rule]
         text = f"{where}: {_those(len(queries), case, what, what)} (by chance {by_chance:,} of {total:,})"
         numbers = {"explained": len(queries), "by_chance": by_chance, "of_chance": total}
         tag = _tag_of(queries, case, candidate, baseline)
-        found.append(_with_tag(rule, text, {"worse": len(case.worse), **numbers}, tag))
+        findings.append(_with_tag(rule, text, {"worse": len(case.worse), **numbers}, tag))
     if not case.worse:
-        return found
+        return findings
     fates = Counter(case.worse.values())
     fate = max(fates, key=lambda each: (fates[each], -list(Cause).index(each)))
     one = _KNOWN[fate].format(k=first_k(case.metric), **_ONE)
@@ -193,18 +193,18 @@ def _of_lists(
     fate_finding = [known] if fate is not Cause.FINE and len(queries) >= NEARLY_ALL * len(case.worse) else []
     tag = _tag_of(list(case.worse), case, candidate, baseline)
     if tag is None:
-        return [*found, *fate_finding]
+        return [*findings, *fate_finding]
     text = f"{_those(tag.misses, case, 'is tagged {tag}', 'are tagged {tag}')} ({_share(tag)})"
     shared = Diagnosis(rule=ONE_TAG, finding=text, evidence={"worse": len(case.worse), **_numbers(tag)})
-    return [*found, *fate_finding, shared] if rule == NO_RESULTS else [*found, shared, *fate_finding]
+    return [*findings, *fate_finding, shared] if rule == NO_RESULTS else [*findings, shared, *fate_finding]
 
 
 def _tag_of(queries: Sequence[str], case: Case, candidate: Scores, baseline: Scores) -> TagShare | None:
     """The tag that stands out among these questions, if the change over all questions with it is proven."""
     tags = {sample.query_id: sample.tags for sample in case.samples}
-    found = common_tags([tags[query] for query in queries], list(tags.values()))
+    shared_tags = common_tags([tags[query] for query in queries], list(tags.values()))
     now, before = candidate.values[case.metric.name], baseline_column(case.metric, baseline)
-    for each in found:
+    for each in shared_tags:
         part = [
             x if each.tag in tags.get(query, ()) else None for query, x in zip(candidate.query_ids, now, strict=True)
         ]

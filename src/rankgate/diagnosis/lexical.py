@@ -105,12 +105,12 @@ class LexicalIndex:
     def _placed(self, document: Expected, ranks: dict[int, int], k: int, depth: int) -> LexicalExpected:
         places = self._places.get(document.id)
         rank = min((ranks[place] for place in places or () if place in ranks), default=None)
-        found = rank is not None and rank <= depth
+        within = rank is not None and rank <= depth
         by_run = document.after is not None and document.after <= depth
-        suggests: Suggestion = "not_in_corpus" if places is None else _SUGGESTED[found, by_run]
+        suggests: Suggestion = "not_in_corpus" if places is None else _SUGGESTED[within, by_run]
         if suggests == "both" and rank is not None and rank <= k < (document.after or 0):
             suggests = "run_lower"
-        return LexicalExpected(id=document.id, rank=rank, shown=found, suggests=suggests)
+        return LexicalExpected(id=document.id, rank=rank, shown=within, suggests=suggests)
 
 
 def _most_telling(question: Question, expected: Sequence[LexicalExpected]) -> Suggestion:

@@ -89,13 +89,13 @@ def listings_of(
     separator = plan.how.separator if documents or plan.how.by is By.DOC else None
     if len(gold.samples) > MAX_QUERIES:
         return None
-    for way in ways:
+    for open_lists in ways:
         try:
-            found = _read(gold, min(plan.depth or DEEPEST, DEEPEST), separator, way())
+            listings = _read(gold, min(plan.depth or DEEPEST, DEEPEST), separator, open_lists())
         except RankgateError:
             continue
-        if found.documents:
-            return found
+        if listings.documents:
+            return listings
     return None
 
 

@@ -47,15 +47,15 @@ def notes_of(
         notes.append(f"{count} new since the baseline or absent from it, and not compared.")
     if changes:
         notes.append(gold_note(changes))
-    whole = any(metric.cutoff is Cutoff.WHOLE or sees_below(metric) for metric in criteria.metrics())
-    if not scores.listed and whole and baseline.run.cut:
+    sees_all = any(metric.cutoff is Cutoff.WHOLE or sees_below(metric) for metric in criteria.metrics())
+    if not scores.listed and sees_all and baseline.run.cut:
         notes.append(f"Lists of the baseline were cut at rank {baseline.run.depth}; those of the table may be longer.")
-    elif whole and (scores.cut or baseline.scores.cut or baseline.run.cut):
+    elif sees_all and (scores.cut or baseline.scores.cut or baseline.run.cut):
         where = f"rank {baseline.run.depth}, the depth of the baseline, on both sides"
         notes.append(f"To be compared, lists were cut at {where}{cut_text(criteria.metrics(), scores)}.")
     longest = _longest_list(scores)
     longest_before = _longest_list(baseline.scores)
-    if whole and max(longest, longest_before) >= OTHER_LENGTH * min(longest, longest_before) > 0:
+    if sees_all and max(longest, longest_before) >= OTHER_LENGTH * min(longest, longest_before) > 0:
         lengths = f"up to {longest:,} results now, {longest_before:,} in the baseline"
         notes.append(f"Lists have {lengths}; metrics of the whole list see that.")
     return notes

@@ -112,9 +112,9 @@ def _other_ids_text(gold: Gold, plan: Plan, candidate: Scores, now: Lists) -> st
     lengths = Counter(each for each in lists if each is not None)
     if not lengths:
         return ""
-    usual = max(lengths, key=lambda length: (lengths[length], length))
-    full = sum(count for length, count in lengths.items() if length >= usual)
-    if not usual or full < FULL_SHARE * len(lists):
+    full_length = max(lengths, key=lambda length: (lengths[length], length))
+    full = sum(count for length, count in lengths.items() if length >= full_length)
+    if not full_length or full < FULL_SHARE * len(lists):
         return ""
     returned = _names(now(), how)
     about = (lambda span: span.rpartition(":")[0]) if how.by is By.SPAN else str
@@ -158,11 +158,11 @@ def _changed_text(candidate: Scores) -> str:
 def finds_enough(gold: Gold, candidate: Scores, share: float) -> bool:
     """Whether queries find such a share of the relevant ids in their own lists; most runs show that at once."""
     enough = share * sum(len(sample.gains) for sample in gold.samples.values())
-    found: set[str] = set()
+    occurring: set[str] = set()
     for query_id, summary in candidate.rank_summaries.items():
         docs = gold.samples[query_id].relevant()
-        found.update(doc for doc, rank in zip(docs, summary.ranks, strict=True) if rank is not None)
-        if found and len(found) >= enough:
+        occurring.update(doc for doc, rank in zip(docs, summary.ranks, strict=True) if rank is not None)
+        if occurring and len(occurring) >= enough:
             return True
     return False
 

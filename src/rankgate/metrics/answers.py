@@ -42,7 +42,7 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.ANSWER, RunField.VERDICTS})
 
     @abstractmethod
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """By one set of verdicts, of which none that it needs is missing; None where undefined."""
 
     def counts(self, sample: Sample) -> bool:
@@ -70,9 +70,9 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
         names = {name for each in details.verdicts or () if each.served for name in each.served.splitlines()}
         return "\n".join(sorted(names)) or None
 
-    def unjudged(self, found: AnswerVerdicts) -> Unjudged | None:
+    def unjudged(self, verdicts: AnswerVerdicts) -> Unjudged | None:
         """The first verdict that is missing."""
-        needed = (getattr(found, want.value) for want in sorted(self.asks, key=lambda want: want.value))
+        needed = (getattr(verdicts, want.value) for want in sorted(self.asks, key=lambda want: want.value))
         return next((each for each in needed if isinstance(each, Unjudged)), None)
 
     def absent(self, query: MatchedQuery) -> float | None:
@@ -107,9 +107,9 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of the answers' claims that the passages support"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Supported by all; None without claims."""
-        return share_supported(found.support)
+        return share_supported(verdicts.support)
 
 
 class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
@@ -125,9 +125,9 @@ class UnfaithfulRate(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of answers with a claim that no passage supports"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """1.0 or 0.0; None without claims."""
-        share = share_supported(found.support)
+        share = share_supported(verdicts.support)
         return None if share is None else float(share < 1)
 
 
@@ -142,9 +142,9 @@ class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
     plain: ClassVar[str] = "share of answerable questions whose answer asserts something"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """1.0 or 0.0; None for a question that nothing answers."""
-        return None if found.no_answer else float(found.state is AnswerState.ASSERTS)
+        return None if verdicts.no_answer else float(verdicts.state is AnswerState.ASSERTS)
 
     def counts(self, sample: Sample) -> bool:
         """Where it can be answered."""
@@ -164,9 +164,9 @@ class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
     plain: ClassVar[str] = "share of unanswerable questions for which the system abstains"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """1.0 or 0.0; None for an answerable question."""
-        return float(found.state is AnswerState.ABSTAINED) if found.no_answer else None
+        return float(verdicts.state is AnswerState.ABSTAINED) if verdicts.no_answer else None
 
     def counts(self, sample: Sample) -> bool:
         """Where nothing answers it."""
@@ -187,9 +187,9 @@ class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.GOLD_IN_ANSWER})
     plain: ClassVar[str] = "share of what a right answer must say that the answers say"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Supported by all; None without gold claims."""
-        return None if found.no_answer else share_supported(found.gold_in_answer)
+        return None if verdicts.no_answer else share_supported(verdicts.gold_in_answer)
 
 
 class VitalClaimRecall(ClaimRecall, frozen=True, kw_only=True):
@@ -203,11 +203,11 @@ class VitalClaimRecall(ClaimRecall, frozen=True, kw_only=True):
     formula: ClassVar[str] = "vital gold claims that the answer supports / vital gold claims"
     plain: ClassVar[str] = "share of the vital facts that the answers state"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Supported by all; None without vital claims."""
-        claims = found.gold_claims if isinstance(found.gold_claims, tuple) else ()
-        pairs = zip(claims, supports(found.gold_in_answer), strict=False)
-        return None if found.no_answer else share_supported(tuple(each for claim, each in pairs if claim.vital))
+        claims = verdicts.gold_claims if isinstance(verdicts.gold_claims, tuple) else ()
+        pairs = zip(claims, supports(verdicts.gold_in_answer), strict=False)
+        return None if verdicts.no_answer else share_supported(tuple(each for claim, each in pairs if claim.vital))
 
     def counts(self, sample: Sample) -> bool:
         """Where a claim is vital; those of a reference answer are."""
@@ -238,12 +238,12 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
         if self.beta <= 0:
             raise ValueError(f"beta must be above 0, not {self.beta:g}")
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """F; None without a reference."""
-        recall = share_supported(found.gold_in_answer)
-        if found.no_answer or recall is None:
+        recall = share_supported(verdicts.gold_in_answer)
+        if verdicts.no_answer or recall is None:
             return None
-        precision, squared = share_supported(found.correctness) or 0.0, self.beta**2
+        precision, squared = share_supported(verdicts.correctness) or 0.0, self.beta**2
         weighted = squared * precision + recall
         return (1 + squared) * precision * recall / weighted if weighted else 0.0
 
@@ -271,12 +271,12 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.claims",)
     plain: ClassVar[str] = "share of the answers' claims that are wrong and come from the passages"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Such claims by all; None without claims or reference."""
-        support, truth = supports(found.support), supports(found.correctness)
-        if not truth or found.no_answer:
+        support, truth = supports(verdicts.support), supports(verdicts.correctness)
+        if not truth or verdicts.no_answer:
             return None
-        relevant = {passage for each in supports(found.gold_in_context) for passage in rests_on(each)}
+        relevant = {passage for each in supports(verdicts.gold_in_context) for passage in rests_on(each)}
         pairs = zip(support, truth, strict=True)
         wrong = [set(rests_on(own)) for own, right in pairs if right.verdict is not Entailment.SUPPORTED]
         wanted = self.mode == "relevant"
@@ -297,11 +297,11 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.ADDRESS})
     plain: ClassVar[str] = "how far the answers address the questions, 1 = fully"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """The score; None for a question that nothing answers."""
-        if found.no_answer or not isinstance(found.address, Addressing):
+        if verdicts.no_answer or not isinstance(verdicts.address, Addressing):
             return None
-        return _OF_ADDRESSING.get(found.address, 0.0)
+        return _OF_ADDRESSING.get(verdicts.address, 0.0)
 
     def counts(self, sample: Sample) -> bool:
         """Where it can be answered."""
@@ -326,19 +326,19 @@ class Rubric(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.RUBRICS})
     plain: ClassVar[str] = "share of answers that meet a criterion in words"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """1.0 or 0.0; None for a question that nothing answers."""
-        verdicts = found.rubrics if isinstance(found.rubrics, Mapping) else {}
-        verdict = verdicts.get(self.criterion)
-        if found.no_answer or not isinstance(verdict, Support):
+        by_criterion = verdicts.rubrics if isinstance(verdicts.rubrics, Mapping) else {}
+        verdict = by_criterion.get(self.criterion)
+        if verdicts.no_answer or not isinstance(verdict, Support):
             return None
         return float(verdict.verdict is Entailment.SUPPORTED)
 
-    def unjudged(self, found: AnswerVerdicts) -> Unjudged | None:
+    def unjudged(self, verdicts: AnswerVerdicts) -> Unjudged | None:
         """Why the verdict on this criterion is missing."""
-        if found.rubrics is None or isinstance(found.rubrics, Unjudged):
-            return found.rubrics
-        verdict = found.rubrics.get(self.criterion, NO_VERDICT)
+        if verdicts.rubrics is None or isinstance(verdicts.rubrics, Unjudged):
+            return verdicts.rubrics
+        verdict = verdicts.rubrics.get(self.criterion, NO_VERDICT)
         return verdict if isinstance(verdict, Unjudged) else None
 
     def counts(self, sample: Sample) -> bool:
@@ -358,8 +358,8 @@ def supports(verdicts: Any) -> tuple[Support, ...]:
 
 def share_supported(verdicts: Any) -> float | None:
     """Supported by all; None where there are no claims."""
-    found = supports(verdicts)
-    return sum(each.verdict is Entailment.SUPPORTED for each in found) / len(found) if found else None
+    support = supports(verdicts)
+    return sum(each.verdict is Entailment.SUPPORTED for each in support) / len(support) if support else None
 
 
 def rests_on(each: Support) -> tuple[int, ...]:

@@ -96,8 +96,8 @@ class BaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def meaning(self) -> str:
         """One clause for a reader who does not know the metric."""
-        whole = self.cutoff is Cutoff.WHOLE
-        return self.plain.format(first="the whole list" if whole else f"the first {_written(self.cutoff)} results")
+        of_all = self.cutoff is Cutoff.WHOLE
+        return self.plain.format(first="the whole list" if of_all else f"the first {_written(self.cutoff)} results")
 
     @property
     def needs(self) -> frozenset[RunField]:
@@ -186,8 +186,8 @@ class RelevanceMetric(BaseMetric, frozen=True, kw_only=True):
     def ranks(self, query: MatchedQuery, *, repeats: bool = False) -> list[int]:
         """Ranks of the relevant documents within the cut-off, ascending; with `repeats` of each item of theirs."""
         limit, rel = self.limit(query), self.rel
-        found = [rank for rank, gain in query.hits + query.repeats * repeats if rank <= limit and gain >= rel]
-        return sorted({*found}) if repeats else found
+        ranks = [rank for rank, gain in query.hits + query.repeats * repeats if rank <= limit and gain >= rel]
+        return sorted({*ranks}) if repeats else ranks
 
     def relevant(self, query: MatchedQuery) -> int:
         """How many documents of the gold are relevant; 0 makes the metric undefined."""
@@ -211,12 +211,12 @@ class Together:
 
     def values(self, query: MatchedQuery) -> list[float | None]:
         """One value a metric, in their order; not to be changed."""
-        alike = (query.hits, query.ideal, query.retrieved, query.k, query.repeats)
-        known = self._known.get(alike)
+        shared_by = (query.hits, query.ideal, query.retrieved, query.k, query.repeats)
+        known = self._known.get(shared_by)
         if known is None:
             known = [metric.per_query(query) if alone else None for metric, alone in self._metrics]
             if len(self._known) < _MAX_KNOWN:
-                self._known[alike] = known
+                self._known[shared_by] = known
         if not self._others:
             return known
         values = known.copy()

@@ -17,8 +17,8 @@ class ItemMetric(BaseMetric, frozen=True, kw_only=True):
 
     def items(self, query: MatchedQuery) -> list[Item]:
         """The first k items, by rank."""
-        found = query.details.items if query.details and query.details.items else ()
-        return list(found[: self.limit(query)])
+        items = query.details.items if query.details and query.details.items else ()
+        return list(items[: self.limit(query)])
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, although an empty list is undefined: a query that was not answered at all has nothing good."""
@@ -146,10 +146,10 @@ class Freshness(ItemMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """Fresh by shown; None without `as_of` and for an empty list."""
         day = query.sample.as_of if query.sample else None
-        shown = min(self.limit(query), query.retrieved)
-        if day is None or not shown:
+        length = min(self.limit(query), query.retrieved)
+        if day is None or not length:
             return None
-        return sum(item.version is not None and item.version <= day for item in self.items(query)) / shown
+        return sum(item.version is not None and item.version <= day for item in self.items(query)) / length
 
     def absent(self, query: MatchedQuery) -> float | None:
         """0, or None where the sample states no `as_of`."""
@@ -171,8 +171,8 @@ class Judged(ItemMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """Judged by shown; None for an empty list."""
         limit = self.limit(query)
-        shown = min(limit, query.retrieved)
-        return sum(rank <= limit for rank in query.judged) / shown if shown else None
+        length = min(limit, query.retrieved)
+        return sum(rank <= limit for rank in query.judged) / length if length else None
 
 
 class Holes(Judged, frozen=True, kw_only=True):

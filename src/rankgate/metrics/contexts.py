@@ -21,9 +21,9 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.GOLD_IN_CONTEXT})
     plain: ClassVar[str] = "share of what a right answer must say that the passages say"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Supported by all; None without gold claims."""
-        return None if found.no_answer else share_supported(found.gold_in_context)
+        return None if verdicts.no_answer else share_supported(verdicts.gold_in_context)
 
 
 class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
@@ -39,9 +39,9 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
     unit: ClassVar[Unit] = Unit.SCORE
     plain: ClassVar[str] = "how high the relevant passages stand among those shown, 1 = on top"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Average precision; None without passages."""
-        grades = found.relevance if isinstance(found.relevance, tuple) else ()
+        grades = verdicts.relevance if isinstance(verdicts.relevance, tuple) else ()
         return _average_precision([grade >= RELEVANT for grade in grades])
 
     def counts(self, sample: object) -> bool:
@@ -62,13 +62,13 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of the passages that the answers use"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Used by shown; None without passages or claims."""
-        support, shown = supports(found.support), len(found.context)
-        if not support or not shown:
+        support, passages = supports(verdicts.support), len(verdicts.context)
+        if not support or not passages:
             return None
         used = {passage for each in support for passage in rests_on(each)}
-        return len(used) / shown
+        return len(used) / passages
 
 
 class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
@@ -82,10 +82,10 @@ class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of the citations that support what the answers say"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Right by all; None without citations."""
-        used = {found.context[number - 1] for each in supports(found.support) for number in rests_on(each)}
-        cited = found.citations
+        used = {verdicts.context[number - 1] for each in supports(verdicts.support) for number in rests_on(each)}
+        cited = verdicts.citations
         return sum(citation in used for citation in cited) / len(cited) if cited else None
 
 
@@ -100,10 +100,10 @@ class CitationRecall(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.SUPPORT})
     plain: ClassVar[str] = "share of the answers' claims that a cited passage supports"
 
-    def value(self, found: AnswerVerdicts) -> float | None:
+    def value(self, verdicts: AnswerVerdicts) -> float | None:
         """Cited by all; None without claims."""
-        support = supports(found.support)
-        cited = {number for number, each in enumerate(found.context, start=1) if each in found.citations}
+        support = supports(verdicts.support)
+        cited = {number for number, each in enumerate(verdicts.context, start=1) if each in verdicts.citations}
         return sum(bool(cited.intersection(rests_on(each))) for each in support) / len(support) if support else None
 
 

@@ -139,16 +139,16 @@ def interval(
         return quantile_interval(defined, metric.at_quantile, confidence=confidence)
     low, high = range_of(metric, defined, before)
     if clusters:
-        found = clustered_mean_interval(defined, clusters, low=low, high=high, confidence=confidence)
+        bounds = clustered_mean_interval(defined, clusters, low=low, high=high, confidence=confidence)
     elif _counts(defined, low, high, ends):
-        found = share_interval(int(sum(defined)), len(defined), confidence=confidence)
+        bounds = share_interval(int(sum(defined)), len(defined), confidence=confidence)
     else:
-        found = mean_interval(defined, low=low, high=ends or high, confidence=confidence)
-    if found is None or None not in (low, high) or min(defined) < max(defined):
-        return found
+        bounds = mean_interval(defined, low=low, high=ends or high, confidence=confidence)
+    if bounds is None or None not in (low, high) or min(defined) < max(defined):
+        return bounds
     if len(defined) < MIN_ALIKE:
         return None
-    return (None, found[1]) if metric.direction is Direction.HIGHER else (found[0], None)
+    return (None, bounds[1]) if metric.direction is Direction.HIGHER else (bounds[0], None)
 
 
 def level(

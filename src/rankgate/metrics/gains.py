@@ -93,8 +93,8 @@ class NDCG(DCG, frozen=True, kw_only=True):
         if self.ideal == "retrieved":
             best = tuple(sorted((gain for rank, gain in query.hits if rank <= limit), reverse=True))
         ideal = discounted(enumerate(best, start=1), self.gain, limit, self.discount)
-        found = discounted(query.hits, self.gain, limit, self.discount)
-        return min(1.0, found / ideal) if ideal else 0.0  # rounding may end just above 1
+        gained = discounted(query.hits, self.gain, limit, self.discount)
+        return min(1.0, gained / ideal) if ideal else 0.0  # rounding may end just above 1
 
 
 class ERR(BaseMetric, frozen=True, kw_only=True):

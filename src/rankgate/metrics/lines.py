@@ -95,8 +95,8 @@ class SourceCoverage(LineMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """Those gone to by those named; None where a side names no source."""
         wanted = query.sample.source if query.sample else ()
-        found = query.details.source if query.details else None
-        return None if not wanted or found is None else len({*wanted} & {*found}) / len(wanted)
+        stated = query.details.source if query.details else None
+        return None if not wanted or stated is None else len({*wanted} & {*stated}) / len(wanted)
 
     def absent(self, query: MatchedQuery) -> float | None:
         """The worst, or None where the gold names no source."""
@@ -142,8 +142,8 @@ class SourceShare(LineMetric, frozen=True, kw_only=True):
 
     def per_query(self, query: MatchedQuery) -> float | None:
         """1.0 or 0.0; None where the line names no source."""
-        found = query.details.source if query.details else None
-        return None if found is None else float(self.source in found)
+        stated = query.details.source if query.details else None
+        return None if stated is None else float(self.source in stated)
 
 
 class EntityF1(LineMetric, frozen=True, kw_only=True):
@@ -162,12 +162,13 @@ class EntityF1(LineMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """2 |both| / (|gold| + |line|); None where a side states none."""
         wanted = query.sample.entities if query.sample else None
-        found = query.details.entities if query.details else None
-        if wanted is None or found is None:
+        stated = query.details.entities if query.details else None
+        if wanted is None or stated is None:
             return None
-        expected, stated = set(wanted), set(found)
-        count = len(expected) + len(stated)
-        return 2 * len(expected & stated) / count if count else 1.0
+        gold_entities = set(wanted)
+        line_entities = set(stated)
+        count = len(gold_entities) + len(line_entities)
+        return 2 * len(gold_entities & line_entities) / count if count else 1.0
 
     def absent(self, query: MatchedQuery) -> float | None:
         """0, or None where the gold states no entities."""

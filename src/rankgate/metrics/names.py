@@ -152,9 +152,9 @@ def _meant(stem: str) -> str | None:
 
     digits = re.sub(r"\D", "", stem)
     words = [*registry.words(), RERANK_GAIN, REWRITE_GAIN] if len(stem) > _SHORT else []
-    alike = [word for word in words if word[0] == stem[0] and re.sub(r"\D", "", word) == digits]
-    swapped = [word for word in alike if sorted(word) == sorted(stem)]
-    return next(iter(swapped or difflib.get_close_matches(stem, alike, 1, 0.87)), None)
+    candidates = [word for word in words if word[0] == stem[0] and re.sub(r"\D", "", word) == digits]
+    swapped = [word for word in candidates if sorted(word) == sorted(stem)]
+    return next(iter(swapped or difflib.get_close_matches(stem, candidates, 1, 0.87)), None)
 
 
 def _view(metric: BaseMetric, written: Mapping[str, str]) -> Metric:

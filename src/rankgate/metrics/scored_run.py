@@ -266,12 +266,12 @@ class _Kept:
 
     def each(self, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
         """The rankings from the first, which may be read once more after a flaw."""
-        self.rankings, room = [], self.most
+        self.rankings, ids_left = [], self.most
         for ranking in self.through(rankings):
-            room -= len(ranking.ids)
-            if room >= 0:
+            ids_left -= len(ranking.ids)
+            if ids_left >= 0:
                 self.rankings.append(ranking)
             yield ranking
-        self.whole = room >= 0
+        self.whole = ids_left >= 0
         if not self.whole:
             self.rankings = []

@@ -93,7 +93,7 @@ class Tally:
         depth, needs = plan.depth, self.needs
         columns, values = [*self.columns, *self.beside], Together([*plan.metrics, *plan.beside]).values
         by_span = plan.how.by is By.SPAN
-        asked = [need for need in STATED if need in needs]
+        required = [need for need in STATED if need in needs]
         for ranking in rankings:
             query_id = ranking.query_id
             sample = samples.get(query_id)
@@ -118,8 +118,8 @@ class Tally:
                 self._note(metric, keys, query)
             if plan.keep_matched:
                 self._keep(query, sample)
-            if len(self.stated) < len(asked):
-                self._listen(ranking, asked)
+            if len(self.stated) < len(required):
+                self._listen(ranking, required)
 
     def _keep(self, query: MatchedQuery, sample: Sample) -> None:
         found, share = dict(zip(query.found, query.hits, strict=True)), self.alike.setdefault
@@ -167,8 +167,8 @@ class Tally:
                 self.unfit[query_id] = doubt
                 self.givers.setdefault(metric.name, {})[query_id] = None
 
-    def _listen(self, ranking: Ranking, asked: Sequence[RunField]) -> None:
-        for need in asked:
+    def _listen(self, ranking: Ranking, required: Sequence[RunField]) -> None:
+        for need in required:
             stated = states(ranking, need)
             if stated:
                 self.stated.add(need)

@@ -105,8 +105,8 @@ class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
     def per_query(self, query: MatchedQuery) -> float | None:
         """Found gains by all gains; None where nothing is relevant."""
         limit = self.limit(query)
-        found = sum(gain for rank, gain in query.hits if rank <= limit)
-        return min(1.0, found / sum(query.ideal)) if query.ideal else None
+        gained = sum(gain for rank, gain in query.hits if rank <= limit)
+        return min(1.0, gained / sum(query.ideal)) if query.ideal else None
 
 
 class Precision(RelevanceMetric, frozen=True, kw_only=True):

@@ -130,8 +130,8 @@ def _named(column: str) -> str:
 def _types_of(frame: Any, name: str) -> dict[str, str]:
     """The columns of a DataFrame with DuckDB's names of their types, so that a table is read as a file would be."""
     if not hasattr(frame, "sparkSession"):
-        found = type(frame).__name__
-        raise bad_input(f"is a {found}; give a Spark DataFrame of your session, as spark.read.parquet(…)", file=name)
+        kind = type(frame).__name__
+        raise bad_input(f"is a {kind}; give a Spark DataFrame of your session, as spark.read.parquet(…)", file=name)
     if getattr(frame.sparkSession, "is_stopped", False):
         raise bad_input("belongs to a Spark session that is stopped; make it again in one that runs", file=name)
     try:
@@ -178,12 +178,12 @@ def _ask_executors(session: SparkSession) -> None:
     python = ".".join(map(str, sys.version_info[:2]))
     wanted = f"Python {python} with pyspark's worker, pyarrow and rankgate {__version__}"
     try:
-        found = session.range(1).mapInArrow(ask, "version string").collect()[0][0]
+        version = session.range(1).mapInArrow(ask, "version string").collect()[0][0]
     except Exception as error:  # as in `_types_of`
         remedy = "set PYSPARK_PYTHON to one where the Spark driver, or its Connect server, is started"
         raise bad_input(f"the executors cannot run this: {_first_line(error)}; they need {wanted}; {remedy}") from error
-    if found != __version__:
-        raise bad_input(f"the executors have rankgate {found}; they need {wanted}")
+    if version != __version__:
+        raise bad_input(f"the executors have rankgate {version}; they need {wanted}")
 
 
 def _first_line(error: Exception) -> str:
@@ -227,11 +227,11 @@ def _rankings(task: _Task, run: Any, needs: frozenset[RunField]) -> Iterator[Ran
                 raise ValueError("a row has no query id")
             if flaw := min(filter(None, flaws), default=None):
                 raise ValueError(f"query {shown(query_id)}: {flaw}")
-            whole = gathered(results, needs)
+            answer = gathered(results, needs)
             for name, key in zip(task.systems, stated, strict=True):
-                whole.tags |= {(name, tag): None for tag in sorted({each[key] for each in results if each[key]})}
-            refuse_systems(query_id, whole, RUN)
-            yield ranking_of(query_id, whole, order, needs)
+                answer.tags |= {(name, tag): None for tag in sorted({each[key] for each in results if each[key]})}
+            refuse_systems(query_id, answer, RUN)
+            yield ranking_of(query_id, answer, order, needs)
         except ValueError as error:
             log.add(Problem(str(error), RUN))
     log.raise_if_any()

@@ -17,7 +17,7 @@ def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
 
     A query belongs to every segment of which it has all tags; one that lacks a key belongs to none.
     """
-    found: dict[str, list[int]] = {}
+    rows: dict[str, list[int]] = {}
     for row, sample in enumerate(gold.samples.values()):
         names = [""]
         for key in keys:
@@ -26,8 +26,8 @@ def segments_of(gold: Gold, keys: Sequence[str]) -> dict[str, list[int]]:
             names = [f"{name}{CROSSED if name else ''}{key}:{value}" for name in names for value in values]
         for name in names:
             if name:
-                found.setdefault(name, []).append(row)
-    return dict(sorted(found.items()))
+                rows.setdefault(name, []).append(row)
+    return dict(sorted(rows.items()))
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -38,11 +38,11 @@ def split_tag(tag: str) -> tuple[str, str]:
 
 def rows_by_tag(gold: Gold) -> dict[tuple[str, str], list[int]]:
     """Rows of the gold by dimension and value of each tag, in the order of the gold."""
-    found: dict[tuple[str, str], list[int]] = {}
+    rows: dict[tuple[str, str], list[int]] = {}
     for row, sample in enumerate(gold.samples.values()):
         for key in dict.fromkeys(map(split_tag, sample.tags)):
-            found.setdefault(key, []).append(row)
-    return found
+            rows.setdefault(key, []).append(row)
+    return rows
 
 
 def violated_segments(gates: Iterable[GateResult]) -> SegmentIndex:

@@ -106,17 +106,17 @@ def places(words: str, text: str, *, borders: bool = True) -> Iterator[tuple[int
     With `borders` not within a longer word, as in `stands_in`, and case does not count either. Found are also words
     that are the same under NFKC and without marks that have no width, where whole signs of the text make them up.
     """
-    found = [*_found(_alike(words), _alike(text), borders=borders)]
+    stretches = [*_found(_alike(words), _alike(text), borders=borders)]
     if not (words.isascii() and text.isascii()) and _folded(words) in _folded(text):
         wanted, flat, begins = _flat(words)[0], *_flat(text)
-        taken = {at for span in found for at in range(*span)}
+        taken = {at for span in stretches for at in range(*span)}
         for start, end in _found(wanted, flat, borders=borders):
             first, last = begins[start], begins[end]
             last = first + len(text[first:last].rstrip(_NO_WIDTH))
             parted = (start and begins[start - 1] == first) or begins[end - 1] == begins[end]
             if not parted and taken.isdisjoint(range(first, last)):
-                found.append((first, last))
-    yield from sorted(found)
+                stretches.append((first, last))
+    yield from sorted(stretches)
 
 
 def _found(words: str, text: str, *, borders: bool) -> Iterator[tuple[int, int]]:

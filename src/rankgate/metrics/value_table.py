@@ -34,12 +34,12 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
     tally.unknown_queries = [each for each in values.rows if each not in gold.samples]
     together = Together(plan.metrics)
     for row, (query_id, sample) in enumerate(gold.samples.items()):
-        found = values.rows.get(query_id)
-        if found is None or query_id in values.missing:
+        table_row = values.rows.get(query_id)
+        if table_row is None or query_id in values.missing:
             continue
         tally.seen[row] = 1
         empty = tally.match(sample, Ranking(query_id, []))
-        cells = zip(plan.metrics, tally.columns, found, together.values(empty), strict=True)
+        cells = zip(plan.metrics, tally.columns, table_row, together.values(empty), strict=True)
         for metric, column, value, of_nothing in cells:
             if flaw := _flaw(metric, value, of_nothing):
                 log.add(Problem(f"query {shown(query_id)}: {flaw}", name))
@@ -52,17 +52,17 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
     return total(gold, plan, tally)
 
 
-def _columns(metrics: Sequence[Metric], found: Sequence[str], name: str) -> list[str]:
+def _columns(metrics: Sequence[Metric], present: Sequence[str], name: str) -> list[str]:
     """The column of each metric, in any spelling of its name."""
     known: dict[str, list[str]] = {}
-    for column in found:
+    for column in present:
         with suppress(UnknownMetricError):
             known.setdefault(parse_metric(column).name, []).append(column)
     wanted = [metric.name for metric in metrics]
     if lacking := [each for each in wanted if each not in known]:
         near = did_you_mean(lacking[0], known) if len(lacking) == 1 else ""
-        more = ", …" if len(found) > MAX_NAMES else ""
-        columns = f"found: {', '.join(map(shown, found[:MAX_NAMES])) or 'nothing'}{more}"
+        more = ", …" if len(present) > MAX_NAMES else ""
+        columns = f"found: {', '.join(map(shown, present[:MAX_NAMES])) or 'nothing'}{more}"
         what = f"has no column of {', '.join(lacking)}, which {'is' if len(lacking) == 1 else 'are'} gated{near}"
         raise bad_input(f"{what} ({columns}); compute the table with these metrics", file=name)
     if twice := next((known[each] for each in wanted if len(known[each]) > 1), None):

@@ -139,8 +139,8 @@ class View(_Around, frozen=True, kw_only=True):
         def is_from(rank: int) -> bool:
             return (items[rank - 1].source if alone is None else alone) == self.item_source
 
-        found = [(hit, doc) for hit, doc in zip(seen.hits, seen.found, strict=True) if is_from(hit[0])]
-        hits, ids = tuple(hit for hit, _ in found), tuple(doc for _, doc in found)
+        of_source = [(hit, doc) for hit, doc in zip(seen.hits, seen.found, strict=True) if is_from(hit[0])]
+        hits, ids = tuple(hit for hit, _ in of_source), tuple(doc for _, doc in of_source)
         repeats = tuple(each for each in seen.repeats if is_from(each[0]))
         return msgspec.structs.replace(seen, hits=hits, found=ids, repeats=repeats)
 

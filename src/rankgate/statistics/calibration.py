@@ -103,12 +103,12 @@ def slope(values: Sequence[Labelled], clusters: Sequence[Hashable] = ()) -> Meas
     judge = math.fsum(each.judge for each in values) / n
     off = [(each.people - people, each.judge - judge) for each in values]
     squares = math.fsum(y * y for y, _ in off)
-    found = math.fsum(y * f for y, f in off) / squares
-    errors = [y * (f - found * y) / squares / max(1 - 1 / n - y * y / squares, 1e-4) for y, f in off]
+    estimate = math.fsum(y * f for y, f in off) / squares
+    errors = [y * (f - estimate * y) / squares / max(1 - 1 / n - y * y / squares, 1e-4) for y, f in off]
     variance = math.fsum(each**2 for each in summed(errors, clusters).values())
     unseen = 2 * UNSEEN * max(abs(y) for y, _ in off) / squares
     reach = math.hypot(t_quantile(_BOUND, units - 2) * math.sqrt(variance), unseen)
-    return Measured(found, found - reach, found + reach, n)
+    return Measured(estimate, estimate - reach, estimate + reach, n)
 
 
 def kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:

@@ -70,8 +70,8 @@ def planning_spread(
         return Spread(math.sqrt(squares / len(known) * count / (count - 1)), assumed=False, cluster=size)
     if planned is None:
         return None
-    usual = math.sqrt(_most_moved(moved, count)) if differences else planned
-    return Spread(usual * math.sqrt(size), assumed=True, cluster=size)
+    assumed_spread = math.sqrt(_most_moved(moved, count)) if differences else planned
+    return Spread(assumed_spread * math.sqrt(size), assumed=True, cluster=size)
 
 
 @lru_cache(maxsize=4096)  # as `share_interval`

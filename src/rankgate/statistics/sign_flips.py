@@ -102,9 +102,9 @@ def _lattice(moved: Sequence[float]) -> list[int] | None:
     if any(abs(x - float(each)) > _ROUNDING for x, each in fractions.items()):
         return None
     unit = math.lcm(*(each.denominator for each in fractions.values()))
-    whole = {x: int(each * unit) for x, each in fractions.items()}
-    common = math.gcd(*whole.values())
-    steps = [whole[x] // common for x in moved]
+    whole_steps = {x: int(each * unit) for x, each in fractions.items()}
+    common = math.gcd(*whole_steps.values())
+    steps = [whole_steps[x] // common for x in moved]
     return steps if sum(map(abs, steps)) * len(steps) <= MOST_STEPS else None
 
 
