@@ -285,9 +285,9 @@ def _stated(line: bytes) -> dict[str, tuple[Any, str]]:
     try:
         entries = _entries_of(line).items()
         values = {key: msgspec.json.decode(entry) for key, entry in entries if key not in PER_QUERY_KEYS}
-    except _REFUSED:
+        return {key: (value, text_of(value)) for key, value in values.items()}
+    except _REFUSED:  # also of a value that is nested too deep for its text
         return {}
-    return {key: (value, text_of(value)) for key, value in values.items()}
 
 
 def _entries(source: Source, log: ProblemLog) -> Iterator[tuple[str | None, object]]:
