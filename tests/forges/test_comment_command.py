@@ -192,6 +192,13 @@ def test_a_dry_run_prints_the_requests_and_sends_none(job: Job) -> None:
     assert json.loads(requests[1][2])["conclusion"] == "failure"
 
 
+def test_two_gates_of_a_repository_have_a_comment_and_a_check_each(job: Job) -> None:
+    for words in ([], ["--gate-id", "api"], ["--gate-id", "api"]):
+        assert main(["comment", report("fail"), *words]) == 0
+    assert len(job.github.comments(job.pull.number)) == 2
+    assert {each["name"] for each in job.checks()} == {"rankgate/verdict", "rankgate/verdict/api"}
+
+
 def test_outside_of_actions_the_options_say_where(job: Job) -> None:
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:
         job.monkeypatch.delenv(name)

@@ -17,7 +17,7 @@ from rankgate.criteria.inputs import Inputs
 from rankgate.errors import RankgateError, bad_input
 from rankgate.files.environment import api_url, token_in
 from rankgate.forges.client import Client, ForgeError
-from rankgate.forges.comments import ACTIONS_LOGIN
+from rankgate.forges.comments import ACTIONS_LOGIN, DEFAULT_GATE, checked_gate_id
 from rankgate.forges.context import Context, context_of
 from rankgate.forges.publish import Published, Settings, When, announce, publish
 from rankgate.forges.pulls import pull_of
@@ -51,6 +51,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--repository", metavar="OWNER/NAME", help="on GitHub (default: that of the job)")
     options.add_argument("--pull", metavar="N", type=int, help="the pull request (default: that of the job)")
     options.add_argument("--dry-run", action="store_true", help="print the requests that write instead of sending them")
+    gate = "tells several gates of a repository apart: each has its own comment and check (default: default)"
+    options.add_argument("--gate-id", metavar="ID", default=DEFAULT_GATE, help=gate)
     login = "whom GitHub's token posts as (default: github-actions[bot]); only this account's comments are ever changed"
     options.add_argument("--bot-login", metavar="LOGIN", default=ACTIONS_LOGIN, help=login)
     options.add_argument("--fail-on", choices=["fail", "warn"], default="fail", help="as it was for the check")
@@ -64,7 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.report is None) != arguments.begin:
         raise bad_input("name the report to publish, or --begin", key="REPORT")
     report, code = (None, 0) if arguments.begin else read_or_not_judged(arguments.report, today())
-    settings = Settings(login=arguments.bot_login, comment=arguments.comment, fail_on=arguments.fail_on)
+    settings = Settings(
+        gate=checked_gate_id(arguments.gate_id),
+        login=arguments.bot_login,
+        comment=arguments.comment,
+        fail_on=arguments.fail_on,
+    )
 
     def act(client: Client) -> Published:
         context = _context(arguments, client)
