@@ -119,14 +119,19 @@ def _file_keys(criteria: Criteria) -> dict[str, Value]:
 
 
 def _flat(part: Part, prefix: str) -> dict[str, Value]:
-    """The values of a mapping of the criteria by their paths; those of the gates and their rules apart."""
+    """The values of a mapping of the criteria by their paths; those of gates and of segments are left out.
+
+    A block that may be missing as a whole has its own name as a value, so that it shows when it comes or goes.
+    """
     keys: dict[str, Value] = {}
     for name in type(part).model_fields:
         value, path = getattr(part, name), f"{prefix}{name}"
         if (type(part), name) in _UNWRITTEN or name == "segments" or (isinstance(part, Criteria) and name in _OF_GATES):
             continue
         if isinstance(value, Part):
-            keys |= _flat(value, f"{path}.") | ({path: name} if path in _BLOCKS else {})
+            keys |= _flat(value, f"{path}.")
+            if path in _BLOCKS:
+                keys[path] = name
         elif isinstance(value, InputFile):
             keys |= {path: value.path, f"{path}.format": value.format, f"{path}.map": _plain(value.map)}
         elif isinstance(value, dict) and all(isinstance(each, Part) for each in value.values()):

@@ -257,14 +257,14 @@ def today() -> str:
     return dt.datetime.now(dt.UTC).date().isoformat()
 
 
-def add_retriever(options: argparse.ArgumentParser, purpose: str) -> None:
-    """The kinds of retrievers, one of which may be named."""
+def add_retriever(options: argparse.ArgumentParser, help_begins: str) -> None:
+    """The kinds of retrievers, one of which may be named; `help_begins` says what for, such as `in its place`."""
     kinds = options.add_mutually_exclusive_group()
-    function = f"{purpose} the function to call, or an object of LangChain, LlamaIndex or Haystack"
+    function = f"{help_begins} the function to call, or an object of LangChain, LlamaIndex or Haystack"
     kinds.add_argument("--retriever", metavar="MODULE:FUNCTION", help=function)
-    url = f"{purpose} the address to send each question to; {{{{question}}}} is filled in after its `?`"
+    url = f"{help_begins} the address to send each question to; {{{{question}}}} is filled in after its `?`"
     kinds.add_argument("--url", metavar="ADDRESS", help=url)
-    command = f"{purpose} the command to run for each question, without a shell"
+    command = f"{help_begins} the command to run for each question, without a shell"
     kinds.add_argument("--command", metavar="WORDS", help=command)
 
 

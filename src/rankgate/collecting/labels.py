@@ -62,7 +62,7 @@ def compare_labels(gold: Gold, labels: Iterable[Label], *, as_judge: bool = Fals
                 problems.append(Problem(message, label.file, label.line))
             unknown.add(label.query_id)
             continue
-        conflict = _against(label, sample, gold.name, as_judge=as_judge)
+        conflict = _conflict(label, sample, gold.name, as_judge=as_judge)
         if label.judge and not as_judge:
             conflict = f"labelled by judge {shown(label.judge)}, and no person; add --as-judge"
         conflict = conflict or _unlike(label, first.setdefault((label.query_id, label.id), label))
@@ -122,11 +122,18 @@ def gain_of(sample: Sample, doc: str, *, as_judge: bool) -> float | None:
     return sample.judge_gains.get(doc) if gain is None and as_judge else gain
 
 
-def _against(label: Label, sample: Sample, gold: str, *, as_judge: bool) -> str | None:
-    """What the gold has against a label."""
+def _conflict(label: Label, sample: Sample, gold_file: str, *, as_judge: bool) -> str | None:
+    """What the gold set has against a label; None where it can be merged.
+
+    Args:
+        label: the label.
+        sample: its question, as the gold set has it.
+        gold_file: the name of the gold set's file, for the message.
+        as_judge: whether a model's labels are merged, with which its earlier ones may not disagree either.
+    """
     judged = gain_of(sample, label.id, as_judge=as_judge)
     if judged is not None and judged != label.gain:
-        who = f"{gold}:{sample.line}" if sample.line else gold
+        who = f"{gold_file}:{sample.line}" if sample.line else gold_file
         what = "says" if label.id in sample.gains else "has the judge's label"
         return f"labelled {label.gain:g}, but {who} {what} {judged:g}; change one of them"
     if judged is None and sample.spans:
@@ -134,7 +141,9 @@ def _against(label: Label, sample: Sample, gold: str, *, as_judge: bool) -> str 
     if judged is not None or label.gain <= 0:
         return None
     if sample.no_answer:
-        return f"labelled {label.gain:g}, but the question says no_answer: true; drop that in {gold}, or label it 0"
+        return (
+            f"labelled {label.gain:g}, but the question says no_answer: true; drop that in {gold_file}, or label it 0"
+        )
     if label.id in sample.negatives:
         return f"labelled {label.gain:g}, but the question lists it under negatives; drop it there, or label it 0"
     return None

@@ -172,9 +172,13 @@ class SegmentRule(Part):
             refuse([(("by",), "the segments have no limit; give them a threshold, a regression_max, or both")])
         return self
 
-    def limits_for(self, value: str | None) -> Limits:
-        """The limits of one value of the tag: its own, and else those for every segment, which None gives."""
-        own: SegmentRule | Limits = self if value is None else self.only.get(value, self)
+    def limits_for(self, part: str | None) -> Limits:
+        """The limits of one segment, and where it has none of its own those for every segment, which None gives.
+
+        Args:
+            part: a key of `only`: the value of the tag, or the whole name of the segment where tags are crossed.
+        """
+        own: SegmentRule | Limits = self if part is None else self.only.get(part, self)
         threshold, drop = own.threshold, own.regression_max
         return Limits(
             threshold=self.threshold if threshold is None else threshold,

@@ -168,7 +168,7 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
     try:
         answer = client.send("POST", path, body)
     except LostResponseError as error:
-        client.rest(error, 0)
+        client.pause_after(error, 0)
         existing = _own(_ours(client, check), check)
         if existing is not None:
             return int(existing[0]["id"])
@@ -176,17 +176,25 @@ def _create(client: Client, check: Check, fields: Mapping[str, Any]) -> int:
     return int(answer.get("id", 0))  # a dry run has none
 
 
-def _update(client: Client, check: Check, ours: _Ours, fields: Mapping[str, Any]) -> None:
-    """Complete a check run that is there. Judging the same once more is no later report: the first time stays."""
-    item, record = ours
+def _update(client: Client, check: Check, existing: _Ours, fields: Mapping[str, Any]) -> None:
+    """Complete a check run that is there. Judging the same once more is no later report: the first time stays.
+
+    Args:
+        client: of the API.
+        check: where it belongs.
+        existing: the check run.
+        fields: what of it is sent; `external_id` says which report it is of.
+    """
+    item, record = existing
     if item["completed_at"] and record.own != "pending":
-        same = (record_of(fields.get("external_id")) or record).judged == record.judged
-        fields = {**fields, "completed_at": item["completed_at"] if same else client.time()}
+        new_record = record_of(fields.get("external_id")) or record
+        same_report = new_record.judged == record.judged
+        fields = {**fields, "completed_at": item["completed_at"] if same_report else client.time()}
     path = f"/repos/{check.repository}/check-runs/{item['id']}"
     try:
         client.send("PATCH", path, fields)
     except LostResponseError as error:
-        client.rest(error, 0)
+        client.pause_after(error, 0)
         now = next((each for each, _ in _ours(client, check) if each["id"] == item["id"]), item)
         if any(now[name] != fields.get(name, now[name]) for name in ("status", "conclusion", "external_id")):
             client.send("PATCH", path, fields)

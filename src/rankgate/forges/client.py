@@ -141,7 +141,7 @@ class Client:
             raise self._garbled(request)
         return decoded
 
-    def rest(self, lost: LostResponseError, earlier: int) -> None:
+    def pause_after(self, lost: LostResponseError, earlier: int) -> None:
         """Wait before looking whether a POST arrived after all, longer the more were lost earlier."""
         self._pause(Wait(FIRST_RETRY * 2.0**earlier, "trouble", "looking once more"), str(lost), lost.status)
 
@@ -186,7 +186,7 @@ class Client:
         try:
             return read()
         except LostResponseError as error:
-            self.rest(error, 0)
+            self.pause_after(error, 0)
             return read()
 
     def _read(self, request: _Request, moved: tuple[int, ...]) -> tuple[_Request, Answer]:

@@ -140,7 +140,7 @@ def upsert(thread: PullThread, mark: Mark, text: str, *, fresh: bool, first: boo
             done = _step(thread, body, comments, fresh=fresh and _turns(comments, mark)) or done
         except LostResponseError as error:  # the next round lists, and posts again only if it did not arrive
             done = "created"
-            thread.client.rest(error, len(lost))
+            thread.client.pause_after(error, len(lost))
             lost.append(error)
         if thread.client.dry_run:
             break

@@ -73,7 +73,12 @@ IN_RUNS = " in 4 of 5 runs"  # POWER, in words
 
 
 def blind_spot(gate: Gate, seen: Detectable | None) -> str | None:
-    """What the gate promises to stop and its gold set cannot see, in words; None where it sees, or promises no size."""
+    """What the gate promises to stop and its gold set cannot see, in words; None where it sees, or promises no size.
+
+    Args:
+        gate: that limits a drop.
+        seen: what its gold set can tell from noise; its `margin` is the smallest limit that would be proven safe.
+    """
     if seen is None or seen.sees or gate.regression_max is None:
         return None
     if gate.evidence is not Evidence.PROVEN_SAFE:

@@ -55,7 +55,11 @@ class JudgedMetric(LineMetric, frozen=True, kw_only=True):
         return self.mean(query.details.verdicts or ()) if query.details else None
 
     def mean(self, verdicts: Collection[AnswerVerdicts]) -> float | None:
-        """The same by sets of verdicts."""
+        """The mean over the repeats in which a judge was asked about one answer; None as for `per_query`.
+
+        Args:
+            verdicts: of one query, a set a repeat.
+        """
         if any(map(self.unjudged, verdicts)):
             return None
         values = [value for each in verdicts if (value := self.value(each)) is not None]

@@ -129,7 +129,13 @@ class ProblemLog:
             self.raise_if_any()
 
     def note(self, location: Problem, error: object) -> None:
-        """Note what is wrong at a location without a message of its own; the key of a KeyedError lies below its key."""
+        """Note what is wrong at a location.
+
+        Args:
+            location: file, line and key, as a problem that has no message.
+            error: what is wrong, as a sentence or as an error that says it; the key of a KeyedError lies below that of
+                the location.
+        """
         key = location.key
         if isinstance(error, KeyedError):
             key = ".".join(filter(None, (key, error.key))) or None
