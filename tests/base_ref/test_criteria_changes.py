@@ -13,6 +13,7 @@ from tests.renderers.page import Page
 
 from rankgate.base_ref.changes import gate_changes, key_changes, traffic_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
+from rankgate.criteria import gate as gate_module
 from rankgate.criteria.judge_block import Budget, CalibrationFile, JudgeBlock, Timeouts
 from rankgate.criteria.maps import GoldMap, RunMap
 from rankgate.criteria.model import Age, GoldFile, MatchRule, Publish
@@ -322,7 +323,7 @@ def own_keys_of(kind: type[Part]) -> set[tuple[type[Part], str]]:
 
 
 def test_the_table_has_every_key_of_the_criteria() -> None:
-    named = [*vars(model).values(), Budget, CalibrationFile, Timeouts]
+    named = [*vars(model).values(), *vars(gate_module).values(), Budget, CalibrationFile, Timeouts]
     known = [each for each in named if isinstance(each, type) and issubclass(each, Part)]
     parts = set(known) - {Part, GoldMap, RunMap}  # a map is compared as a whole
     assert set(EVERY_KEY) == {key for part in parts for key in own_keys_of(part)}

@@ -39,7 +39,7 @@ MODULE = '''\
 from typing import ClassVar
 
 from rankgate.metrics.base import RelevanceMetric, Unit
-from rankgate.model.values import MatchedQuery
+from rankgate.model.scores import MatchedQuery
 
 
 class TopHeavy(RelevanceMetric, frozen=True, kw_only=True):
