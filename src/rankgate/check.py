@@ -48,7 +48,7 @@ def check(inputs: Inputs, *, watch: Watch = unwatched) -> Report:
 def reports_of(pull: PullRequest, watch: Watch) -> dict[str, Report]:
     """A report for each case of a pull request, also where that cannot be judged."""
     reports: dict[str, Report] = {}
-    for judged_by, case in pull.cases().items():
+    for judged_by, case in pull.cases.items():
         try:
             reports[judged_by] = judge(case, watch)
         except RankgateError as error:

@@ -8,9 +8,7 @@ from contextlib import contextmanager
 import msgspec
 from msgspec.structs import replace
 
-from rankgate.base_ref.changes import (
-    query_changes,
-)
+from rankgate.base_ref.changes import query_changes
 from rankgate.base_ref.files import Trees, trees_at
 from rankgate.base_ref.inputs import Gate, base_criteria, base_gate, head_gate, located
 from rankgate.criteria import Criteria, InputFile
@@ -93,12 +91,12 @@ class ToJudge(msgspec.Struct, frozen=True):
 
 @contextmanager
 def judging_at(inputs: Inputs, ref: str) -> Iterator[ToJudge]:
-    """What to ask for `check_with_base`: the judge, its prompts and its budget are the base's.
+    """What to ask for a check against a base: the judge, its prompts and its budget are the base's.
 
     Beside the base's metrics and gold set count those of the pull request, by which it is checked too.
 
     Raises:
-        RankgateError: as for `check_with_base`; or the base cannot be read, or names no judge.
+        RankgateError: as for a check; or the base cannot be read, or names no judge.
     """
     with trees_at(ref) as trees:
         commits = read_commits(inputs, trees, accepted=False)

@@ -47,7 +47,9 @@ from rankgate.readers.source import parts_of
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A pull request to be judged: by the base's files, which know nothing of it, and by its own.
 
-    `accepted_by` is who has set the label by which its own files judge alone.
+    `accepted_by` is who has set the label by which its own files judge alone. `cases` are what there is to judge by:
+    `base`, `head`, and `brought`, the run that is brought as a baseline, by the base. There is no `base` where both
+    commits judge by the same, and no `head` where `head_problems` say why it cannot judge.
     """
 
     inputs: Inputs
@@ -55,24 +57,8 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     commits: Commits
     accepted_by: str | None
     brought: BroughtBaseline
-
-    def cases(self) -> dict[str, Case]:
-        """What there is to judge by: `base`, `head`, and the run that is brought as a baseline, `brought`, by the base.
-
-        There is no `base` where both commits judge by the same.
-        """
-        cases: dict[str, Case] = {}
-        base, shared = self.commits.base, self.commits.shared
-        if base is not None and shared is not None and not self._judge_alike:
-            cases["base"] = _case(self._inputs, base, shared)
-        head_case = self._head_case()
-        if isinstance(head_case, Case):
-            cases["head"] = head_case
-        if base is not None and shared is not None and self.brought.run is not None:
-            files = shared.inputs.model_copy(update={"run": self.brought.run})
-            inputs = replace(self._inputs, details=None, untrusted_run=False)
-            cases["brought"] = _case(inputs, base, shared.model_copy(update={"inputs": files}))
-        return cases
+    cases: Mapping[str, Case]
+    head_problems: Sequence[Problem]
 
     def not_judged(self, case: Case, error: RankgateError) -> Report:
         """The report of a case that cannot be judged; what is wrong with git or with the base's own place is raised."""
@@ -92,50 +78,11 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def both(self, reports: Mapping[str, Report]) -> tuple[Report | None, Report]:
         """The base's report, None where there is no need of one, and the head's; each also where it cannot judge."""
+        inputs = _without_files(self.inputs)
         by_base = reports.get("base")
         if by_base is None and self.commits.base_problems:
-            by_base = not_judged(self._inputs, self.commits.base_problems)
-        head_case = self._head_case()
-        by_head = reports["head"] if isinstance(head_case, Case) else not_judged(self._inputs, head_case)
-        return by_base, by_head
-
-    @property
-    def _inputs(self) -> Inputs:
-        return replace(self.inputs, gold=None, run=None, baseline=None)
-
-    @property
-    def _judge_alike(self) -> bool:
-        """Whether both commits would say the same."""
-        base, head = self.commits.base, self.commits.head
-        return base is not None and head is not None and self.accepted_by is None and _same(base, head)
-
-    def _head_case(self) -> Case | Sequence[Problem]:
-        """What the head judges by, or why it cannot.
-
-        It judges with what is the base's; with its own where there is no base, or where a label lets it stand in for
-        what is gone.
-        """
-        inputs, commits, trees = self._inputs, self.commits, self.trees
-        head, shared = commits.head, commits.shared
-        if head is None:
-            return commits.head_problems
-        if self._judge_alike and shared is not None:
-            return _case(inputs, head, shared)
-        criteria = head.criteria
-        if commits.introduced or self.accepted_by is not None:
-            own = own_inputs(self.inputs, head, trees, trusted=commits.introduced)
-            shared = _standing_alone(own, shared, self.inputs, head.gold) if shared else own
-            lacking = shared.inputs.baseline is None and own.inputs.baseline is not None
-            inputs = replace(inputs, without_baseline=lacking)
-        else:  # the base's report says whether the baseline is enough
-            criteria = criteria.requiring_no_baseline()
-        if shared is None:
-            return [Problem("the base's files cannot judge, and so nothing says which run to judge")]
-        if criteria.judge is not None and shared.judge is None:
-            inputs = replace(inputs, awaits="merge")
-        if commits.base is not None:
-            inputs = replace(inputs, older_gold=with_labels_of(commits.base.gold, head.gold))
-        return _case(inputs, replace(head, criteria=criteria), shared)
+            by_base = not_judged(inputs, self.commits.base_problems)
+        return by_base, reports.get("head") or not_judged(inputs, self.head_problems)
 
     def _about(self, by_head: Report, of_brought: Report | None) -> BaseSide:
         """What the pull request changed of the gate, as values."""
@@ -192,13 +139,65 @@ def against_base(inputs: Inputs, ref: str) -> Iterator[PullRequest]:
         if not accepted:
             commits = without_other_labels(commits)
         refuse_committed_verdicts(inputs, commits, trees)
+        accepted_by = label.by if label and accepted else None
+        brought = brought_baseline(inputs, commits, trees)
+        cases: dict[str, Case] = {}
+        base, shared = commits.base, commits.shared
+        alike = accepted_by is None and _judge_alike(commits)
+        if base is not None and shared is not None and not alike:
+            cases["base"] = _case(_without_files(inputs), base, shared)
+        head = _head_case(inputs, commits, trees, accepted=accepted, alike=alike)
+        if isinstance(head, Case):
+            cases["head"] = head
+        if base is not None and shared is not None and brought.run is not None:
+            files = shared.inputs.model_copy(update={"run": brought.run})
+            only_verdict = replace(_without_files(inputs), details=None, untrusted_run=False)
+            cases["brought"] = _case(only_verdict, base, shared.model_copy(update={"inputs": files}))
         yield PullRequest(
             inputs=inputs,
             trees=trees,
             commits=commits,
-            accepted_by=label.by if label and accepted else None,
-            brought=brought_baseline(inputs, commits, trees),
+            accepted_by=accepted_by,
+            brought=brought,
+            cases=cases,
+            head_problems=[] if isinstance(head, Case) else head,
         )
+
+
+def _without_files(inputs: Inputs) -> Inputs:
+    """What a check is called with, but for the files: each case has its own."""
+    return replace(inputs, gold=None, run=None, baseline=None)
+
+
+def _head_case(
+    inputs: Inputs, commits: Commits, trees: Trees, *, accepted: bool, alike: bool
+) -> Case | Sequence[Problem]:
+    """What the head judges by, or why it cannot.
+
+    It judges with what is the base's; with its own where there is no base, or where a label lets it stand in for what
+    is gone.
+    """
+    own_call = _without_files(inputs)
+    head, shared = commits.head, commits.shared
+    if head is None:
+        return commits.head_problems
+    if alike and shared is not None:
+        return _case(own_call, head, shared)
+    criteria = head.criteria
+    if commits.introduced or accepted:
+        own = own_inputs(inputs, head, trees, trusted=commits.introduced)
+        shared = _standing_alone(own, shared, inputs, head.gold) if shared else own
+        lacking = shared.inputs.baseline is None and own.inputs.baseline is not None
+        own_call = replace(own_call, without_baseline=lacking)
+    else:  # the base's report says whether the baseline is enough
+        criteria = criteria.requiring_no_baseline()
+    if shared is None:
+        return [Problem("the base's files cannot judge, and so nothing says which run to judge")]
+    if criteria.judge is not None and shared.judge is None:
+        own_call = replace(own_call, awaits="merge")
+    if commits.base is not None:
+        own_call = replace(own_call, older_gold=with_labels_of(commits.base.gold, head.gold))
+    return _case(own_call, replace(head, criteria=criteria), shared)
 
 
 def _case(inputs: Inputs, gate: Gate, shared: Criteria) -> Case:
@@ -216,8 +215,11 @@ def _standing_alone(own: Criteria, shared: Criteria, inputs: Inputs, gold: Gold)
     return shared.model_copy(update={"inputs": files})
 
 
-def _same(base: Gate, head: Gate) -> bool:
-    """Whether both would say the same."""
+def _judge_alike(commits: Commits) -> bool:
+    """Whether both commits would say the same."""
+    base, head = commits.base, commits.head
+    if base is None or head is None:
+        return False
     criteria = base.criteria.model_copy(update={"name": head.criteria.name}) == head.criteria
     files = (base.waivers.entries, base.traffic) == (head.waivers.entries, head.traffic)
     return criteria and files and base.gold.samples == head.gold.samples

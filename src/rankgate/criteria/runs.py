@@ -48,18 +48,18 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.file.is_table:
             return _table(self.file)
-        if self.file.stored:
-            return NamedRun(self.file).open(needs)
         run = self._untrusted(needs) if self.untrusted else self._with_scores(needs)
         return run if self.gold is None else answering(run, self.gold)
 
     def _with_scores(self, needs: frozenset[RunField]) -> Run:
         """The run with the values of the file of scores, if the criteria name one that is needed."""
         file, criteria = self.file, self.criteria
-        if file.held is None:
-            run = read_run(file.path, file.format, needs=needs, map=file.map, most_problems=self.most_problems)
-        else:
+        if file.held is not None:
             run = _held(file, criteria, needs)
+        elif file.stored:
+            run = NamedRun(file).open(needs)
+        else:
+            run = read_run(file.path, file.format, needs=needs, map=file.map, most_problems=self.most_problems)
         scores = self._scores(needs)
         if scores is None or criteria is None:
             return run
