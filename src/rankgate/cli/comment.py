@@ -65,7 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Publish, say what was done, and return 0, or 2 where the report is none."""
     if (arguments.report is None) != arguments.begin:
         raise bad_input("name the report to publish, or --begin", key="REPORT")
-    report, code = (None, 0) if arguments.begin else read_or_not_judged(arguments.report, today())
+    report: Report | None = None
+    code = 0
+    if not arguments.begin:
+        report, code = read_or_not_judged(arguments.report, today())
     settings = Settings(
         gate=checked_gate_id(arguments.gate_id),
         login=arguments.bot_login,

@@ -82,7 +82,9 @@ def _by_metric(problems: Callable[[Any, Metric], Iterator[tuple[KeyPath, str]]])
 def _floor(value: float, metric: Metric) -> Iterator[tuple[KeyPath, str]]:
     low, high = metric.low, metric.high
     if (low is not None and value < low) or (high is not None and value > high):
-        limits = f"{'(-∞' if low is None else f'[{low:g}'}, {'∞)' if high is None else f'{high:g}]'}"
+        begins = "(-∞" if low is None else f"[{low:g}"
+        ends = "∞)" if high is None else f"{high:g}]"
+        limits = f"{begins}, {ends}"
         yield (), f"{value:g} lies outside {limits}, the range of {metric.name}{_percent(value, metric)}"
 
 

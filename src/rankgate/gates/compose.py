@@ -74,12 +74,7 @@ _STALE = (
 )
 
 
-def compose(
-    case: Case,
-    evaluation: Evaluation,
-    results: list[GateResult],
-    changes: Changes,
-) -> Report:
+def compose(case: Case, evaluation: Evaluation, results: list[GateResult], changes: Changes) -> Report:
     """Put the report together and conclude it; nothing is decided here but the worst of the verdicts.
 
     Args:

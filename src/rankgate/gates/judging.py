@@ -90,11 +90,11 @@ def _rows(gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None, un
 
 def _waiting(result: GateResult, awaits: Awaited, count: int, among: int) -> GateResult:
     reason = Reason(_AWAITED[awaits], count=count, among=among)
-    found = {"value": None, "ci": None, "baseline": None, "paired_value": None, "delta": None, "delta_ci": None}
-    judged = replace(result, **found, exact=None, violation=None, only_inconclusive=False, detectable=None)
+    nothing = {"value": None, "ci": None, "baseline": None, "paired_value": None, "delta": None, "delta_ci": None}
+    judged = replace(result, **nothing, exact=None, violation=None, only_inconclusive=False, detectable=None)
     return replace(judged, verdict=Verdict.WARN, reasons=[reason], doubts=1, n=0, n_pairs=0)
 
 
-def whole(results: Sequence[GateResult]) -> list[GateResult]:
+def overall_results(results: Sequence[GateResult]) -> list[GateResult]:
     """The results over all queries, one a gate."""
     return [result for result in results if result.segment is None]

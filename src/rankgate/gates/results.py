@@ -10,7 +10,7 @@ from rankgate.diagnosis.findings import diagnose
 from rankgate.diagnosis.listings import RunLists
 from rankgate.diagnosis.movements import by_tag, leading_metric, movements
 from rankgate.gates.evaluation import Case, Evaluation
-from rankgate.gates.judging import fell_by_a_pool, judge_all, whole
+from rankgate.gates.judging import fell_by_a_pool, judge_all, overall_results
 from rankgate.metrics.base import Metric
 from rankgate.model.gate_result import GateResult
 from rankgate.model.report import Diagnosis, Movement, Segment
@@ -40,7 +40,7 @@ def changes_of(case: Case, evaluation: Evaluation, results: Sequence[GateResult]
     """What changed; the metric whose changes are listed is the caller's, else that of the first gate violated."""
     gold, metrics = evaluation.gold, evaluation.plan.metrics
     scores, baseline = evaluation.scores, evaluation.baseline_scores
-    leading = case.inputs.leading or leading_metric(case.criteria.gates, whole(results))
+    leading = case.inputs.leading or leading_metric(case.criteria.gates, overall_results(results))
     lists = RunLists(gold, evaluation.plan, evaluation.run, evaluation.baseline)
     return Changes(
         leading=leading,

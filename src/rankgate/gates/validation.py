@@ -17,7 +17,7 @@ from rankgate.errors import Problem, RankgateError
 from rankgate.gates import warnings as facts
 from rankgate.gates.apply_waivers import waivable
 from rankgate.gates.fitting import refuse_lacking, refuse_misfits
-from rankgate.gates.judging import judge_scores, whole
+from rankgate.gates.judging import judge_scores, overall_results
 from rankgate.gates.traffic import repeated
 from rankgate.metrics.changed_lists import relisted
 from rankgate.metrics.plan import Plan
@@ -94,7 +94,7 @@ def validate(inputs: Inputs) -> Findings:
     if gold and rankings is not None and run_file:
         plan, by = msgspec.structs.replace(plan, depth=opened.depth if opened else None), (opened_run, inputs.date)
         results = _attempt(problems, _judged, criteria, gold, run_file.path, rankings, accepted, plan, by) or []
-        problems += problems_of(whole(results), criteria.name) if criteria else []
+        problems += problems_of(overall_results(results), criteria.name) if criteria else []
         problems += _alone(criteria, results) if criteria else []
     if criteria and gold:
         noted += [*facts.power_facts(criteria, gold, results), *facts.proof_facts(criteria, gold)]

@@ -210,7 +210,8 @@ class Pairs(msgspec.Struct, frozen=True, kw_only=True):
         else:
             level = difference_level(self.changes, side=self._harm, widest=self.ends or reach)
         exact = self.exact(None)
-        return min(exact.p if exact else 1.0, 1.0 if level is None else level)
+        exact_p = exact.p if exact else 1.0
+        return exact_p if level is None else min(exact_p, level)
 
     @property
     def _counts(self) -> tuple[int, int] | None:

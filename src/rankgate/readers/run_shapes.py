@@ -335,7 +335,9 @@ def _item(item: Item, needs: frozenset[RunField]) -> RankedItem:
         what = f"the doc_version of {shown(item.name)} is {shown(version)}"
         raise ValueError(f"{what}; write a date, as 2025-06-01")
     text = getattr(item, _TEXT, None)
-    start, end = offsets_of(item, text) if RunField.OFFSETS in needs else (None, None)
+    start = end = None
+    if RunField.OFFSETS in needs:
+        start, end = offsets_of(item, text)
     return RankedItem(
         doc_id=None if doc is None else str(doc),
         version=day,
