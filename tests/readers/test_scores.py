@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from rankgate.cli import main
+from rankgate.criteria import InputFile, load_criteria
+from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.model.values import RunField
 from rankgate.readers.formats import read_run
@@ -130,6 +132,18 @@ def test_scores_are_gated_stored_with_the_baseline_and_compared() -> None:
     code, report = check()
     (gate,) = report["gates"]
     assert (code, gate["value"], gate["baseline"]) == (1, pytest.approx(0.8), pytest.approx(0.9))
+
+
+def test_a_stored_run_keeps_its_own_scores_whatever_the_file_has_now() -> None:
+    """As a pull request may bring one in place of the baseline, which the base's criteria then judge."""
+    table(**dict.fromkeys(QUERIES, 0.75))
+    assert main(["baseline", "accept", *DATE]) == 0
+    table(**dict.fromkeys(QUERIES, 1.0))
+    criteria, needs = load_criteria("ship-criteria.yaml"), frozenset({RunField.SCORES})
+    files = {InputFile("run.jsonl"): 1.0, InputFile("baseline", stored=True): 0.75}
+    for file, expected in files.items():
+        rankings = RunFile(file=file, criteria=criteria).open(needs).rankings
+        assert [each.details and each.details.scores for each in rankings] == [{"f": expected}] * len(QUERIES)
 
 
 def test_missing_values_and_queries_that_the_run_lacks(capsys: pytest.CaptureFixture[str]) -> None:

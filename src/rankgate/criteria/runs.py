@@ -48,7 +48,10 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.file.is_table:
             return _table(self.file)
-        run = self._untrusted(needs) if self.untrusted else self._with_scores(needs)
+        if self.file.stored:  # with the values that it had: those of the file of scores are the candidate's
+            run: Run = NamedRun(self.file).open(needs)
+        else:
+            run = self._untrusted(needs) if self.untrusted else self._with_scores(needs)
         return run if self.gold is None else answering(run, self.gold)
 
     def _with_scores(self, needs: frozenset[RunField]) -> Run:
@@ -56,8 +59,6 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True):
         file, criteria = self.file, self.criteria
         if file.held is not None:
             run = _held(file, criteria, needs)
-        elif file.stored:
-            run = NamedRun(file).open(needs)
         else:
             run = read_run(file.path, file.format, needs=needs, map=file.map, most_problems=self.most_problems)
         scores = self._scores(needs)
