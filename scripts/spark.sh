@@ -21,8 +21,8 @@ ensure_spark() ( # ROOT
   say "Installing Spark $version, 450 MB, into .spark. This takes a minute."
   rm -rf .spark
   python=$(.venv/bin/python -c 'import sys; print(sys._base_executable)')
-  if "$python" -m venv .spark && # the first time all of it, later from pip's cache
-    .spark/bin/python -m pip install --disable-pip-version-check -q "pyspark[sql]==$version" -e . >&2; then
+  if make_venv "$python" .spark && # the first time all of it, later from a cache
+    install_into .spark "pyspark[sql]==$version" -e .; then
     printf '%s\n' "$wanted" >.spark/setup-finished # the last step: an interrupted setup starts over
   else
     say "That failed; pip says why above."

@@ -1,7 +1,6 @@
 """`rankgate explain`: what it says of scenarios, word for word; what it takes, and what it refuses."""
 
 import json
-import os
 import re
 import shutil
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.terminals import at_a_terminal
 
 from rankgate.cli import main
 from rankgate.renderers.explaining.layout import columns_of
@@ -304,7 +304,8 @@ def assert_harmless(text: str) -> None:
 @pytest.mark.parametrize("words", [["q4"], []], ids=["question", "misses"])
 def test_at_a_real_terminal_of_any_width(columns: int, words: list[str], project: Callable[[str], Path]) -> None:
     project("fail")
-    text = at_a_terminal(columns, words)
+    code, text = at_a_terminal(["explain", *words, *DATE], columns, Path.cwd())
+    assert code == 0
     assert "\x1b" not in text
     too_long = [line for line in text.splitlines() if columns_of(line) > columns]
     # What has no blank to break at, and the table of numbers, keep their line.
@@ -312,30 +313,3 @@ def test_at_a_real_terminal_of_any_width(columns: int, words: list[str], project
     if words == ["q4"]:
         heading = next(line for line in text.splitlines() if line.strip().startswith("baseline "))
         assert ("now" in heading) is True
-
-
-def at_a_terminal(columns: int, words: list[str]) -> str:
-    """What the command prints in a process of its own whose standard output is a terminal of that many columns."""
-    import fcntl
-    import pty
-    import struct
-    import subprocess
-    import termios
-
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    environment = {name: text for name, text in os.environ.items() if name not in {"COLUMNS", "NO_COLOR", "CI"}}
-    environment |= {"TERM": "xterm-256color", "PYTHONPATH": str(TESTS.parent / "src")}
-    command = [sys.executable, "-m", "rankgate", "explain", *words, *DATE]
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
-        os.close(theirs)
-        chunks: list[bytes] = []
-        try:
-            while chunk := os.read(ours, 1 << 16):
-                chunks.append(chunk)
-        except OSError:  # how a terminal ends
-            pass
-        error = process.stderr.read() if process.stderr else b""
-    os.close(ours)
-    assert (process.returncode, error) == (0, b"")
-    return b"".join(chunks).decode().replace("\r\n", "\n")

@@ -41,11 +41,12 @@ ALONE = [word for name in ("cacheprovider", *OTHERS) for word in ("-p", f"no:{na
 
 
 def ran(project: pytest.Pytester, *words: str) -> pytest.RunResult:
-    return project.runpytest_subprocess(*ALONE, *words)
+    """In this process, whose warnings are errors unless it is told otherwise."""
+    return project.runpytest_inprocess(*ALONE, "-W", "default", *words)
 
 
 def test_a_test_for_each_gate(project: pytest.Pytester) -> None:
-    result = ran(project, "--rankgate=ship-criteria.yaml", "-v")
+    result = project.runpytest_subprocess(*ALONE, "--rankgate=ship-criteria.yaml", "-v")
     result.assert_outcomes(passed=3, failed=2, warnings=1)  # its own test, too
     result.stdout.fnmatch_lines(
         [
@@ -131,7 +132,7 @@ def test_a_gate_without_a_verdict_is_an_error(project: pytest.Pytester) -> None:
         "    return replace(report, verdict=Verdict.NOT_JUDGED, gates=[unjudged, *others])\n"
         "rankgate.api.check = check\n"
     )
-    result = ran(project, "--rankgate=ship-criteria.yaml")
+    result = project.runpytest_subprocess(*ALONE, "--rankgate=ship-criteria.yaml")
     result.assert_outcomes(errors=2, failed=1, passed=2, warnings=1)
     result.stdout.fnmatch_lines(["*ERROR at setup of recall@5*", "metric recall@5; *"])
 
@@ -185,7 +186,7 @@ def test_who_does_not_ask_for_it_sees_nothing_of_it(project: pytest.Pytester) ->
             assert not {"msgspec", "pydantic", "yaml", "jinja2"} & set(sys.modules)
         """
     )
-    result = ran(project, "-v", ".")
+    result = project.runpytest_subprocess(*ALONE, "-v", ".")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*ship-criteria*")
 

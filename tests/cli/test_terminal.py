@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import os
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
-import termios
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from tests.cli.terminals import at_a_terminal
 from tests.scenario_calls import CHECKS, report_of
 
+from rankgate.cli import main
 from rankgate.cli.terminal import lay_out
 from rankgate.model.report_text import decode_report
 from rankgate.renderers.blocks import Block, Pairs, Table, plain_text
@@ -223,32 +223,7 @@ def test_whatever_the_text_and_the_width_all_of_it_is_shown_and_none_of_it_acts(
 
 
 def printed(arguments: Sequence[str], width: int, directory: Path, **environment: str) -> str:
-    """What a command prints at a terminal of that width."""
-    ours, theirs = pty.openpty()
-    try:
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "rankgate", *arguments],
-            cwd=directory,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "TERM": "xterm-256color", **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=theirs,
-        )
-        os.close(theirs)
-        found = b""
-        while data := _read(ours):
-            found += data
-        process.wait()
-    finally:
-        os.close(ours)
-    return found.decode().replace("\r\n", "\n")
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # Linux says so where the other side is closed
-        return b""
+    return at_a_terminal(arguments, width, directory, **environment)[1]
 
 
 @pytest.fixture
@@ -287,10 +262,7 @@ def test_other_commands_fit_too_and_say_the_same_as_without_a_terminal(bakery: P
     plain = re.sub(r"\x1b\[[0-9;]*m", "", found)
     assert max(map(len, plain.split("\n"))) <= 40
     shutil.rmtree(bakery / "store", ignore_errors=True)  # what was accepted there is what would be compared with
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-m", "rankgate", *arguments]
-    piped = subprocess.run(command, cwd=bakery, env=environment, capture_output=True, text=True, check=True)
-    assert lost(piped.stdout, plain, 40) == set()
+    assert lost(in_a_pipe(bakery, arguments), plain, 40) == set()
 
 
 @pytest.mark.parametrize(
@@ -329,9 +301,18 @@ def test_colours_are_a_choice_and_the_layout_is_not(
 def test_in_a_pipe_there_is_colour_only_where_it_is_forced(
     bakery: Path, environment: dict[str, str], *, coloured: bool
 ) -> None:
-    found = piped(bakery, "utf-8", **environment)
+    found = in_a_pipe(bakery, [*CHECK, "--all"], **environment)
     assert ("\x1b[1;31mFAIL\x1b[0m" in found) is coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", found) == piped(bakery, "utf-8")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", found) == in_a_pipe(bakery, [*CHECK, "--all"])
+
+
+def in_a_pipe(directory: Path, arguments: Sequence[str], **environment: str) -> str:
+    """What a command writes where no terminal is."""
+    stream = io.StringIO()
+    known = {"PATH": os.environ["PATH"], **environment}
+    with chdir(directory), patch.dict(os.environ, known, clear=True), redirect_stdout(stream):
+        main(list(arguments))
+    return stream.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -348,7 +329,7 @@ def test_signs_that_an_encoding_lacks_are_written_in_ascii(bakery: Path, encodin
     assert change in found
     assert move in found
     assert ("¿tienen pan sin azúcar?" if encoding != "ascii" else "\\xbftienen pan sin az\\xfacar?") in found
-    assert found.count("?") == piped(bakery, "utf-8").count("?")
+    assert found.count("?") == in_a_pipe(bakery, [*CHECK, "--all"]).count("?")
 
 
 @pytest.mark.parametrize(("encoding", "sign"), [("cp1252", "±0.0"), ("latin-1", "±0.0"), ("ascii", "+/-0.0")])

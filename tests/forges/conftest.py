@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.forges.description import Description
 from tests.forges.github import GitHub
+from tests.forges.in_process import InProcess
 from tests.forges.scripted import StandingClock
 
 
@@ -49,6 +50,12 @@ def runner_temp(tmp_path: Path) -> Path:
     (tmp_path / "installed").mkdir()
     subprocess.run(["bash", ROOT / "scripts" / "install_action.sh"], env={**os.environ, **places}, check=True)
     return tmp_path / "installed"
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks at a base start no interpreter; what their processes see has tests that do."""
+    monkeypatch.setattr("rankgate.forges.base_checkout.subprocess", InProcess)
 
 
 @pytest.fixture

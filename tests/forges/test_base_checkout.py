@@ -120,6 +120,7 @@ def test_a_private_branch_is_fetched_here_with_the_token_that_the_check_has_not(
         judged(pull, 5)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_bucket_is_read_here_and_what_the_caller_names_wins(clone: None, tmp_path: Path) -> None:
     """A folder stands for the bucket: it is the same store."""
     bucket = f"file://{tmp_path}/bucket"
@@ -129,6 +130,7 @@ def test_a_bucket_is_read_here_and_what_the_caller_names_wins(clone: None, tmp_p
     assert (gates[0].baseline, Path(baseline.path).name) == (1.0, "bucket")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_of_several_accepted_runs_that_of_the_pull_requests_own_base_branch_counts(clone: None, tmp_path: Path) -> None:
     """The event that starts the reporting job names no base branch."""
     pull = base_with(bucket := f"file://{tmp_path}/bucket")
@@ -235,6 +237,7 @@ def fewer_questions() -> None:
     Path("gold.yaml").write_text(gold_of(*range(6)))
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("change", "right", "labels", "verdict"),
@@ -448,6 +451,7 @@ def linked_within() -> None:
     Path("gold.yaml").symlink_to("kept/gold.yaml")
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 @pytest.mark.parametrize(
     ("change", "verdict"),
@@ -462,6 +466,7 @@ def test_what_stands_in_a_gold_sets_place(judging: Path, change: Callable[[], No
     assert report_on(judging, 10, LABEL).verdict.value == verdict
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     ("committed", "made", "verdict", "supplied"),
     [
@@ -485,6 +490,7 @@ def test_a_gold_set_that_the_job_made_counts_where_no_commit_has_one(
     assert report.base.gold_supplied is supplied
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_gold_set_of_the_base_that_the_pull_request_takes_out_of_git_decides_all_the_same(judging: Path) -> None:
     Path("gold.yaml").unlink()
     made = gold_of(*range(5)).encode()
@@ -499,6 +505,7 @@ def test_a_gold_set_of_the_job_below_a_file_of_the_commit_is_no_verdict(judging:
         report_on(judging, 5, gold=gold_of(*range(5)).encode())
 
 
+@pytest.mark.usefixtures("in_process")
 def test_what_the_workflow_names_may_lie_anywhere_and_nothing_of_an_artifact_is_written_there(
     judging: Path, tmp_path: Path
 ) -> None:
@@ -529,6 +536,7 @@ def test_a_group_of_the_merge_queue_is_judged_onto_one_that_only_the_queue_has(j
     assert (report.verdict.value, report.base.sha, report.base.queries) == ("pass", first, None)
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("committed", [True, False], ids=["committed", "supplied to the other job"])
 @pytest.mark.usefixtures("clone")
 def test_traffic_of_a_fork_is_compared_where_the_base_has_its_questions(committed: bool) -> None:  # noqa: FBT001 -- a table

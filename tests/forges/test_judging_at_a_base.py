@@ -90,6 +90,7 @@ def verdicts(report: Report) -> dict[str, str]:
     return {gate.name: gate.verdict.value for gate in report.gates}
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("fork_runs", ["untrusted", "trusted"])
 def test_before_the_label_nobody_is_asked_the_ranking_decides_and_the_check_asks_for_a_maintainer(
     fork_runs: str, server: HashJudge, tmp_path: Path
@@ -106,6 +107,7 @@ def test_before_the_label_nobody_is_asked_the_ranking_decides_and_the_check_asks
     assert (worse.verdict.value, conclusion_of(worse)) == ("fail", "failure")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_after_the_label_its_answers_are_judged_once_and_with_the_key(server: HashJudge, tmp_path: Path) -> None:
     report = report_on(fork(), run(), tmp_path, accepted=True)
     assert (report.verdict.value, gates(report)["faithfulness"].value) == ("pass", 1.0)
@@ -116,6 +118,7 @@ def test_after_the_label_its_answers_are_judged_once_and_with_the_key(server: Ha
     assert len(server.requests) == 2 * COUNT + 2 * 3, "only what is new"
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("calls", [0, 5])
 def test_a_fork_costs_what_the_base_allows_and_retrieval_is_judged_all_the_same(
     calls: int, server: HashJudge, tmp_path: Path
@@ -139,6 +142,7 @@ def test_a_judge_that_cannot_be_asked_is_named_and_retrieval_is_judged(
     assert KEY not in str(report)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_the_key_follows_no_redirect(server: HashJudge, tmp_path: Path) -> None:
     with judging() as elsewhere:
         server.always = Answer(307, {"Location": f"{elsewhere.address}/chat/completions"})
@@ -147,6 +151,7 @@ def test_the_key_follows_no_redirect(server: HashJudge, tmp_path: Path) -> None:
     assert any("leads elsewhere" in note for note in report.notes)
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("own", [False, True], ids=["a fork's", "a writer's"])
 def test_the_key_goes_to_no_endpoint_that_only_another_branch_names(
     own: bool,  # noqa: FBT001 -- a table's column
@@ -165,6 +170,7 @@ def test_the_key_goes_to_no_endpoint_that_only_another_branch_names(
     assert verdicts(report) == {"recall@1": "pass", "faithfulness": "not_judged", "answered_rate": "not_judged"}
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_writers_pull_request_is_judged_by_the_bases_judge_within_its_whole_budget(
     server: HashJudge, tmp_path: Path
 ) -> None:
@@ -181,6 +187,7 @@ def test_a_writers_pull_request_is_judged_by_the_bases_judge_within_its_whole_bu
     assert (report.verdict.value, gates(report)["faithfulness"].value) == ("fail", 0.5)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_prompts_of_the_base_are_used(server: HashJudge, tmp_path: Path) -> None:
     Path("prompts").mkdir()
     Path("prompts/split.j2").write_text("Say which claims there are. PROMPT OF THE BASE")
@@ -194,6 +201,7 @@ def test_prompts_of_the_base_are_used(server: HashJudge, tmp_path: Path) -> None
     assert any("PROMPT OF THE BASE" in body["messages"][0]["content"] for body in server.requests)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_verdicts_in_the_checkout_and_in_the_run_count_for_nothing(server: HashJudge, tmp_path: Path) -> None:
     """What was committed beside the run's name, or in the recorded lines."""
     report_on(fork(), run(), tmp_path, accepted=True)
