@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _STARTED: list[subprocess.Popen[Any]] = []
@@ -24,6 +26,39 @@ def start(command: Sequence[str | os.PathLike[str]], **how: Any) -> subprocess.P
         signal.signal(signal.SIGINT, before)
     _STARTED.append(process)
     return process
+
+
+FORKING = """
+import json, os, sys
+
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            code = act(*json.loads(line))
+        finally:
+            os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Forking:
+    """An interpreter that runs a script, which defines `act`, and then a process of its own for every call of that.
+
+    What the script imports is imported once. The exit code is what `act` returns, 1 where it raises.
+    """
+
+    def __init__(self, script: str, environment: Mapping[str, str]) -> None:
+        command = [sys.executable, "-B", "-c", script + FORKING]
+        self.process = start(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def act(self, *values: str | int) -> int:
+        """The exit code of a process that does this, negative where a signal ended it."""
+        assert self.process.stdin
+        assert self.process.stdout
+        print(json.dumps(values), file=self.process.stdin, flush=True)
+        return int(self.process.stdout.readline())
 
 
 def end_all() -> None:

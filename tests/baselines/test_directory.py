@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import json
@@ -743,68 +744,57 @@ def test_a_cut_off_within_the_depth_is_judged_with_the_rest_of_the_list_untouche
 
 # Killed at any moment. A real process accepts NEW over OLD and dies of a real signal.
 
-DRIVER = """
-import os, resource, signal, sys
-
-how, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
+SCRIPT = """
+import errno, os, resource, signal, sys
 from tests.baselines.accepting import accept_into, newest
 from rankgate.errors import RankgateError
 from rankgate.model.values import Ranking
 
-step = 0
+def act(how, moment, place):
+    step = 0
 
-def reached():
-    global step
-    step += 1
-    if step == moment:
-        os.kill(os.getpid(), signal.SIGKILL)
+    def reached():
+        nonlocal step
+        step += 1
+        if step == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-def audit(event, arguments):
-    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.truncate", "os.link"):
-        if any(isinstance(each, (str, bytes)) and os.fsdecode(each).startswith(place) for each in arguments):
-            reached()
+    def audit(event, arguments):
+        if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.truncate", "os.link"):
+            if any(isinstance(each, (str, bytes)) and os.fsdecode(each).startswith(place) for each in arguments):
+                reached()
 
-if how == "operation":
-    sync = os.fsync
-    os.fsync = lambda descriptor: (reached(), sync(descriptor))
-    sys.addaudithook(audit)
-else:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (moment, moment))
-    if how == "byte":
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-
-run = [Ranking("q1", ["new", "a"]), Ranking("q2", ["new", "b", "c", "d"])]
-try:
-    accept_into(place, run, date="2026-02-01")
-except RankgateError as error:
-    sys.exit(str(error))
+    if how == "operation":
+        sync = os.fsync
+        os.fsync = lambda descriptor: (reached(), sync(descriptor))
+        sys.addaudithook(audit)
+    else:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (moment, moment))
+        if how == "byte":
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    run = [Ranking("q1", ["new", "a"]), Ranking("q2", ["new", "b", "c", "d"])]
+    try:
+        accept_into(place, run, date="2026-02-01")
+    except RankgateError as error:
+        return errno.EFBIG if str(error).endswith("cannot be written: File too large") else 1
+    return 0
 """
-
-
-def accept_in_a_process(how: str, moment: int, folder: Path, driver: Path) -> subprocess.CompletedProcess[str]:
-    driver.write_text(DRIVER)
-    return subprocess.run(
-        [sys.executable, "-B", driver, how, str(moment), folder],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def torn(how: str, moments: Sequence[int], accepted: Lists | None, place: Path) -> tuple[int, list[str]]:
     """Kill an acceptance at each moment until one completes: how many were killed, and what was wrong after any."""
+    driver = children.Forking(SCRIPT, ENVIRONMENT)
     killed = 0
     wrong: list[str] = []
     for moment in moments:
         folder = place / str(moment) / "baseline"
         anchor = accept(folder, accepted) if accepted else None
-        found = accept_in_a_process(how, moment, folder, place / "driver.py")
-        if found.returncode == 0:
+        code = driver.act(how, moment, str(folder))
+        if code == 0:
             assert stored(folder) == NEW
             return killed, wrong
-        assert found.returncode in (-signal.SIGKILL, -signal.SIGXFSZ), found.stderr
+        assert code in (-signal.SIGKILL, -signal.SIGXFSZ)
         killed += 1
         try:
             try:
@@ -846,8 +836,6 @@ def test_killed_at_any_moment_it_holds_the_old_baseline_or_the_new_one(
 def test_a_full_disk_is_said_and_leaves_the_old_baseline(tmp_path: Path, room: int) -> None:
     folder = tmp_path / "baseline"
     accept(folder, OLD)
-    found = accept_in_a_process("room", room, folder, tmp_path / "driver.py")
-    assert found.returncode == 1
-    assert found.stderr.endswith("cannot be written: File too large\n")
+    assert children.Forking(SCRIPT, ENVIRONMENT).act("room", room, str(folder)) == errno.EFBIG
     assert stored(folder) == OLD
     assert not [name for name in contents(folder) if name.endswith(".tmp")]

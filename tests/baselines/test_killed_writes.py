@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.children import Forking
 
 import rankgate
 from rankgate.baselines.directory import directory_store
@@ -22,50 +22,42 @@ LAST_MOMENT = 80
 EACH = 4  # operations
 
 # What a process does to a directory: `moment` is the file operation before which it dies; 0 for never.
-DRIVER = """
+SCRIPT = """
 import os, signal, sys
-what, moment, place = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
 from rankgate.baselines.directory import directory_store
 from rankgate.baselines.packing import pack, recorded
 from rankgate.model.values import Ranking
 
-memory = directory_store(place).memory
-
-def add(log, found):
+def add(memory, log, found):
     packed = pack([Ranking("q1", [found])], source=found)
     record = recorded(packed, source=found, provenance={}, gold=None, date="2026-01-31")
     memory.add(log, record, packed.data)
 
-if what == "before":
-    add("accepted", "one")
-    add("accepted", "between")
-    add("accepted", "two")
-    add("history", "one")
-    sys.exit()
+def act(what, moment, place):
+    memory = directory_store(place).memory
+    if what == "before":
+        add(memory, "accepted", "one")
+        add(memory, "accepted", "between")
+        add(memory, "accepted", "two")
+        add(memory, "history", "one")
+        return 0
+    step = 0
 
-step = 0
+    def audit(event, arguments):
+        nonlocal step
+        if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.link"):
+            if any(isinstance(each, (str, bytes)) and os.fsdecode(each).startswith(place) for each in arguments):
+                step += 1
+                if step == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
 
-def audit(event, arguments):
-    global step
-    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.link"):
-        if any(isinstance(each, (str, bytes)) and os.fsdecode(each).startswith(place) for each in arguments):
-            step += 1
-            if step == moment:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-sys.addaudithook(audit)
-if what == "prune":
-    memory.prune("accepted", [record.id for record in memory.read("accepted")[1:-1]])
-else:
-    add(what, "new")
+    sys.addaudithook(audit)
+    if what == "prune":
+        memory.prune("accepted", [record.id for record in memory.read("accepted")[1:-1]])
+    else:
+        add(memory, what, "new")
+    return 0
 """
-
-
-def drive(what: str, moment: int, folder: Path, driver: Path) -> int:
-    driver.write_text(DRIVER)
-    return subprocess.run(
-        [sys.executable, "-B", driver, what, str(moment), folder], env=ENVIRONMENT, check=False
-    ).returncode
 
 
 def logs(folder: Path) -> dict[Log, list[str]]:
@@ -88,11 +80,12 @@ BEFORE: dict[Log, list[str]] = {"history": ["one"], "accepted": ["one", "between
 def test_killed_before_any_file_operation_it_holds_the_old_or_the_new(
     tmp_path: Path, what: str, after: dict[Log, list[str]]
 ) -> None:
-    driver, killed, seen = tmp_path / "driver.py", 0, []
+    driver, killed, seen = Forking(SCRIPT, ENVIRONMENT), 0, []
+    assert driver.act("before", 0, str(tmp_path / "before")) == 0
     for moment in range(1, LAST_MOMENT, EACH):
         folder = tmp_path / str(moment)
-        assert drive("before", 0, folder, driver) == 0
-        code = drive(what, moment, folder, driver)
+        shutil.copytree(tmp_path / "before", folder)
+        code = driver.act(what, moment, str(folder))
         seen.append(logs(folder))
         assert seen[-1] in (BEFORE, after), f"killed before operation {moment}"
         damaged = verify(directory_store(folder.as_posix()).memory).problems
@@ -101,7 +94,7 @@ def test_killed_before_any_file_operation_it_holds_the_old_or_the_new(
             break
         assert code == -signal.SIGKILL
         killed += 1
-        assert drive(what, 0, folder, driver) == 0
+        assert driver.act(what, 0, str(folder)) == 0
         assert verify(directory_store(folder.as_posix()).memory).problems == []
         assert not [file.name for file in folder.rglob("*") if file.name.endswith(".tmp")]
     assert seen[0] == BEFORE
