@@ -321,20 +321,21 @@ def call(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("body", "words", "why"), FAILURES)
-def test_after_a_recording_that_failed_the_older_run_is_not_judged(body: str, words: list[str], why: str) -> None:
+def test_after_a_recording_that_failed_the_older_run_is_not_judged(
+    body: str, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     recorded()
     before = Path("run.jsonl").read_bytes()
     Path("search.py").write_text(f"{APP}\ndef search(question):\n    {body}\n")
     assert call("record", *words).returncode != 0
     assert Path("run.jsonl").read_bytes() == before
-    checked = call("check")
-    assert checked.returncode == 2
-    assert f"run.jsonl: its last recording failed ({why}" in checked.stdout + checked.stderr
-    assert call("check", "--untrusted-run").returncode == 2
+    assert main(["check"]) == 2
+    assert f"run.jsonl: its last recording failed ({why}" in "".join(capsys.readouterr())
+    assert main(["check", "--untrusted-run"]) == 2
     Path("search.py").write_text(APP)
-    assert call("check", "--record").returncode == 0
+    assert main(["check", "--record"]) == 0
     assert not Path("run.jsonl.failed").exists()
-    assert call("check").returncode == 0
+    assert main(["check"]) == 0
 
 
 def test_check_records_by_another_process_and_prints_its_own_output_alone() -> None:
@@ -346,25 +347,26 @@ def test_check_records_by_another_process_and_prints_its_own_output_alone() -> N
     assert not Path("run.jsonl").exists()
 
 
-def test_a_run_that_is_not_recorded_yet_or_could_not_be_is_recorded_next() -> None:
+def test_a_run_that_is_not_recorded_yet_or_could_not_be_is_recorded_next(capsys: pytest.CaptureFixture[str]) -> None:
     recorded()
     Path("run.jsonl").unlink()
-    done = call("check")
-    assert done.stdout.startswith("NOT JUDGED  run.jsonl: is not recorded yet.\n")
-    Path("run.jsonl.failed").write_text("q1: no answer\n")
-    failed = call("check")
-    assert failed.stdout.startswith("NOT JUDGED  run.jsonl: its last recording failed (q1: no answer); record again.\n")
-    for each in (done, failed):
-        assert (each.returncode, each.stdout.splitlines()[-1]) == (2, "Next: rankgate check --record")
+    for problem in ("is not recorded yet", "its last recording failed (q1: no answer); record again"):
+        capsys.readouterr()
+        assert main(["check"]) == 2
+        out = capsys.readouterr().out
+        assert out.startswith(f"NOT JUDGED  run.jsonl: {problem}.\n")
+        assert out.splitlines()[-1] == "Next: rankgate check --record"
+        Path("run.jsonl.failed").write_text("q1: no answer\n")
 
 
-def test_check_does_not_judge_an_older_run_where_nothing_could_begin() -> None:
+def test_check_does_not_judge_an_older_run_where_nothing_could_begin(capsys: pytest.CaptureFixture[str]) -> None:
     recorded()
     inputs = json.loads(Path("ship-criteria.yaml").read_text())
     Path("ship-criteria.yaml").write_text(json.dumps({key: inputs[key] for key in ("gates", "inputs")}))
-    done = call("check", "--record", "-o", "../report.json")
-    assert done.returncode == 2
-    assert done.stdout.startswith("NOT JUDGED  ship-criteria.yaml: retriever: says what to record, and is missing; ")
+    capsys.readouterr()
+    assert main(["check", "--record", "-o", "../report.json"]) == 2
+    out = capsys.readouterr().out
+    assert out.startswith("NOT JUDGED  ship-criteria.yaml: retriever: says what to record, and is missing; ")
     assert json.loads(Path("../report.json").read_text())["verdict"] == "not_judged"
 
 
