@@ -144,7 +144,9 @@ def test_files_are_judged_as_by_the_command_byte_for_byte(
     report = rankgate.check(run=path, date=DAY)
     assert encode_report(report) == printed(capsys, "check", "--run", path, "--date", DAY)
     assert report.to_dict() == json.loads(encode_report(report))
-    assert [gate.reasons for gate in report.gates if not all(reason.text for reason in gate.reasons)] == []
+    assert [
+        gate.decision.reasons for gate in report.gates if not all(reason.text for reason in gate.decision.reasons)
+    ] == []
 
 
 def test_all_inputs_by_name_and_as_paths(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +165,18 @@ def test_what_is_in_memory_is_judged_as_the_files(demo: Path) -> None:
     held = rankgate.check(gold_in_memory(), harmful, baseline=accepted, criteria=criteria, date=DAY)
 
     def numbers(report: Report) -> list[tuple[object, ...]]:
-        return [(g.name, g.value, g.ci, g.baseline, g.delta_ci, g.verdict, g.reasons) for g in report.gates]
+        return [
+            (
+                g.name,
+                g.measured.value,
+                g.measured.ci,
+                g.change.baseline,
+                g.change.delta_ci,
+                g.verdict,
+                g.decision.reasons,
+            )
+            for g in report.gates
+        ]
 
     assert numbers(held) == numbers(by_files)
     assert held.verdict == by_files.verdict == "fail"
@@ -175,7 +188,7 @@ def test_what_is_in_memory_is_judged_as_the_files(demo: Path) -> None:
 def test_lists_belong_together_by_position_and_may_be_lazy(lazy: Callable[[Any], Any]) -> None:
     gold, run = [["a"], ["b"]], [["a"], ["x", "b"]]
     report = rankgate.check(lazy(gold), lazy(run), baseline=lazy(gold), criteria=GATES, date=DAY)
-    assert [(gate.value, gate.baseline) for gate in report.gates] == [(0.5, 1.0)]
+    assert [(gate.measured.value, gate.change.baseline) for gate in report.gates] == [(0.5, 1.0)]
     assert report.verdict == "fail"
 
 
@@ -196,7 +209,7 @@ def test_a_run_in_memory_takes_no_verdicts_from_the_working_directory(demo: Path
     lines = [json.loads(line) for line in Path("run.jsonl").read_text(encoding="utf-8").splitlines()]
     report = rankgate.check(run={each["query_id"]: each for each in lines}, criteria="criteria.yaml")
     answers = [gate for gate in report.gates if gate.name in ("faithfulness", "answered_rate")]
-    assert [gate.reasons[0].kind for gate in answers] == [ReasonKind.NO_VERDICT] * 2
+    assert [gate.decision.reasons[0].kind for gate in answers] == [ReasonKind.NO_VERDICT] * 2
 
 
 def test_scores_of_the_candidate_are_not_joined_to_a_baseline_in_memory(tmp_path: Path) -> None:
@@ -205,13 +218,15 @@ def test_scores_of_the_candidate_are_not_joined_to_a_baseline_in_memory(tmp_path
     gate = {"name": "score(quality)", "threshold": 0.1, "direction": "higher"}
     criteria = {"gates": [gate], "inputs": {"scores": scores}}
     report = rankgate.check({"q": ["a"]}, {"q": ["a"]}, baseline={"q": ["a"]}, criteria=criteria)
-    assert [(gate.value, gate.baseline) for gate in report.gates] == [(0.5, None)]
+    assert [(gate.measured.value, gate.change.baseline) for gate in report.gates] == [(0.5, None)]
 
 
 def test_passages_are_matched_with_texts_as_score_does() -> None:
     gold, run = [["The refund window is 30 days."]], [["window is 30 days"]]
     report = rankgate.check(gold, run, criteria={**GATES, "match": "text"})
-    assert report.gates[0].value == rankgate.score(gold, run, metrics="recall@1", match="text")["recall@1"] == 1.0
+    assert (
+        report.gates[0].measured.value == rankgate.score(gold, run, metrics="recall@1", match="text")["recall@1"] == 1.0
+    )
 
 
 def test_waivers_count_as_for_the_command(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,9 +236,9 @@ def test_waivers_count_as_for_the_command(demo: Path, capsys: pytest.CaptureFixt
     words = ("check", "--run", "runs/harmful.jsonl", "--date", DAY)
     report = rankgate.check(run="runs/harmful.jsonl", date=DAY)
     assert encode_report(report) == printed(capsys, *words)
-    assert [gate.name for gate in report.gates if gate.waived] == ["recall_all_at_10"]
+    assert [gate.name for gate in report.gates if gate.decision.waived] == ["recall_all_at_10"]
     later = rankgate.check(run="runs/harmful.jsonl", date="2026-04-01")
-    assert [gate.name for gate in later.gates if gate.waived] == []
+    assert [gate.name for gate in later.gates if gate.decision.waived] == []
 
 
 def test_waivers_of_a_mapping_lie_in_the_working_directory_or_where_it_says(
@@ -235,7 +250,7 @@ def test_waivers_of_a_mapping_lie_in_the_working_directory_or_where_it_says(
 
     def waived(criteria: dict[str, Any]) -> bool:
         [gate] = rankgate.check({"q": ["a"]}, {"q": ["b"]}, criteria=criteria, date=DAY).gates
-        return gate.waived is not None
+        return gate.decision.waived is not None
 
     assert not waived(GATES)
     Path("ship-waivers.yaml").write_text(text)
@@ -314,7 +329,7 @@ def test_a_limit_that_nothing_could_violate_is_refused(value: float) -> None:
 @pytest.mark.parametrize("value", [0.75, np.float64(0.75)])
 def test_numbers_of_numpy_are_numbers(value: float) -> None:
     gates = [{"name": "mrr", "threshold": value}]
-    assert rankgate.check({"q": ["a"]}, {"q": ["b"]}, criteria={"gates": gates}).gates[0].threshold == 0.75
+    assert rankgate.check({"q": ["a"]}, {"q": ["b"]}, criteria={"gates": gates}).gates[0].limits.threshold == 0.75
 
 
 @pytest.mark.parametrize(
@@ -395,7 +410,11 @@ def test_a_report_is_no_truth_value() -> None:
 def test_verdicts_equal_their_texts() -> None:
     """A comparison with a text that is silently false would let a failure through."""
     report = rankgate.check({"q": ["a"]}, {"q": ["b"]}, criteria=GATES)
-    assert (report.verdict == "fail", report.gates[0].verdict == "fail", f"{report.verdict}") == (True, True, "fail")
+    assert (report.verdict == "fail", report.gates[0].verdict == "fail", f"{report.verdict}") == (
+        True,
+        True,
+        "fail",
+    )
     assert report.verdict in {"fail", "not_judged"}
 
 

@@ -193,7 +193,9 @@ def test_inputs_of_the_criteria_are_relative_to_them(place: Path) -> None:
     inputs = Inputs(criteria="config/criteria.yaml", date="2026-01-31")
 
     first = check(inputs)
-    assert (first.verdict, first.gates[0].evidence_state.value) == (WARN, "no_baseline"), "not accepted yet: a state"
+    assert (first.verdict, first.gates[0].evidence.evidence_state.value) == (WARN, "no_baseline"), (
+        "not accepted yet: a state"
+    )
 
     accepted = read_run("config/out/run.jsonl")
     accept_into("config/accepted", accepted.rankings, source=accepted.name, date="2026-01-31")
@@ -300,8 +302,8 @@ def accept_bm25(form: str) -> str:
 def test_the_same_ranking_measured_again_passes(place: Path, form: str, *, stored: bool) -> None:
     found = cranfield("bm25_rerun", form, accept_bm25(form) if stored else None)
     assert found.verdict is PASS
-    assert [gate.delta for gate in found.gates] == [0.0] * len(FLOORS)
-    assert [gate.delta_ci for gate in found.gates] == [(0.0, 0.0)] * len(FLOORS)
+    assert [gate.change.delta for gate in found.gates] == [0.0] * len(FLOORS)
+    assert [gate.change.delta_ci for gate in found.gates] == [(0.0, 0.0)] * len(FLOORS)
     assert (found.misses, found.notes) == ([], [])
 
 
@@ -328,12 +330,12 @@ def test_values_and_changes_are_those_of_the_reference(place: Path, candidate: s
     expected = reference("compare")["pairs"][candidate]["metrics"]
     for gate in found.gates:
         values = expected[REFERENCE[gate.metric]]
-        assert gate.value == pytest.approx(values["candidate"], abs=1e-6)
-        assert gate.baseline == pytest.approx(values["baseline"], abs=1e-6)
-        assert gate.delta == pytest.approx(values["delta"], abs=1e-6)
-        assert (gate.n, gate.n_pairs) == (values["n"], values["n"])
-        assert found.metrics[gate.metric].value == gate.value
-        assert found.baseline_metrics[gate.metric].value == gate.baseline
+        assert gate.measured.value == pytest.approx(values["candidate"], abs=1e-6)
+        assert gate.change.baseline == pytest.approx(values["baseline"], abs=1e-6)
+        assert gate.change.delta == pytest.approx(values["delta"], abs=1e-6)
+        assert (gate.measured.n, gate.change.n_pairs) == (values["n"], values["n"])
+        assert found.metrics[gate.metric].value == gate.measured.value
+        assert found.baseline_metrics[gate.metric].value == gate.change.baseline
 
 
 @needs_cranfield
@@ -415,4 +417,4 @@ def test_harm_is_proven_where_it_is_real(
             baseline=InputFile(str(runs / "bm25.trec")),
         )
     ).gates
-    assert (gate.verdict, gate.evidence_state.value) == (verdict, state)
+    assert (gate.verdict, gate.evidence.evidence_state.value) == (verdict, state)

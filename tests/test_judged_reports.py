@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.baselines.accepting import newest_of
+from tests.gate_rows import changed
 from tests.gates.test_decide import scores
 from tests.judge.calibrated import always, calibrated, metric_found
 from tests.judge.cases import answers_of
@@ -73,8 +74,8 @@ LANGUAGES = {
 }
 JUDGE = "d5fec631"  # by the content of its prompts: another prompt is another judge
 JUDGED = replace(HOLDS, judge=GateJudge(id=JUDGE, counts=True))
-UNKNOWN = replace(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, source="run")])
-LOST = replace(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.UNDEFINED)])
+UNKNOWN = changed(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, source="run")])
+LOST = changed(HOLDS, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.UNDEFINED)])
 Passages = Sequence[tuple[str, str]]
 
 
@@ -579,13 +580,13 @@ def test_what_does_not_block_is_the_limit_that_labels_say_nothing_of(
     """And what is in people's units: changes alone, where the labelled run has too few of the questions."""
     labels = LabelCounts(answers=200, rarer=60, people=2, among=400)
     judge = GateJudge(id=JUDGE, counts=counts, reason=reason, labels=labels, j=Rate(0.5, 0.3, 0.7, 200))
-    gate = replace(JUDGED, metric="faithfulness", value=0.8, judge=judge, delta_raw=-0.1, assumption="alike")
+    gate = changed(JUDGED, metric="faithfulness", value=0.8, judge=judge, delta_raw=-0.1, assumption="alike")
     lines = " ".join(answer_lines(Report(verdict=Verdict.WARN, summary="", gates=[gate], provenance=PROVENANCE), str))
     assert text in lines
     assert "the changes alone are in people's units, as if it erred alike on both runs." in lines
     assert "the gates are in people's units" in " ".join(
         answer_lines(
-            Report(verdict=Verdict.WARN, summary="", gates=[replace(gate, value_raw=0.7)], provenance=PROVENANCE), str
+            Report(verdict=Verdict.WARN, summary="", gates=[changed(gate, value_raw=0.7)], provenance=PROVENANCE), str
         )
     )
 

@@ -39,8 +39,8 @@ MAX_PROBLEMS = 3  # of a representation
 class Report(evaluation.Shown, model.Report, frozen=True, kw_only=True):
     """What a check found, all of report.json: `verdict`, `summary`, `gates` and the rest (docs/report-json.md).
 
-    `verdict` equals "pass", "warn", "fail" or "not_judged", and so does that of each gate, whose `reasons` have the
-    sentences as `text`. A report by itself is neither true nor false.
+    `verdict` equals "pass", "warn", "fail" or "not_judged", and so does that of each gate, whose `decision`
+    has the reasons with their `text`. A report by itself is neither true nor false.
     """
 
     def __bool__(self) -> bool:

@@ -983,7 +983,9 @@ def test_re_chunked_by_the_label_the_accepted_run_is_compared_by_its_own_labels(
     """Else any retriever could come in with other ids: nothing would be compared."""
     attack = ATTACKS["give the chunks other ids"]
     report = after(attack, monkeypatch, labels=[COUNTS])
-    assert [(gate.baseline, gate.value, gate.n_pairs) for gate in report.gates] == [(1.0, 1.0, 5)] * 2
+    assert [(gate.change.baseline, gate.measured.value, gate.change.n_pairs) for gate in report.gates] == [
+        (1.0, 1.0, 5)
+    ] * 2
     lists({query: ["x", f"other-{query}"][query in HARD :][:1] for query in QUERIES})()
     assert judged(labels=[COUNTS]).verdict is FAIL
 

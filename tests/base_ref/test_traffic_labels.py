@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import changed, gate_result
 
 from rankgate.base_ref.worst import worst_of
 from rankgate.model.base_ref import BaseSide
@@ -13,7 +14,7 @@ from rankgate.model.traffic import Traffic
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Unit, Verdict
 
 ABOUT = BaseSide(ref="main", sha="1a2b3c4", head_verdict=Verdict.PASS)
-MEASURED = GateResult(
+MEASURED = gate_result(
     name="precision@5",
     metric="precision@5 over traffic",
     meaning="",
@@ -36,7 +37,7 @@ MEASURED = GateResult(
     n_pairs=0,
     line=7,
 )
-UNLABELLED = replace(
+UNLABELLED = changed(
     MEASURED,
     delta=None,
     delta_ci=None,
@@ -62,12 +63,12 @@ def test_a_pass_by_the_heads_labels_is_shown() -> None:
     worst = worst_of(base, head, ABOUT)
     assert worst.base is not None
     assert (worst.verdict, worst.base.decides) == (Verdict.PASS, "base")
-    assert [gate.delta for gate in worst.gates] == [0.01]
+    assert [gate.change.delta for gate in worst.gates] == [0.01]
     assert worst.traffic == head.traffic
 
 
 def test_labels_may_only_make_it_worse() -> None:
-    failed = replace(MEASURED, verdict=Verdict.FAIL, delta=-0.1, delta_ci=(-0.2, -0.05), violation=0.07)
+    failed = changed(MEASURED, verdict=Verdict.FAIL, delta=-0.1, delta_ci=(-0.2, -0.05), violation=0.07)
     worst = worst_of(report(UNLABELLED, TRAFFIC), report(failed, TRAFFIC), ABOUT)
     assert worst.base is not None
     assert (worst.verdict, worst.base.decides) == (Verdict.FAIL, "head")
@@ -77,10 +78,10 @@ def test_labels_may_only_make_it_worse() -> None:
 def test_another_traffic_is_not_the_bases(changed: dict[str, float]) -> None:
     head = report(MEASURED, replace(TRAFFIC, **changed))
     worst = worst_of(report(UNLABELLED, TRAFFIC), head, ABOUT)
-    assert [gate.delta for gate in worst.gates] == [None]
+    assert [gate.change.delta for gate in worst.gates] == [None]
     assert worst.traffic == TRAFFIC
 
 
 def test_what_the_bases_labels_measure_stays() -> None:
-    base = report(replace(MEASURED, delta=-0.005), TRAFFIC)
-    assert [gate.delta for gate in worst_of(base, report(MEASURED, TRAFFIC), ABOUT).gates] == [-0.005]
+    base = report(changed(MEASURED, delta=-0.005), TRAFFIC)
+    assert [gate.change.delta for gate in worst_of(base, report(MEASURED, TRAFFIC), ABOUT).gates] == [-0.005]

@@ -706,8 +706,8 @@ def test_a_value_is_of_the_run_as_it_is_and_a_change_of_lists_of_one_length(
     tmp_path: Path, metric: str, value: float, cut: float
 ) -> None:
     (gate,) = judged(tmp_path, metric, WHOLE, baseline=WHOLE, depth=3).gates
-    assert gate.value == pytest.approx(value)
-    assert (gate.paired_value, gate.baseline, gate.delta) == (cut, cut, 0.0)
+    assert gate.measured.value == pytest.approx(value)
+    assert (gate.change.paired_value, gate.change.baseline, gate.change.delta) == (cut, cut, 0.0)
 
 
 @pytest.mark.parametrize(

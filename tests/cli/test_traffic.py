@@ -196,7 +196,7 @@ def test_an_id_that_both_have_is_two_questions() -> None:
     report = checked()
     assert report.traffic
     assert (report.traffic.repeated, report.traffic.changed) == (["q0"], 10)
-    assert report.gates[0].value == pytest.approx(0.2)
+    assert report.gates[0].measured.value == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(

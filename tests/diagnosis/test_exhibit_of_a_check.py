@@ -95,7 +95,7 @@ def test_the_panel_agrees_with_the_gate_and_with_the_segments(report: Report) ->
     details, gate = details_in(report), report.gates[0]
     rows: dict[str | None, PanelRow] = {row.tag: row for row in details.panel}
     whole = rows[None].values["recall@5"]
-    assert (whole.value, whole.ci, whole.delta) == (gate.value, gate.ci, gate.delta)
+    assert (whole.value, whole.ci, whole.delta) == (gate.measured.value, gate.measured.ci, gate.change.delta)
     for segment in report.segments:
         mine, theirs = rows[segment.tag].values["recall@5"], segment.metrics["recall@5"]
         assert (mine.value, mine.delta) == (theirs.value, theirs.delta)
@@ -105,8 +105,8 @@ def test_the_curve_passes_through_the_gated_values(report: Report) -> None:
     sweep = next(each for each in details_in(report).sweeps if each.tag is None and each.measure == "recall")
     at_5 = sweep.cutoffs.index(5)
     assert sweep.baseline is not None
-    assert sweep.candidate[at_5] == pytest.approx(report.gates[0].paired_value, abs=1e-12)
-    assert sweep.baseline[at_5] == pytest.approx(report.gates[0].baseline, abs=1e-12)
+    assert sweep.candidate[at_5] == pytest.approx(report.gates[0].change.paired_value, abs=1e-12)
+    assert sweep.baseline[at_5] == pytest.approx(report.gates[0].change.baseline, abs=1e-12)
 
 
 def test_every_gold_question_is_there_with_its_lists_cut_at_the_depth(report: Report) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from msgspec.structs import replace
 from tests.diagnosis.runs import gold_of, scores_of
+from tests.gate_rows import changed
 from tests.renderers.reports import RECALL
 
 from rankgate.diagnosis.details import MAX_TAGS, details_of
@@ -18,7 +18,7 @@ from rankgate.model.values import Evidence, EvidenceState, Gold
 from rankgate.statistics.chance import holm
 
 METRIC = parse_metric("recall@5")
-HARM = replace(
+HARM = changed(
     RECALL, evidence=Evidence.PROVEN_HARM, confidence=0.975, delta=-0.5, delta_ci=(-0.7, -0.2), regression_max=0.02
 )
 
@@ -62,15 +62,15 @@ def test_holm_as_worked_by_hand(levels: dict[str | None, float], among: int, exp
 
 
 def test_values_of_two_judges_have_no_change_in_any_row() -> None:
-    gate = replace(HARM, delta=None, delta_ci=None, evidence_state=EvidenceState.NOT_COMPARABLE)
+    gate = changed(HARM, delta=None, delta_ci=None, evidence_state=EvidenceState.NOT_COMPARABLE)
     details = details_with(parts(2, 40), ["q00-00"], [gate])
     assert [row.values["recall@5"].delta for row in details.panel] == [None] * 3
 
 
 def test_in_peoples_units_value_and_change_are_the_gates() -> None:
-    gate = replace(HARM, value=0.4, value_raw=0.6, confidence=0.95)
+    gate = changed(HARM, value=0.4, value_raw=0.6, confidence=0.95)
     value = cell(details_with(parts(2, 40), [], [gate]), None)
-    assert (value.value, value.ci, value.delta) == (0.4, gate.ci, -0.5)
+    assert (value.value, value.ci, value.delta) == (0.4, gate.measured.ci, -0.5)
 
 
 @pytest.mark.parametrize("count", [1, 12, 60])

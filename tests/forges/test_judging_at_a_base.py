@@ -100,7 +100,9 @@ def test_before_the_label_nobody_is_asked_the_ranking_decides_and_the_check_asks
     report = report_on(fork(), run(), tmp_path)
     assert server.keys == []
     assert verdicts(report) == {"recall@1": "pass", "faithfulness": "warn", "answered_rate": "warn"}
-    kinds = {reason.kind for name in ("faithfulness", "answered_rate") for reason in gates(report)[name].reasons}
+    kinds = {
+        reason.kind for name in ("faithfulness", "answered_rate") for reason in gates(report)[name].decision.reasons
+    }
     assert kinds == {ReasonKind.AWAITS_LABEL}
     assert conclusion_of(report) == "action_required"
     worse = report_on(fork(), run(found=False), tmp_path)
@@ -110,11 +112,11 @@ def test_before_the_label_nobody_is_asked_the_ranking_decides_and_the_check_asks
 @pytest.mark.usefixtures("in_process")
 def test_after_the_label_its_answers_are_judged_once_and_with_the_key(server: HashJudge, tmp_path: Path) -> None:
     report = report_on(fork(), run(), tmp_path, accepted=True)
-    assert (report.verdict.value, gates(report)["faithfulness"].value) == ("pass", 1.0)
+    assert (report.verdict.value, gates(report)["faithfulness"].measured.value) == ("pass", 1.0)
     assert len(server.requests) == 2 * COUNT
     assert set(server.keys) == {f"Bearer {KEY}"}
     again = report_on(fork(), run(wrong=3), tmp_path, accepted=True)
-    assert (again.verdict.value, gates(again)["faithfulness"].value) == ("fail", 0.5)
+    assert (again.verdict.value, gates(again)["faithfulness"].measured.value) == ("fail", 0.5)
     assert len(server.requests) == 2 * COUNT + 2 * 3, "only what is new"
 
 
@@ -184,7 +186,7 @@ def test_a_writers_pull_request_is_judged_by_the_bases_judge_within_its_whole_bu
         report = report_on(pull, run(wrong=3), tmp_path, own=True)
         assert evil.keys == []
     assert len(server.requests) == 2 * COUNT
-    assert (report.verdict.value, gates(report)["faithfulness"].value) == ("fail", 0.5)
+    assert (report.verdict.value, gates(report)["faithfulness"].measured.value) == ("fail", 0.5)
 
 
 @pytest.mark.usefixtures("in_process")
@@ -210,7 +212,7 @@ def test_verdicts_in_the_checkout_and_in_the_run_count_for_nothing(server: HashJ
     base(server)
     asked = len(server.requests)
     report = report_on(fork(), run(wrong=COUNT), tmp_path / "a new runner", accepted=True)
-    assert (report.verdict.value, gates(report)["faithfulness"].value) == ("fail", 0.0)
+    assert (report.verdict.value, gates(report)["faithfulness"].measured.value) == ("fail", 0.0)
     assert len(server.requests) == asked + 2 * COUNT
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import RECALL, REPORT, texts
 
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive
 from rankgate.gates.conclude import concluded
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import GateResult, to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report, exit_code
 from rankgate.model.values import SEVERITY_ORDER, Reason, ReasonKind, Verdict
@@ -36,7 +37,7 @@ def altered(**changes: object) -> Waiver:
     return WAIVER.model_copy(update=changes)
 
 
-VIOLATED = replace(
+VIOLATED = changed(
     RECALL,
     name="found",
     segment=None,
@@ -47,7 +48,7 @@ VIOLATED = replace(
     reasons=[Reason(ReasonKind.MUST_PASS, count=2), Reason(ReasonKind.LOST, count=3, limit=1)],
     queries=[],
 )
-HOLDS = replace(VIOLATED, verdict=PASS, violation=None, reasons=texts("recall@5 holds"))
+HOLDS = changed(VIOLATED, verdict=PASS, violation=None, reasons=texts("recall@5 holds"))
 
 
 def report(*gates: GateResult, warnings: list[str] | None = None, failures: list[str] | None = None) -> Report:
@@ -82,7 +83,7 @@ def test_a_covered_violation_warns_and_says_so() -> None:
         "waived until 2026-12-31: 2 must-pass questions fail: recall@5 is at its worst there",
         "3 questions were lost in recall@5; at most 1 allowed",
     ]
-    assert gate.waived == Waived(
+    assert gate.decision.waived == Waived(
         by="alice", reason="the parser", issue="https://example.org/1", expires="2026-12-31", up_to=0.05
     )
     assert found.summary == (
@@ -95,7 +96,7 @@ def test_a_covered_violation_warns_and_says_so() -> None:
 
 def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
     assert [exit_code(waived(VIOLATED), fail_on) for fail_on in ("fail", "warn")] == [0, 0]
-    assert exit_code(waived(VIOLATED, replace(HOLDS, name="other", verdict=WARN)), "warn") == 1
+    assert exit_code(waived(VIOLATED, changed(HOLDS, name="other", verdict=WARN)), "warn") == 1
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
         pytest.param(VIOLATED, altered(gate="x"), TODAY, "unknown", True, "no gate of the", id="wrong gate"),
         pytest.param(VIOLATED, altered(segment="lang:xx"), TODAY, "unknown", True, "no segment of", id="wrong segment"),
         pytest.param(
-            replace(VIOLATED, hard_check_failed=True),
+            changed(VIOLATED, hard_check_failed=True),
             WAIVER,
             TODAY,
             "hard_check",
@@ -121,7 +122,7 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
             id="single questions fail as well",
         ),
         pytest.param(
-            replace(VIOLATED, hard_check_failed=True, violation=None),
+            changed(VIOLATED, hard_check_failed=True, violation=None),
             WAIVER,
             TODAY,
             "hard_check",
@@ -130,7 +131,7 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
             id="single questions fail alone",
         ),
         pytest.param(
-            replace(VIOLATED, verdict=NOT_JUDGED, violation=None),
+            changed(VIOLATED, verdict=NOT_JUDGED, violation=None),
             WAIVER,
             TODAY,
             "not_judged",
@@ -139,7 +140,7 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
             id="not judged",
         ),
         pytest.param(
-            replace(VIOLATED, verdict=WARN, violation=None, only_inconclusive=True),
+            changed(VIOLATED, verdict=WARN, violation=None, only_inconclusive=True),
             WAIVER,
             TODAY,
             "unused",
@@ -168,16 +169,16 @@ def test_what_becomes_of_a_waiver(
 
 
 def test_a_violation_that_only_warned_is_marked_as_waived_too() -> None:
-    [gate] = waived(replace(VIOLATED, verdict=WARN)).gates
+    [gate] = waived(changed(VIOLATED, verdict=WARN)).gates
     assert gate.verdict is WARN
-    assert gate.waived is not None
+    assert gate.decision.waived is not None
 
 
 def test_a_segment_has_a_waiver_of_its_own() -> None:
     part = replace(VIOLATED, segment="lang:pt")
-    assert [gate.waived is None for gate in waived(VIOLATED, part).gates] == [False, True]
+    assert [gate.decision.waived is None for gate in waived(VIOLATED, part).gates] == [False, True]
     found = waived(VIOLATED, part, waiver=altered(segment="lang:pt"))
-    assert [gate.waived is None for gate in found.gates] == [True, False]
+    assert [gate.decision.waived is None for gate in found.gates] == [True, False]
     assert found.verdict is FAIL
 
 
@@ -192,7 +193,7 @@ def test_without_waivers_nothing_changes() -> None:
 
 
 GATES = st.builds(
-    lambda name, segment, verdict, violation, hard: replace(
+    lambda name, segment, verdict, violation, hard: changed(
         VIOLATED,
         name=name,
         segment=segment,
@@ -223,9 +224,9 @@ def test_waiving_turns_nothing_into_a_pass_and_changes_no_value(
             assert (new.verdict is PASS) is (old.verdict is PASS)
             assert SEVERITY_ORDER.index(new.verdict) <= SEVERITY_ORDER.index(old.verdict)
             words = {"verdict", "waived"}
-            kept, was = ({k: v for k, v in asdict(gate).items() if k not in words} for gate in (new, old))
+            kept, was = ({k: v for k, v in to_row(gate).items() if k not in words} for gate in (new, old))
             assert kept == was
-            assert new == old or new.waived is not None
+            assert new == old or new.decision.waived is not None
         assert (after.verdict is PASS) <= (before.verdict is PASS)
         assert (after.verdict is NOT_JUDGED) is (before.verdict is NOT_JUDGED)
 
@@ -235,7 +236,7 @@ def test_a_wider_waiver_is_never_stricter(gates: list[GateResult], one: float, o
     narrow, wide = (waived(*gates, waiver=altered(up_to=up_to)).gates for up_to in sorted((one, other)))
     for less, more in zip(narrow, wide, strict=True):
         assert SEVERITY_ORDER.index(more.verdict) <= SEVERITY_ORDER.index(less.verdict)
-        assert less.waived is None or more.waived is not None
+        assert less.decision.waived is None or more.decision.waived is not None
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import changed, gate_result
 from tests.gates.deciding import decide
 
 from rankgate import __version__
@@ -84,7 +85,7 @@ def result(verdict: Verdict, metric: str = "recall@5", *reasons: Reason, floor: 
         "n_pairs": 7,
         "line": None,
     }
-    return GateResult(**{**known, **NUMBERS[metric]})
+    return gate_result(**{**known, **NUMBERS[metric]})
 
 
 def headline(
@@ -435,7 +436,7 @@ def test_a_drop_leads_the_headline_whatever_warns_beside_it(verdict: Verdict) ->
 
 
 def test_a_warning_leads_where_gates_only_lack_a_baseline() -> None:
-    lacking = replace(result(WARN, "mrr"), reasons=[NO_BASELINE])
+    lacking = changed(result(WARN, "mrr"), reasons=[NO_BASELINE])
     assert headline(WARN, [lacking], [], ["it is old"]) == "May be merged, with a warning: it is old."
 
 

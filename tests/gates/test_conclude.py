@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import gate_result
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
@@ -59,7 +60,7 @@ def gate(
         "n_pairs": 0 if before is None else n,
         "line": 3,
     }
-    return GateResult(**{**row, **more})
+    return gate_result(**{**row, **more})
 
 
 def report(*gates: GateResult, **more: Any) -> Report:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.gate_rows import changed, gate_result
 from tests.gates.deciding import decide
 
 from rankgate.criteria import Gate
@@ -155,7 +156,7 @@ def judged(result: GateResult) -> tuple[Verdict, list[str]]:
 def test_a_floor(metric: str, values: list[float | None], limit: float, verdict: Verdict, reason: str) -> None:
     result = decide(gate(metric, floor=limit), scores(values, metric), None)
     assert judged(result) == (verdict, [reason])
-    assert result.evidence_state is said(sentences(result)[0])
+    assert result.evidence.evidence_state is said(sentences(result)[0])
 
 
 @pytest.mark.parametrize(
@@ -221,7 +222,7 @@ def test_a_floor(metric: str, values: list[float | None], limit: float, verdict:
 def test_a_drop(metric: str, before: Column, now: Column, allowed: float, verdict: Verdict, reason: str) -> None:
     result = decide(gate(metric, drop=allowed), scores(now, metric), scores(before, metric))
     assert judged(result) == (verdict, [reason])
-    assert result.evidence_state is said(sentences(result)[0])
+    assert result.evidence.evidence_state is said(sentences(result)[0])
 
 
 @pytest.mark.parametrize(
@@ -318,9 +319,17 @@ def test_no_baseline_is_a_state_of_its_own(
 ) -> None:
     result = decide(gate(floor=floor, drop=drop), scores([1.0, 0.6]), None)
     assert judged(result) == (verdict, reasons)
-    assert result.doubts == sum(reason.startswith("no baseline") for reason in reasons), "the last ones, which warn"
-    assert result.evidence_state.value == state
-    assert (result.baseline, result.paired_value, result.delta, result.delta_ci, result.n_pairs) == (None,) * 4 + (0,)
+    assert result.decision.doubts == sum(reason.startswith("no baseline") for reason in reasons), (
+        "the last ones, which warn"
+    )
+    assert result.evidence.evidence_state.value == state
+    assert (
+        result.change.baseline,
+        result.change.paired_value,
+        result.change.delta,
+        result.change.delta_ci,
+        result.change.n_pairs,
+    ) == (None,) * 4 + (0,)
 
 
 @pytest.mark.parametrize(
@@ -337,7 +346,7 @@ def test_a_metric_that_is_undefined_everywhere_is_not_judged(
     result = decide(gate(floor=floor, drop=drop), scores([None, None, None]), baseline)
     assert result.verdict is NOT_JUDGED
     assert sentences(result)[0] == "recall@5 is defined for none of the 3 questions"
-    assert (result.value, result.ci, result.n) == (None, None, 0)
+    assert (result.measured.value, result.measured.ci, result.measured.n) == (None, None, 0)
 
 
 @pytest.mark.parametrize(
@@ -355,13 +364,18 @@ def test_a_baseline_without_a_common_query_is_not_judged(before: Column, missing
         "the baseline has recall@5 for none of the questions that are scored now",
         "recall@5 is 90.0%, below the floor of 95.0%" + NOISE.format("7.1 to 100.0%"),
     ]
-    assert (result.value, result.baseline, result.delta, result.n_pairs) == (0.9, None, None, 0)
+    assert (result.measured.value, result.change.baseline, result.change.delta, result.change.n_pairs) == (
+        0.9,
+        None,
+        None,
+        0,
+    )
 
 
 def test_a_baseline_without_latencies_warns_since_not_every_run_states_them() -> None:
     result = decide(gate("latency", drop=5.0), scores([30.0, 40.0], "latency"), scores([None, None], "latency"))
     assert judged(result) == (WARN, ["the baseline has latency for none of the questions that are scored now"])
-    assert result.evidence_state is EvidenceState.NO_BASELINE
+    assert result.evidence.evidence_state is EvidenceState.NO_BASELINE
 
 
 @pytest.mark.parametrize(
@@ -405,9 +419,14 @@ def test_queries_that_are_new_since_the_baseline_are_not_compared() -> None:
             "recall@5 is 70.0%, above the floor of 60.0%",
         ],
     )
-    assert result.value == pytest.approx(0.7)
-    assert result.n == 3
-    assert (result.paired_value, result.baseline, result.delta, result.n_pairs) == (1.0, 1.0, 0.0, 2)
+    assert result.measured.value == pytest.approx(0.7)
+    assert result.measured.n == 3
+    assert (result.change.paired_value, result.change.baseline, result.change.delta, result.change.n_pairs) == (
+        1.0,
+        1.0,
+        0.0,
+        2,
+    )
 
 
 def test_one_common_query_is_named_as_one() -> None:
@@ -423,7 +442,7 @@ def test_queries_that_the_candidate_lacks_count_as_worst_in_the_pairs() -> None:
         FAIL,
         ["recall@5 dropped from 100.0% to 50.0% (−50.0 pp; allowed drop: 3.0 pp)" + NOISE.format("−100.0 to +91.6 pp")],
     )
-    assert result.n_pairs == 2
+    assert result.change.n_pairs == 2
 
 
 def many(count: int, holes: Collection[int] = ()) -> list[float | None]:
@@ -528,7 +547,7 @@ def test_how_far_a_gate_is_violated(
     judged_gate: Gate, now: Column, before: Column | None, violation: float | None
 ) -> None:
     found = decide(judged_gate, scores(now), scores(before) if before else None)
-    assert found.violation == (None if violation is None else pytest.approx(violation))
+    assert found.decision.violation == (None if violation is None else pytest.approx(violation))
 
 
 @pytest.mark.parametrize(
@@ -538,13 +557,13 @@ def test_how_far_a_gate_is_violated(
 def test_where_lower_is_better_a_ceiling_and_a_rise_are_violated(ceiling: float, violation: float) -> None:
     slow = gate("latency", floor=ceiling, drop=10)
     now, before = ([value] * 9 for value in (80.0, 40.0))
-    assert decide(slow, scores(now, "latency"), scores(before, "latency")).violation == violation
+    assert decide(slow, scores(now, "latency"), scores(before, "latency")).decision.violation == violation
 
 
 def test_the_result_carries_all_that_a_renderer_needs() -> None:
     result = decide(gate(floor=0.5, drop=0.1), scores([1.0, 0.5, None]), scores([1.0, 1.0, None]))
-    bare = msgspec.structs.replace(result, reasons=[], ci=None, delta_ci=None, detectable=None)
-    assert bare == GateResult(
+    bare = changed(result, reasons=[], ci=None, delta_ci=None, detectable=None)
+    assert bare == gate_result(
         name="the gate of recall@5",
         metric="recall@5",
         meaning="share of the relevant documents found in the first 5 results",
@@ -573,9 +592,12 @@ def test_the_result_carries_all_that_a_renderer_needs() -> None:
 def test_intervals_stand_around_value_and_change() -> None:
     now, before = [1.0] * 20 + [0.0] * 20, [1.0] * 30 + [0.0] * 10
     result = decide(gate(floor=0.5, drop=0.3), scores(now), scores(before))
-    assert result.ci is not None
-    assert result.delta_ci is not None
-    for (low, high), middle in ((result.ci, result.value), (result.delta_ci, result.delta)):
+    assert result.measured.ci is not None
+    assert result.change.delta_ci is not None
+    for (low, high), middle in (
+        (result.measured.ci, result.measured.value),
+        (result.change.delta_ci, result.change.delta),
+    ):
         assert low is not None
         assert high is not None
         assert middle is not None
@@ -630,11 +652,14 @@ def test_what_the_baseline_has_no_value_for_saves_no_drop(
         for adds in ([None] * len(rows), more)
     )
     lenient, strict = (decide(judge, scores(each, metric), baseline) for each in (few, many))
-    assume(lenient.n_pairs)
+    assume(lenient.change.n_pairs)
     assert RANK(strict.verdict) >= RANK(lenient.verdict)
     # Unproven safety violates by nothing; an answer can be the worst observed value, and so what leaves it unproven.
-    assert (strict.violation or 0.0, strict.delta) == (lenient.violation or 0.0, lenient.delta)
-    assert lenient.violation is None or strict.violation is not None
+    assert (strict.decision.violation or 0.0, strict.change.delta) == (
+        lenient.decision.violation or 0.0,
+        lenient.change.delta,
+    )
+    assert lenient.decision.violation is None or strict.decision.violation is not None
 
 
 @given(columns, limits, severities)
@@ -655,15 +680,15 @@ def test_value_minus_baseline_is_the_change_on_the_pairs(
     candidate, baseline = pair_of(rows)
     result = decide(gate(floor=limit[0], drop=limit[1]), candidate, baseline)
     pairs = [(now, before) for now, before, new in rows if now is not None and before is not None and not new]
-    assert result.n_pairs == len(pairs)
+    assert result.change.n_pairs == len(pairs)
     if pairs:
-        assert result.paired_value is not None
-        assert result.baseline is not None
-        assert result.delta == result.paired_value - result.baseline
-        assert result.paired_value == pytest.approx(sum(now for now, _ in pairs) / len(pairs))
-        assert result.baseline == pytest.approx(sum(before for _, before in pairs) / len(pairs))
+        assert result.change.paired_value is not None
+        assert result.change.baseline is not None
+        assert result.change.delta == result.change.paired_value - result.change.baseline
+        assert result.change.paired_value == pytest.approx(sum(now for now, _ in pairs) / len(pairs))
+        assert result.change.baseline == pytest.approx(sum(before for _, before in pairs) / len(pairs))
     else:
-        assert (result.paired_value, result.baseline, result.delta) == (None, None, None)
+        assert (result.change.paired_value, result.change.baseline, result.change.delta) == (None, None, None)
 
 
 @given(columns, limits, severities)
@@ -696,21 +721,21 @@ def test_the_verdict_is_that_of_exact_arithmetic(
 def test_drift_without_a_baseline_warns_and_never_passes(severity: Severity) -> None:
     result = decide(gate("overlap@5", floor=0.5, severity=severity), scores([None, None], "overlap@5"), None)
     assert judged(result) == (WARN, ["no baseline: overlap@5 compares with it"])
-    assert result.evidence_state is EvidenceState.NO_BASELINE
+    assert result.evidence.evidence_state is EvidenceState.NO_BASELINE
 
 
 def test_a_baseline_that_was_stored_without_texts_is_not_one_without_answers() -> None:
     before = msgspec.structs.replace(scores([0.0, 0.0], "containment@5"), unstated={RunField.TEXTS: "q0"})
     result = decide(gate("containment@5", floor=0.5, drop=0.1), scores([1.0, 0.5], "containment@5"), before)
     assert judged(result) == (WARN, ["the baseline states no `text`, which containment@5 reads; accept its run again"])
-    assert (result.evidence_state, result.baseline) == (EvidenceState.NO_BASELINE, None)
+    assert (result.evidence.evidence_state, result.change.baseline) == (EvidenceState.NO_BASELINE, None)
 
 
 def test_drift_is_judged_by_its_floor_alone() -> None:
     drifted = scores([1.0, 0.2], "overlap@5")
     result = decide(gate("overlap@5", floor=0.7), drifted, scores([None, None], "overlap@5"))
     assert judged(result) == (FAIL, ["overlap@5 is 60.0%, below the floor of 70.0%" + NOISE.format("1.3 to 100.0%")])
-    assert (result.evidence_state, result.baseline) == (EvidenceState.INCONCLUSIVE, None)
+    assert (result.evidence.evidence_state, result.change.baseline) == (EvidenceState.INCONCLUSIVE, None)
 
 
 def test_a_query_of_one_run_only_raises_no_doubt_where_nothing_is_compared() -> None:

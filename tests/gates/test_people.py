@@ -74,7 +74,7 @@ def test_what_blocks(state: str, limit: str, severity: str, evidence: Evidence) 
     result = decided(limit, evidence, severity, people(STATES[state]))
     counts = state == "calibrated" or (state == "weak" and limit == "threshold")
     assert result.verdict is (Verdict.FAIL if counts and severity == "error" else Verdict.WARN)
-    advisory = any(reason.kind is ReasonKind.ADVISORY for reason in result.reasons)
+    advisory = any(reason.kind is ReasonKind.ADVISORY for reason in result.decision.reasons)
     assert advisory is (not counts and severity == "error")
 
 
@@ -83,9 +83,9 @@ def test_what_blocks(state: str, limit: str, severity: str, evidence: Evidence) 
 def test_a_judge_who_is_always_right_changes_no_ruling(limit: str, evidence: Evidence) -> None:
     trusted = PeopleUnits(Trust(None, None))
     raw, found = (decided(limit, evidence, "error", each) for each in (trusted, people(STATES["calibrated"])))
-    assert (raw.verdict, raw.reasons) == (found.verdict, found.reasons)
-    assert (raw.value, raw.delta) == pytest.approx((found.value, found.delta))
-    assert raw.delta_ci == pytest.approx(found.delta_ci)
+    assert (raw.verdict, raw.decision.reasons) == (found.verdict, found.decision.reasons)
+    assert (raw.measured.value, raw.change.delta) == pytest.approx((found.measured.value, found.change.delta))
+    assert raw.change.delta_ci == pytest.approx(found.change.delta_ci)
 
 
 VALUES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=COUNT, max_size=COUNT)
@@ -110,10 +110,10 @@ def test_nothing_loosens(
 
     found, known_less = by(reach / 2, labels * 2), by(reach, labels)
     for each in (found, known_less):
-        assert None not in (each.paired_value, each.baseline, each.delta)
-        assert (each.paired_value or 0) - (each.baseline or 0) == pytest.approx(each.delta)
-        assert each.value == pytest.approx(each.paired_value, abs=0.5)
-    counted = found.counted.value if found.counted else found.value
+        assert None not in (each.change.paired_value, each.change.baseline, each.change.delta)
+        assert (each.change.paired_value or 0) - (each.change.baseline or 0) == pytest.approx(each.change.delta)
+        assert each.measured.value == pytest.approx(each.change.paired_value, abs=0.5)
+    counted = found.measured.counted.value if found.measured.counted else found.measured.value
     if people(metric_found(queries, j=j, reach=reach / 2, labels=labels * 2)).trust.floor is None:
         assert value is not None
         assert counted is not None
@@ -146,8 +146,8 @@ def test_a_floor_of_the_labelled_run_needs_no_judge(
         known = replace_field(known, trust=replace(known.trust, floor=None))
     result = by_people(made, scores(own, METRIC), before, known)
     assert result.verdict is (Verdict.FAIL if floor or state == "calibrated" else Verdict.WARN)
-    assert result.value == pytest.approx(0.8)
-    assert result.ci == pytest.approx(powered.bounds())
+    assert result.measured.value == pytest.approx(0.8)
+    assert result.measured.ci == pytest.approx(powered.bounds())
 
 
 @pytest.mark.parametrize("evidence", Evidence)
@@ -156,9 +156,9 @@ def test_a_drop_in_people_s_units_assumes_that_the_judge_errs_alike(evidence: Ev
     drop = gate(METRIC, drop=0.03).model_copy(update={"evidence": evidence})
     now, before = scores([0.0] * 12 + [1.0] * 188, METRIC), scores([1.0] * COUNT, METRIC)
     known = people(metric_found(LABELLED, j=0.6, reach=0.1))
-    assert decide(drop, now, before, known).assumption == "alike"
+    assert decide(drop, now, before, known).change.assumption == "alike"
     segment = decide(drop, now, before, known.of_segments)
-    assert segment.assumption == (None if evidence is Evidence.ESTIMATE else "alike")
+    assert segment.change.assumption == (None if evidence is Evidence.ESTIMATE else "alike")
 
 
 # Which runs they are of

@@ -268,11 +268,11 @@ def judged(made: Gate, now: list[float], before: list[float] | None) -> GateResu
 
 def test_a_gate_reports_what_its_pairs_can_see() -> None:
     before, now = [1.0] * 100, [0.0] * 10 + [1.0] * 90
-    assert judged(gate(), now, before).detectable == detectable(
+    assert judged(gate(), now, before).evidence.detectable == detectable(
         gate(), queries=100, differences=[-1.0] * 10 + [0.0] * 90
     )
-    assert judged(gate(), now, None).detectable == detectable(gate(), queries=100)
-    assert judged(gate(drop=None, threshold=0.5), now, before).detectable is None
+    assert judged(gate(), now, None).evidence.detectable == detectable(gate(), queries=100)
+    assert judged(gate(drop=None, threshold=0.5), now, before).evidence.detectable is None
 
 
 SAME = [1.0] * 100
@@ -286,7 +286,7 @@ def test_clusters_are_what_the_gold_set_sees_by() -> None:
     now, before = ([float(number // 12 >= lost) for number in range(360)] for lost in (10, 0))
     made = gate(evidence=HARM)
     alone, clustered = (
-        decide(made, replace(scores(now), clusters=names), replace(scores(before), clusters=names)).detectable
+        decide(made, replace(scores(now), clusters=names), replace(scores(before), clusters=names)).evidence.detectable
         for names in ((), labels)
     )
     assert alone is not None

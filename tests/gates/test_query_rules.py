@@ -81,7 +81,7 @@ def judged(
 )
 def test_must_pass(must: tuple[str, ...], now: list[float | None], failed: list[str]) -> None:
     result = judged(now, must=must)
-    assert (result.verdict, result.queries) == (FAIL if failed else PASS, failed)
+    assert (result.verdict, result.decision.queries) == (FAIL if failed else PASS, failed)
     if failed:
         count = "1 must-pass question fails" if len(failed) == 1 else f"{len(failed)} must-pass questions fail"
         assert sentences(result) == [f"{count}: recall@5 is at its worst there"]
@@ -107,8 +107,8 @@ def test_max_lost_queries(
     said = f"{count} lost in recall@5; at most {most} allowed"
     assert result.verdict is (FAIL if lost else PASS)
     assert (sentences(result) == [said]) is bool(lost)
-    assert result.queries == []
-    assert result.hard_check_failed is bool(lost)
+    assert result.decision.queries == []
+    assert result.decision.hard_check_failed is bool(lost)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_question_without_a_value_is_no_better_than_a_wrong_answer(
     must, lost = f"1 must-pass question fails: {metric} has no value there", f"1 question was lost in {metric}"
     expected = [*([must] if counts else []), *([lost] if counts and before is not None else [])]
     assert [each.partition(";")[0] for each in sentences(result)] == expected
-    assert (result.verdict, result.queries) == ((FAIL, ["q0"]) if counts else (PASS, []))
+    assert (result.verdict, result.decision.queries) == ((FAIL, ["q0"]) if counts else (PASS, []))
 
 
 def test_without_a_limit_any_number_may_be_lost() -> None:
@@ -150,7 +150,7 @@ def test_without_a_limit_any_number_may_be_lost() -> None:
 
 def test_a_gate_that_fails_already_keeps_its_reasons() -> None:
     result = judged([0.0, 0.0, 1.0, 1.0], must=("q0",), floor=0.9)
-    assert (result.verdict, len(result.reasons), result.queries) == (FAIL, 2, ["q0"])
+    assert (result.verdict, len(result.decision.reasons), result.decision.queries) == (FAIL, 2, ["q0"])
 
 
 def test_what_could_not_be_judged_stays_so() -> None:
@@ -166,8 +166,8 @@ def test_a_hard_check_stands_before_other_reasons_and_keeps_the_severity() -> No
         "2 questions were lost in recall@5; at most 1 allowed",
         "recall@5 is 50.0%",
     ]
-    assert result.queries == ["q0"]
-    assert not result.only_inconclusive
+    assert result.decision.queries == ["q0"]
+    assert not result.evidence.only_inconclusive
 
 
 def test_what_must_pass_must_be_there() -> None:

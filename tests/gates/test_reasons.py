@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import RECALL
 
 from rankgate.gates.trust import without_labels
@@ -32,11 +33,11 @@ NUMBER = re.compile(r"\d+\.\d+|\d+")
 CLEAR, NOISE, FEW = EvidenceState.CLEAR, EvidenceState.INCONCLUSIVE, EvidenceState.NO_INTERVAL
 SAFE = {"evidence": Evidence.PROVEN_SAFE}
 
-SHARE = replace(RECALL, value=0.812, paired_value=0.812, baseline=0.87, delta=-0.058, threshold=0.85, delta_ci=None)
-SCORE = replace(SHARE, metric="mrr", unit=Unit.SCORE, value=0.612, threshold=0.62)
-SCORE = replace(SCORE, paired_value=0.69, baseline=0.751, delta=-0.061, regression_max=0.05)
-MS = replace(SHARE, metric="latency", unit=Unit.MILLISECONDS, direction=Direction.LOWER, value=34.0, threshold=50.0)
-MS = replace(MS, paired_value=37.9, baseline=28.9, delta=9.0, regression_max=5.0)
+SHARE = changed(RECALL, value=0.812, paired_value=0.812, baseline=0.87, delta=-0.058, threshold=0.85, delta_ci=None)
+SCORE = changed(SHARE, metric="mrr", unit=Unit.SCORE, value=0.612, threshold=0.62)
+SCORE = changed(SCORE, paired_value=0.69, baseline=0.751, delta=-0.061, regression_max=0.05)
+MS = changed(SHARE, metric="latency", unit=Unit.MILLISECONDS, direction=Direction.LOWER, value=34.0, threshold=50.0)
+MS = changed(MS, paired_value=37.9, baseline=28.9, delta=9.0, regression_max=5.0)
 
 
 def drop(ruling: Ruling = Ruling.VIOLATED, state: EvidenceState = CLEAR, **more: Any) -> Reason:
@@ -146,8 +147,8 @@ LIMITS = [
 def test_a_limit(case: tuple[Any, ...]) -> None:
     gate, reason, *changes, technical = case
     for change in changes:
-        gate = replace(gate, **change)
-    gate = replace(gate, reasons=[reason])
+        gate = changed(gate, **change)
+    gate = changed(gate, reasons=[reason])
     assert sentences(gate) == [technical]
 
 
@@ -190,7 +191,7 @@ def test_another_served_model_is_named() -> None:
     text = (
         "recall@5 is not comparable with the baseline: for 3 of 1,200 questions the judge was 'm-2' now and 'm-1' then"
     )
-    ours = replace(SHARE, reasons=[reason], judge=GateJudge(id="a"))
+    ours = changed(SHARE, reasons=[reason], judge=GateJudge(id="a"))
     assert sentences(ours) == [f"{text}; `rankgate judge` judges the baseline's answers again"]
 
 
@@ -230,7 +231,7 @@ def test_what_lacks_verdicts_says_why_and_what_to_run(
     kinds: dict[UnjudgedKind, int], names: tuple[str, ...], expected: str
 ) -> None:
     reason = Reason(ReasonKind.NO_VERDICT, count=3, among=1_200, source="run", kinds=kinds, names=names)
-    assert sentences(replace(SHARE, reasons=[reason], judge=GateJudge(id="a"))) == [expected]
+    assert sentences(changed(SHARE, reasons=[reason], judge=GateJudge(id="a"))) == [expected]
 
 
 ENDS = {"judged": 0.4, "judged_before": 0.98, "relevant": 0.01, "condensed": -0.02}
@@ -253,7 +254,7 @@ def test_any_other_kind(kind: ReasonKind) -> None:
     reason = Reason(
         kind, count=3, among=1200, limit=2, source="run", need=RunField.LATENCY, text="as an old report has it"
     )
-    gate = replace(SHARE, reasons=[reason], unjudged=ENDS, judge=without_labels(Advisory.FILE).judge())
+    gate = changed(SHARE, reasons=[reason], unjudged=ENDS, judge=without_labels(Advisory.FILE).judge())
     assert sentences(gate) == [OTHERS[kind]]
     begins = plain_sentence(gate).startswith(f"recall@5 ({gate.meaning}) is ")
     assert begins is OTHERS[kind].startswith("recall@5 is "), (
@@ -262,7 +263,7 @@ def test_any_other_kind(kind: ReasonKind) -> None:
 
 
 def test_a_metric_that_compares_with_the_baseline_itself() -> None:
-    gate = replace(SHARE, metric="rbo", value=None, reasons=[Reason(ReasonKind.NO_BASELINE)])
+    gate = changed(SHARE, metric="rbo", value=None, reasons=[Reason(ReasonKind.NO_BASELINE)])
     assert sentences(gate) == ["no baseline: rbo compares with it"]
 
 
@@ -273,20 +274,20 @@ def test_a_metric_that_compares_with_the_baseline_itself() -> None:
     ],
 )
 def test_what_the_gate_is_about_comes_first_and_a_waiver_once(changes: dict[str, Any], before: str) -> None:
-    gate = replace(SHARE, reasons=[drop(), floor()], **changes)
+    gate = changed(SHARE, reasons=[drop(), floor()], **changes)
     first, second = sentences(gate)
     assert first.startswith(f"{before}recall@5 dropped from")
     assert second == f"{before.rpartition(': ')[2]}recall@5 is 81.2%, below the floor of 85.0%"
-    old = replace(gate, reasons=[Reason(ReasonKind.TEXT, text="waived until 2026-12-31: fell")])
+    old = changed(gate, reasons=[Reason(ReasonKind.TEXT, text="waived until 2026-12-31: fell")])
     assert sentences(old) == ["waived until 2026-12-31: fell"], "shown as it is"
 
 
 def test_a_correction_comes_last() -> None:
-    gate = replace(SHARE, segment="lang:es", delta_ci=(-0.1, 0.01), reasons=[drop(state=NOISE, corrected_for=30)])
+    gate = changed(SHARE, segment="lang:es", delta_ci=(-0.1, 0.01), reasons=[drop(state=NOISE, corrected_for=30)])
     assert sentences(gate)[0].endswith("within noise (95%: −10.0 to +1.0 pp), corrected for 30 segments")
 
 
 def test_what_could_not_be_judged_of_a_segment_names_it() -> None:
-    unjudged = replace(SHARE, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, count=39, among=112)])
+    unjudged = changed(SHARE, verdict=Verdict.NOT_JUDGED, reasons=[Reason(ReasonKind.NO_VERDICT, count=39, among=112)])
     found = problems_of([unjudged, replace(unjudged, segment="lang:de")], "c.yaml")
     assert [each.key for each in found] == [f"gate {SHARE.name}", f"gate {SHARE.name} in lang:de"]

@@ -77,19 +77,19 @@ def lost(en: int, es: int) -> list[float]:
 
 def test_each_segment_is_judged_for_itself() -> None:
     found = judged(SegmentRule(by=("lang",), **limits(0.9)), TAGS, lost(2, 8))
-    assert [(name, result.verdict, result.value) for name, result in found.items()] == [
+    assert [(name, result.verdict, result.measured.value) for name, result in found.items()] == [
         ("lang:en", PASS, 0.95),
         ("lang:es", FAIL, 0.8),
     ]
     assert sentences(found["lang:es"]) == [
         "recall@5 is 80.0%, below the floor of 90.0%, within noise (95%: 64.4 to 90.9%)"
     ]
-    assert found["lang:es"].n == 40
+    assert found["lang:es"].measured.n == 40
 
 
 def test_a_drop_is_taken_within_the_segment() -> None:
     found = judged(SegmentRule(by=("lang",), **limits(None, 0.05)), TAGS, lost(0, 4), LEVEL)
-    assert {name: (result.verdict, result.delta) for name, result in found.items()} == {
+    assert {name: (result.verdict, result.change.delta) for name, result in found.items()} == {
         "lang:en": (PASS, 0.0),
         "lang:es": (FAIL, pytest.approx(-0.1)),
     }
@@ -98,7 +98,7 @@ def test_a_drop_is_taken_within_the_segment() -> None:
 def test_the_values_that_are_named_have_limits_of_their_own() -> None:
     rule = SegmentRule(by=("lang",), **limits(0.9), only={"es": Limits(**limits(0.7), severity="warning")})
     found = judged(rule, TAGS, lost(8, 16))
-    assert [(name, result.threshold, result.severity, result.verdict) for name, result in found.items()] == [
+    assert [(name, result.limits.threshold, result.severity, result.verdict) for name, result in found.items()] == [
         ("lang:en", 0.9, "error", FAIL),
         ("lang:es", 0.7, "warning", WARN),
     ]
@@ -115,8 +115,8 @@ def test_without_limits_for_all_only_the_named_are_judged() -> None:
 )
 def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdict, *, small: bool) -> None:
     found = judged(SegmentRule(by=("lang",), **limits(0.9), min_queries=smallest), TAGS, lost(40, 40))["lang:es"]
-    assert (found.verdict, found.too_small, found.value) == (verdict, small, 0.0)
-    assert found.violation == (None if small else 0.9)
+    assert (found.verdict, found.evidence.too_small, found.measured.value) == (verdict, small, 0.0)
+    assert found.decision.violation == (None if small else 0.9)
     if small:
         assert sentences(found) == ["40 questions, fewer than the 41 that a segment needs to be judged"]
 
@@ -137,7 +137,7 @@ def test_a_segment_that_certainly_fell_is_marked_though_it_does_not_block(
     rule = SegmentRule(by=("lang",), **limits(None, 0.3), min_queries=smallest)
     now = [*LEVEL[:40], *[0.0] * lost, *LEVEL[: 40 - lost]]
     found = judged(rule, TAGS, now, LEVEL, evidence)["lang:es"]
-    assert found.fell == fell
+    assert found.evidence.fell == fell
     if evidence is not SAFE:
         assert found.verdict is PASS
 
@@ -147,9 +147,9 @@ def test_it_is_marked_where_the_correction_for_many_segments_takes_the_proof_awa
     tags = [[f"lang:{number:02}"] for number in range(12) for _ in range(40)]
     before, now = [1.0] * 480, [0.0] * 6 + [1.0] * 474
     found = judged(SegmentRule(by=("lang",), **limits(None, 0.05)), tags, now, before, HARM)
-    assert [name for name, result in found.items() if result.fell] == ["lang:00"]
+    assert [name for name, result in found.items() if result.evidence.fell] == ["lang:00"]
     first = found["lang:00"]
-    assert (first.verdict, first.evidence_state) == (PASS, EvidenceState.INCONCLUSIVE)
+    assert (first.verdict, first.evidence.evidence_state) == (PASS, EvidenceState.INCONCLUSIVE)
 
 
 def test_where_lower_is_better_a_rise_is_what_marks() -> None:
@@ -157,20 +157,20 @@ def test_where_lower_is_better_a_rise_is_what_marks() -> None:
     rule = SegmentRule(by=("lang",), **limits(None, 0.6))
     gold_set, metric = gold(TAGS), "misroute_rate"
     found = decide_segments(gate(rule, metric=metric), gold_set, scores(now, metric), scores(before, metric))
-    assert [result.fell for result in found] == [False, True]
+    assert [result.evidence.fell for result in found] == [False, True]
 
 
 def test_undefined_queries_do_not_count_for_the_size() -> None:
     now = [*LEVEL[:75], *[None] * 5]
     found = judged(SegmentRule(by=("lang",), **limits(0.9), min_queries=36), TAGS, now)
-    assert (found["lang:en"].too_small, found["lang:es"].too_small) == (False, True)
+    assert (found["lang:en"].evidence.too_small, found["lang:es"].evidence.too_small) == (False, True)
 
 
 def test_segments_of_two_tags_are_crossed_where_asked() -> None:
     tags = [["lang:en", "topic:a"], ["lang:en", "topic:b"], ["lang:es", "topic:a", "topic:b"], ["lang:es"]]
     rule = SegmentRule(by=("lang", "topic"), **limits(0.5), min_queries=1)
     found = judged(rule, tags, [1.0, 0.0, 1.0, 0.0])
-    assert {name: result.value for name, result in found.items()} == {
+    assert {name: result.measured.value for name, result in found.items()} == {
         "lang:en × topic:a": 1.0,
         "lang:en × topic:b": 0.0,
         "lang:es × topic:a": 1.0,
@@ -181,7 +181,7 @@ def test_segments_of_two_tags_are_crossed_where_asked() -> None:
 def test_a_missing_baseline_is_the_gates_to_say_not_every_segments() -> None:
     found = judged(SegmentRule(by=("lang",), **limits(None, 0.05)), TAGS, LEVEL)
     assert {result.verdict for result in found.values()} == {PASS}
-    assert {result.evidence_state for result in found.values()} == {EvidenceState.NO_BASELINE}
+    assert {result.evidence.evidence_state for result in found.values()} == {EvidenceState.NO_BASELINE}
 
 
 def many(segments: int, each: int) -> list[list[str]]:
@@ -199,9 +199,9 @@ def test_proof_of_harm_is_corrected_for_the_number_of_segments() -> None:
     assert first_of(1).verdict is FAIL
     found = first_of(30)
     assert found.verdict is PASS
-    assert found.evidence_state is EvidenceState.INCONCLUSIVE
+    assert found.evidence.evidence_state is EvidenceState.INCONCLUSIVE
     assert sentences(found)[0].endswith("corrected for 30 segments")
-    assert found.confidence > 0.99
+    assert found.limits.confidence > 0.99
 
 
 def test_without_proof_asked_nothing_is_corrected() -> None:
@@ -209,13 +209,17 @@ def test_without_proof_asked_nothing_is_corrected() -> None:
     before = [1.0] * len(tags)
     now = [0.0] * 6 + before[6:]
     found = judged(SegmentRule(by=("part",), **limits(None, 0.03)), tags, now, before, ESTIMATE)
-    assert {result.confidence for result in found.values()} == {0.95}
+    assert {result.limits.confidence for result in found.values()} == {0.95}
     assert found["part:00"].verdict is FAIL
 
 
 def test_within_noise_a_segment_neither_warns_nor_blocks() -> None:
     found = judged(SegmentRule(by=("lang",), **limits(None, 0.03)), TAGS, lost(0, 4), LEVEL, HARM)["lang:es"]
-    assert (found.verdict, found.evidence_state, found.only_inconclusive) == (PASS, EvidenceState.INCONCLUSIVE, False)
+    assert (found.verdict, found.evidence.evidence_state, found.evidence.only_inconclusive) == (
+        PASS,
+        EvidenceState.INCONCLUSIVE,
+        False,
+    )
 
 
 values = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=24, max_size=24)
@@ -261,7 +265,7 @@ def test_thirty_segments_name_no_paradox_by_chance() -> None:
         now, before = [0.0] * lost_here + [1.0] * (1200 - lost_here), [1.0] * (1200 - lost_here) + [0.0] * lost_here
         for evidence in Evidence:
             parts = judged(rule, tags, now, before, evidence)
-            assert parts["lang:00"].fell
+            assert parts["lang:00"].evidence.fell
             assert bool(paradox_of([whole(now, before), *parts.values()])) is named
 
 

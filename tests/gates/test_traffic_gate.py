@@ -61,14 +61,14 @@ def labels(some: TrafficLists, n: int, *, losing: int, blank: int = 0, who: str 
 def test_the_verdict_by_40_labels(losing: int, blank: int, verdict: Verdict, state: EvidenceState) -> None:
     some = lists(80)
     result = decide_traffic(gate_of(), some, labels(some, 40, losing=losing, blank=blank), [sheet_of(some, 40)])
-    assert (result.verdict, result.evidence_state) == (verdict, state)
-    assert (result.metric, result.segment, result.n) == ("precision@2 over traffic", None, 400)
+    assert (result.verdict, result.evidence.evidence_state) == (verdict, state)
+    assert (result.metric, result.segment, result.measured.n) == ("precision@2 over traffic", None, 400)
 
 
 def test_what_a_failure_says() -> None:
     some = lists(80)
     result = decide_traffic(gate_of(), some, labels(some, 40, losing=30, blank=5), [sheet_of(some, 40)])
-    assert result.delta == pytest.approx(-0.2 * (30 * 0.5) / 40)
+    assert result.change.delta == pytest.approx(-0.2 * (30 * 0.5) / 40)
     change = "precision@2 over traffic fell by 7.5 pp (95%: −9.7 to −4.0 pp; allowed drop: 3.0 pp)"
     assert sentences(result) == [f"{change}, by labels of 35 of 40 drawn questions"]
 
@@ -76,7 +76,7 @@ def test_what_a_failure_says() -> None:
 def test_labels_of_another_pair_of_runs_are_no_sample() -> None:
     some = lists(80)
     result = decide_traffic(gate_of(), some, labels(some, 40, losing=40), [OTHER])
-    assert (result.verdict, result.delta) == (Verdict.PASS, None)
+    assert (result.verdict, result.change.delta) == (Verdict.PASS, None)
     missing = "precision@2 over traffic is not measured: labels of 30 of 30 drawn questions are missing"
     assert sentences(result) == [f"{missing} (`rankgate gold pool --traffic --n 40`)"]
 
@@ -108,14 +108,14 @@ def test_all_that_changed_may_be_fewer_than_30() -> None:
     sheets = [sheet_of(some, 40)]
     assert decide_traffic(gate_of(), some, labels(some, 8, losing=8), sheets).verdict is Verdict.FAIL
     result = decide_traffic(gate_of(), some, labels(some, 8, losing=8, blank=1), sheets)
-    assert (result.verdict, result.reasons[0].count) == (Verdict.PASS, 1)
+    assert (result.verdict, result.decision.reasons[0].count) == (Verdict.PASS, 1)
 
 
 def test_hit_needs_to_know_of_what_both_lists_have() -> None:
     gate = gate_of("{name: hit@2, over: traffic, regression_max: 0.03}")
     some = lists(80)
     given, sheets = labels(some, 40, losing=40), [sheet_of(some, 40)]
-    assert decide_traffic(gate, some, given, sheets).evidence_state is EvidenceState.NO_INTERVAL
+    assert decide_traffic(gate, some, given, sheets).evidence.evidence_state is EvidenceState.NO_INTERVAL
     for relevant, verdict in ((True, Verdict.PASS), (False, Verdict.FAIL)):
         questions = [pair.question.query_id for pair in some.changed]
         more = [TrafficLabel(query_id=each, document="both", relevant=relevant, labeller="ana") for each in questions]
@@ -125,17 +125,17 @@ def test_hit_needs_to_know_of_what_both_lists_have() -> None:
 def test_two_people_count_half_each() -> None:
     some = lists(80)
     given = [*labels(some, 40, losing=40), *labels(some, 40, losing=0, who="ben")]
-    assert decide_traffic(gate_of(), some, given, [sheet_of(some, 40)]).delta == pytest.approx(-0.05)
+    assert decide_traffic(gate_of(), some, given, [sheet_of(some, 40)]).change.delta == pytest.approx(-0.05)
 
 
 def test_a_gate_that_only_warns() -> None:
     some = lists(80)
     gate = gate_of("{name: precision@2, over: traffic, regression_max: 0.03, severity: warning}")
     result = decide_traffic(gate, some, labels(some, 40, losing=40), [sheet_of(some, 40)])
-    assert (result.verdict, result.only_inconclusive) == (Verdict.WARN, False)
+    assert (result.verdict, result.evidence.only_inconclusive) == (Verdict.WARN, False)
 
 
 def test_without_an_accepted_list_it_warns() -> None:
     result = decide_traffic(gate_of(), TrafficLists(k=2, by_order=False, named=5, pairs=()), [], [])
-    assert (result.verdict, result.evidence_state) == (Verdict.WARN, EvidenceState.NO_BASELINE)
+    assert (result.verdict, result.evidence.evidence_state) == (Verdict.WARN, EvidenceState.NO_BASELINE)
     assert sentences(result) == ["no baseline: precision@2 over traffic compares with it"]

@@ -121,7 +121,7 @@ def test_more_than_allowed(
     else:
         result = with_hard_checks(decide(judged, now, now), judged, gold, now, now)
     assert result.verdict is verdict
-    assert result.reasons[0].kind is ReasonKind.NO_VERDICT
+    assert result.decision.reasons[0].kind is ReasonKind.NO_VERDICT
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_counts_as_wrong_is_said() -> None:
     judged = gate("faithfulness", floor=0.99)
     found = decide(judged, with_gaps([1.0] * COUNT, "faithfulness", [7]), None)
     assert found.verdict is Verdict.FAIL
-    assert found.violation == pytest.approx(0.99 - 59 / 60)
+    assert found.decision.violation == pytest.approx(0.99 - 59 / 60)
     (text,) = sentences(found)
     assert text == (
         "faithfulness is 100.0%, above the floor of 99.0%; "

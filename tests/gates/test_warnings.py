@@ -404,8 +404,8 @@ def test_answers_that_hardly_moved_promise_no_more_than_before_any_run(moved: in
         for count in (moved, 0)
     )
     result = decide(gate, now, before, units)
-    assert result.detectable
-    assert SPREADS[0] < result.detectable.spread < SPREADS[1]
+    assert result.evidence.detectable
+    assert SPREADS[0] < result.evidence.detectable.spread < SPREADS[1]
     criteria = Criteria(name="c.yaml", gates=(gate,), default_k=5)
     gold = gold_of(*(sample(query_id) for query_id in ids))
     facts = [judged_facts(criteria, gold, each, {"faithfulness": Judge(None, units)}) for each in ([result], [])]

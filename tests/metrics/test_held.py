@@ -55,7 +55,7 @@ def rows(frame: pd.DataFrame) -> Any:
 def test_what_names_its_question(gold: Any, run: Any) -> None:
     assert rankgate.score(gold, run, metrics="mrr").values == {"mrr": 0.75}
     report = rankgate.check(gold, run, criteria={"gates": [{"name": "mrr", "threshold": 0.7}]})
-    assert report.gates[0].value == 0.75
+    assert report.gates[0].measured.value == 0.75
 
 
 def test_what_names_no_question_goes_by_its_place() -> None:

@@ -74,7 +74,7 @@ GATE = {"name": "mrr", "threshold": 0.1}
 def test_scores_of_a_check_and_in_python() -> None:
     plain = rankgate.check(GOLD, RUN, criteria={"gates": [GATE]})
     excluded = rankgate.check(GOLD, RUN, criteria={"gates": [GATE], "match": {"exclude_query_id": True}})
-    assert [report.gates[0].value for report in (plain, excluded)] == [0.5, 1.0]
+    assert [report.gates[0].measured.value for report in (plain, excluded)] == [0.5, 1.0]
     assert [report.oddities.self_first if report.oddities else 0 for report in (plain, excluded)] == [4, 0]
     assert rankgate.score(GOLD, RUN, metrics="mrr", match=OWN)["mrr"] == 1.0
 

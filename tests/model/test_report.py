@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.baselines.accepting import accept_into
+from tests.gate_rows import gate_result
 
 from rankgate.check import check
 from rankgate.criteria import InputFile
 from rankgate.criteria.inputs import Inputs
 from rankgate.errors import Problem, RankgateError
 from rankgate.model import report as report_module
-from rankgate.model.gate_result import GateResult
 from rankgate.model.gold_changes import GoldChanges
 from rankgate.model.report import SCHEMA_VERSION, Diagnosis, MetricValue, Provenance, Report, Source
 from rankgate.model.report_text import decode_report, encode_report
@@ -213,6 +213,23 @@ def test_a_newer_report_is_refused_whatever_else_it_holds() -> None:
     assert caught.value.problems == (Problem(message, "report.json"),)
 
 
+# The keys that each gate of schema 1 has.
+OLD_GATE: dict[str, object] = {
+    **dict.fromkeys(("segment", "value", "ci", "threshold", "baseline", "paired_value", "delta", "delta_ci", "line")),
+    "name": "r",
+    "metric": "mrr",
+    "meaning": "",
+    "unit": "score",
+    "direction": "higher",
+    "n": 1,
+    "n_pairs": 0,
+    "severity": "error",
+    "regression_max": None,
+    "evidence_state": "clear",
+    "verdict": "pass",
+}
+
+
 @pytest.mark.parametrize(
     ("data", "named"),
     [
@@ -223,7 +240,7 @@ def test_a_newer_report_is_refused_whatever_else_it_holds() -> None:
         pytest.param(b"{}", "schema_version", id="some other object"),
         pytest.param(b'{"schema_version": 1, "verdict": "pass"}', "summary", id="a report without its parts"),
         pytest.param(
-            b'{"schema_version": 1, "gates": [{"reasons": [1]}, 2]}',
+            json.dumps({"schema_version": 1, "gates": [{**OLD_GATE, "reasons": [1]}, 2]}).encode(),
             "$.gates[0].reasons[0].text",
             id="an old one whose reasons are none",
         ),
@@ -284,7 +301,7 @@ reasons = st.builds(Reason, st.just(ReasonKind.TEXT), text=texts) | st.builds(
     corrected_for=st.integers(0, 30),
 )
 gates = st.builds(
-    GateResult,
+    gate_result,
     name=texts,
     metric=texts,
     meaning=texts,

@@ -169,4 +169,4 @@ def test_a_check_of_a_folder_against_a_folder() -> None:
     gate = "gates:\n  - {name: mrr, threshold: 0.9, regression_max: 0.01}\n"
     Path("ship-criteria.yaml").write_text(f"{gate}inputs: {{gold: gold.csv, run: now, baseline: before}}\n")
     report = check(Inputs(criteria="ship-criteria.yaml", date="2026-01-31"))
-    assert (report.verdict.value, report.gates[0].value, report.gates[0].baseline) == ("pass", 1.0, 1.0)
+    assert (report.verdict.value, report.gates[0].measured.value, report.gates[0].change.baseline) == ("pass", 1.0, 1.0)

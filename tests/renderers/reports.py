@@ -1,11 +1,10 @@
 """A report that the tests of renderers vary: a gate that fails, a warning, a question that moved, a tag."""
 
-from msgspec.structs import replace
+from tests.gate_rows import changed, gate_result
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import with_conclusion
 from rankgate.model.details import Expected
-from rankgate.model.gate_result import GateResult
 from rankgate.model.report import (
     BaselineSource,
     MetricValue,
@@ -26,7 +25,7 @@ def texts(*sentences: str) -> list[Reason]:
     return [Reason(ReasonKind.TEXT, text=sentence) for sentence in sentences]
 
 
-RECALL = GateResult(
+RECALL = gate_result(
     name="retrieval_recall_at_5",
     metric="recall@5",
     meaning="share of the relevant documents found in the first 5 results",
@@ -49,7 +48,7 @@ RECALL = GateResult(
     n_pairs=40,
     line=2,
 )
-LATENCY = replace(
+LATENCY = changed(
     RECALL,
     name="fast enough",
     metric="latency",
@@ -68,7 +67,7 @@ LATENCY = replace(
     verdict=Verdict.WARN,
     reasons=texts("no baseline: whether latency got worse could not be checked"),
 )
-HOLDS = replace(
+HOLDS = changed(
     RECALL,
     metric="hit@5",
     value=0.9,

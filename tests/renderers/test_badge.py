@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
 from rankgate.gates.conclude import with_conclusion
@@ -45,21 +46,21 @@ def badge_of(report: Report) -> dict[str, Any]:
     [
         pytest.param(PASSES, "pass · hit@5 90.0%", "brightgreen", False, id="pass"),
         pytest.param(
-            with_conclusion(replace(PASSES, gates=[replace(HOLDS, delta_ci=(-0.02, 0.02))])),
+            with_conclusion(replace(PASSES, gates=[changed(HOLDS, delta_ci=(-0.02, 0.02))])),
             "pass · hit@5 90.0%",
             "brightgreen",
             False,
             id="a loss of more than 3 points is ruled out",
         ),
         pytest.param(
-            with_conclusion(replace(PASSES, gates=[replace(HOLDS, delta_ci=(-0.02, -0.01))])),
+            with_conclusion(replace(PASSES, gates=[changed(HOLDS, delta_ci=(-0.02, -0.01))])),
             "pass · hit@5 90.0%",
             "green",
             False,
             id="lost, and allowed",
         ),
         pytest.param(
-            with_conclusion(replace(PASSES, gates=[replace(HOLDS, delta_ci=(-0.2, 0.1))])),
+            with_conclusion(replace(PASSES, gates=[changed(HOLDS, delta_ci=(-0.2, 0.1))])),
             "pass · hit@5 90.0%",
             "yellowgreen",
             False,
@@ -100,10 +101,10 @@ def test_a_badge_says_the_verdict_and_the_metric_that_speaks_for_it(
     "report",
     [
         pytest.param(replace(REPORT, gates=[HOLDS, SEGMENT]), id="a segment: its tag is not ours to show"),
-        pytest.param(replace(REPORT, gates=[replace(RECALL, hard_check_failed=True)]), id="for single questions"),
+        pytest.param(replace(REPORT, gates=[changed(RECALL, hard_check_failed=True)]), id="for single questions"),
         pytest.param(replace(REPORT, gates=[HOLDS], failures=["the baseline is old"]), id="for what no gate has"),
         pytest.param(replace(REPORT, gates=[replace(RECALL, metric="score(x)" + "x" * LONGEST)]), id="no room"),
-        pytest.param(replace(REPORT, gates=[replace(RECALL, value=None)]), id="no value"),
+        pytest.param(replace(REPORT, gates=[changed(RECALL, value=None)]), id="no value"),
     ],
 )
 def test_a_value_that_does_not_show_why_is_left_out(report: Report) -> None:
@@ -112,7 +113,7 @@ def test_a_value_that_does_not_show_why_is_left_out(report: Report) -> None:
 
 @given(st.text(max_size=50), st.sampled_from(list(Verdict)))
 def test_whatever_a_metric_is_called_the_badge_is_one_short_line(text: str, verdict: Verdict) -> None:
-    message = badge_of(replace(REPORT, verdict=verdict, gates=[replace(RECALL, metric=text, verdict=verdict)]))[
+    message = badge_of(replace(REPORT, verdict=verdict, gates=[changed(RECALL, metric=text, verdict=verdict)]))[
         "message"
     ]
     assert len(message) <= LONGEST

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
 
 from rankgate.errors import Problem
@@ -14,10 +15,10 @@ from rankgate.renderers.check_run import LONGEST_MESSAGE, LONGEST_TITLE, Annotat
 from rankgate.renderers.escape import one_line
 from rankgate.renderers.markdown import SUMMARY_BYTES, render_markdown
 
-DROP = replace(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)])
+DROP = changed(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)])
 LOST_TEN = "recall@5 lost 10.0 points: 90.0% → 80.0%, 3.0 allowed"
-FLOOR = replace(RECALL, name="floor", reasons=[Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED)])
-SLOWER = replace(
+FLOOR = changed(RECALL, name="floor", reasons=[Reason(ReasonKind.THRESHOLD, ruling=Ruling.VIOLATED)])
+SLOWER = changed(
     DROP,
     name="fast",
     metric="latency",
@@ -29,7 +30,7 @@ SLOWER = replace(
     regression_max=5.0,
 )
 PASSES = replace(REPORT, verdict=Verdict.PASS, gates=[HOLDS] * 3)
-LOST = replace(LATENCY, metric="mrr", reasons=[Reason(ReasonKind.LOST, count=3, limit=1)])
+LOST = changed(LATENCY, metric="mrr", reasons=[Reason(ReasonKind.LOST, count=3, limit=1)])
 WARNS = replace(REPORT, verdict=Verdict.WARN, gates=[LOST])
 FAILS = replace(REPORT, gates=[DROP])
 UNCHANGED = "Pass: no list changed in the first 5: hit@5 stays at 90.0% (40 questions)"
@@ -50,7 +51,7 @@ UNCHANGED = "Pass: no list changed in the first 5: hit@5 stays at 90.0% (40 ques
             id="a floor",
         ),
         pytest.param(
-            replace(FAILS, gates=[replace(RECALL, reasons=texts("recall@5 moved"))]),
+            replace(FAILS, gates=[changed(RECALL, reasons=texts("recall@5 moved"))]),
             "Fail: recall@5 moved",
             id="another rule",
         ),
@@ -68,7 +69,7 @@ UNCHANGED = "Pass: no list changed in the first 5: hit@5 stays at 90.0% (40 ques
         pytest.param(PASSES, UNCHANGED, id="pass"),
         pytest.param(WARNS, "Warn: 3 questions were lost in mrr; at most 1 allowed", id="warn"),
         pytest.param(
-            replace(WARNS, gates=[replace(LATENCY, threshold=None)]),
+            replace(WARNS, gates=[changed(LATENCY, threshold=None)]),
             "Warn: nothing to compare with yet: latency is 35.0 ms",
             id="no baseline",
         ),
@@ -128,19 +129,19 @@ def test_the_summary_is_the_comment() -> None:
 
 
 def test_a_long_summary_is_fitted_in_bytes() -> None:
-    gates = [replace(DROP, name=f"{number}" + "漢" * 500, queries=["漢" * 500] * 9) for number in range(300)]
+    gates = [changed(DROP, name=f"{number}" + "漢" * 500, queries=["漢" * 500] * 9) for number in range(300)]
     summary = check_run_output(replace(REPORT, gates=gates)).summary
     assert len(summary.encode()) <= SUMMARY_BYTES
     assert "Left out to fit: the table by tag" in summary
 
 
 def test_each_gate_is_an_annotation_at_its_line_with_its_segments_the_worst_first() -> None:
-    warns = replace(LATENCY, name="slow", line=7, reasons=texts("latency is high"))
+    warns = changed(LATENCY, name="slow", line=7, reasons=texts("latency is high"))
     parts = [
-        replace(RECALL, segment=f"lang:{lang}", violation=beyond, delta=-beyond)
+        changed(RECALL, segment=f"lang:{lang}", violation=beyond, delta=-beyond)
         for lang, beyond in (("en", 0.1), ("de", 0.3), ("es", 0.2), ("fr", 0.15), ("it", 0.12))
     ]
-    report = replace(FAILS, gates=[warns, HOLDS, replace(RECALL, reasons=texts("fell", "and is low")), *parts])
+    report = replace(FAILS, gates=[warns, HOLDS, changed(RECALL, reasons=texts("fell", "and is low")), *parts])
     assert check_run_output(report).annotations == [
         annotation(
             2,
@@ -156,7 +157,7 @@ def test_each_gate_is_an_annotation_at_its_line_with_its_segments_the_worst_firs
 
 
 def test_a_reason_that_only_warns_is_not_in_what_fails() -> None:
-    report = replace(FAILS, gates=[replace(RECALL, reasons=texts("fell", "too few to tell"), doubts=1)])
+    report = replace(FAILS, gates=[changed(RECALL, reasons=texts("fell", "too few to tell"), doubts=1)])
     assert [each.message for each in check_run_output(report).annotations] == ["fell."]
 
 
@@ -211,14 +212,14 @@ def test_a_gate_without_a_line_has_no_annotation(line: int | None) -> None:
 
 @given(st.text(max_size=30))
 def test_an_annotation_is_one_line_in_which_nothing_is_hidden(text: str) -> None:
-    report = replace(FAILS, gates=[replace(RECALL, segment=text, reasons=texts("a\r\nb"))])
+    report = replace(FAILS, gates=[changed(RECALL, segment=text, reasons=texts("a\r\nb"))])
     [found] = check_run_output(report).annotations
     assert found.message == one_line(f"in {text}, a b.")
 
 
 @pytest.mark.parametrize("word", ["a", "é", "漢", "👩"])
 def test_a_message_is_cut_to_bytes_at_a_whole_character(word: str) -> None:
-    report = replace(FAILS, gates=[replace(RECALL, segment=None, reasons=texts(word * 70_000))])
+    report = replace(FAILS, gates=[changed(RECALL, segment=None, reasons=texts(word * 70_000))])
     message = check_run_output(report).annotations[0].message
     assert LONGEST_MESSAGE - 4 < len(message.encode()) <= LONGEST_MESSAGE
     assert message.strip(word) == "…"

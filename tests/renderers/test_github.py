@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import changed, gate_result
 from tests.renderers.reports import texts
 from tests.scenario_calls import CHECKS, inputs_of, report_of
 
@@ -18,7 +19,7 @@ from rankgate.model.values import Direction, EvidenceState, Unit, Verdict
 from rankgate.renderers.findings import path_in_repository
 from rankgate.renderers.github import render_github
 
-GATE = GateResult(
+GATE = gate_result(
     name="retrieval_mrr",
     metric="mrr",
     meaning="how high the first relevant document stands",
@@ -41,8 +42,8 @@ GATE = GateResult(
     n_pairs=0,
     line=2,
 )
-WARNS = replace(GATE, name="map", metric="map", verdict=Verdict.WARN, reasons=texts("map is low"), line=7)
-PASSES = replace(GATE, verdict=Verdict.PASS, reasons=texts("mrr is 0.700, above the floor of 0.600"))
+WARNS = changed(GATE, name="map", metric="map", verdict=Verdict.WARN, reasons=texts("map is low"), line=7)
+PASSES = changed(GATE, verdict=Verdict.PASS, reasons=texts("mrr is 0.700, above the floor of 0.600"))
 REPORT = Report(
     verdict=Verdict.FAIL,
     summary="Do not merge: mrr is low.",
@@ -92,13 +93,13 @@ def test_a_pass_says_only_that() -> None:
 
 
 def test_a_gate_has_one_annotation_with_all_its_reasons() -> None:
-    report = replace(REPORT, gates=[replace(GATE, reasons=texts("one", "two"))])
+    report = replace(REPORT, gates=[changed(GATE, reasons=texts("one", "two"))])
     assert [read_as_the_runner_does(line)[2] for line in lines_of(report)[:-1]] == ["one; two."]
 
 
 def names(gate: GateResult, message: str) -> bool:
     """Whether an annotation is of this gate, or of the gate of which this is a segment."""
-    return gate.reasons[0].text in message or (gate.segment is not None and gate.segment in message)
+    return gate.decision.reasons[0].text in message or (gate.segment is not None and gate.segment in message)
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -198,7 +199,7 @@ TEXT = st.lists(
 @example("##\n[", "###[")
 def test_whatever_the_text_there_is_one_command_a_line(text: str, file: str) -> None:
     problem = Problem(text or "x", file, 3, text)
-    warns = replace(WARNS, reasons=texts(text))
+    warns = changed(WARNS, reasons=texts(text))
     provenance = replace(REPORT.provenance, criteria=file)
     lines = lines_of(replace(REPORT, gates=[warns], problems=[problem, problem], provenance=provenance))
     commands = [read_as_the_runner_does(line) for line in lines]

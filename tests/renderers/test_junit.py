@@ -14,6 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from junitparser import TestCase as ParsedCase
 from junitparser import TestSuite as ParsedSuite
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
 from tests.scenario_calls import CHECKS, report_of
 
@@ -28,9 +29,9 @@ from rankgate.renderers.escape import one_line
 from rankgate.renderers.junit import render_junit
 from rankgate.renderers.terminal import render_terminal
 
-SEGMENT = replace(RECALL, segment="lang:en", reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
-SMALL = replace(HOLDS, segment="lang:pt-BR", too_small=True, reasons=texts("12 queries, fewer than 30"))
-REFUSED = replace(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=texts("nothing was scored"))
+SEGMENT = changed(RECALL, segment="lang:en", reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
+SMALL = changed(HOLDS, segment="lang:pt-BR", too_small=True, reasons=texts("12 queries, fewer than 30"))
+REFUSED = changed(RECALL, verdict=Verdict.NOT_JUDGED, value=None, reasons=texts("nothing was scored"))
 OTHER_WAYS = replace(REPORT, gates=[HOLDS], failures=["the baseline is 90 days old"], verdict=Verdict.FAIL)
 
 
@@ -184,7 +185,7 @@ def test_a_failure_without_a_gate_is_a_failed_case(report: Report, message: str)
 
 def test_who_waives_a_violation_and_which_queries_must_pass_stand_with_the_numbers() -> None:
     waived = Waived(by="alice", reason="the new chunker", issue=None, expires="2026-06-30", up_to=0.3)
-    gate = replace(RECALL, verdict=Verdict.WARN, waived=waived, queries=["q-1", "q-2"])
+    gate = changed(RECALL, verdict=Verdict.WARN, waived=waived, queries=["q-1", "q-2"])
     output = case_of(replace(REPORT, gates=[gate]), "recall@5").system_out or ""
     assert "  must pass and do not  q-1, q-2\n" in output
     assert "  waived by             alice, the new chunker\n" in output
@@ -245,7 +246,7 @@ def test_rows_that_differ_only_in_what_is_cut_off_are_all_kept() -> None:
 
 def test_an_attachment_in_a_text_is_none() -> None:
     tag = "[[ATTACHMENT|/etc/passwd]]"
-    gates = [replace(RECALL, queries=[tag]), replace(LATENCY, reasons=texts(tag)), replace(SEGMENT, segment=tag)]
+    gates = [changed(RECALL, queries=[tag]), changed(LATENCY, reasons=texts(tag)), replace(SEGMENT, segment=tag)]
     found = render_junit(replace(REPORT, gates=gates, notes=[tag], problems=[Problem(tag)]))
     outputs = [element.text or "" for element in elements(found).iter() if element.tag != "property"]
     assert not any(re.search(r"\[\[ATTACHMENT\|.+?\]\]", text) for text in outputs)
@@ -283,7 +284,7 @@ VERDICTS = st.sampled_from(list(Verdict))
 
 @st.composite
 def gates_with(draw: st.DrawFn) -> GateResult:
-    return replace(
+    return changed(
         RECALL,
         name=draw(TEXT),
         metric=draw(TEXT),
@@ -298,7 +299,7 @@ def gates_with(draw: st.DrawFn) -> GateResult:
 
 @given(st.lists(gates_with(), max_size=3), TEXT, VERDICTS, st.lists(TEXT, max_size=2))
 @example([], "\ud800\x00", Verdict.NOT_JUDGED, ["\x01"])
-@example([replace(RECALL, reasons=texts("\ufffe]]>"))], "", Verdict.PASS, [])
+@example([changed(RECALL, reasons=texts("\ufffe]]>"))], "", Verdict.PASS, [])
 def test_whatever_the_texts_every_reader_reads_every_case(
     gates: Sequence[GateResult], text: str, verdict: Verdict, failures: list[str]
 ) -> None:
@@ -325,7 +326,7 @@ def test_something_is_red_exactly_where_the_check_fails_or_could_not_judge(
 ) -> None:
     order = [Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_JUDGED]
     worst = max([*verdicts, *(Verdict.FAIL for _ in failures)], key=order.index, default=Verdict.PASS)
-    gates = [replace(RECALL, verdict=verdict) for verdict in verdicts]
+    gates = [changed(RECALL, verdict=verdict) for verdict in verdicts]
     suite = parsed(render_junit(replace(REPORT, verdict=worst, gates=gates, failures=failures)))
     assert (suite.failures + suite.errors > 0) is (worst in (Verdict.FAIL, Verdict.NOT_JUDGED))
     assert (suite.errors > 0) is (worst is Verdict.NOT_JUDGED)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.page import Page
 from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT, texts
 
@@ -89,7 +90,7 @@ def test_a_warning_that_no_gate_has_stands_among_the_reasons() -> None:
 
 
 def test_a_single_reason_is_said_once_in_the_first_line() -> None:
-    report = replace(REPORT, gates=[replace(RECALL, reasons=texts("recall@5 dropped")), HOLDS])
+    report = replace(REPORT, gates=[changed(RECALL, reasons=texts("recall@5 dropped")), HOLDS])
     assert render_markdown(report).count("recall@5 dropped") == 1
 
 
@@ -177,7 +178,7 @@ def test_a_limit_counts_characters_or_bytes(limit: int) -> None:
 def test_a_comment_of_everything_fits() -> None:
     long = "漢" * 1_000
     moves = [replace(MOVE, query_id=f"{number}{long}", question=long) for number in range(50)]
-    gates = [replace(RECALL, name=f"{number}{long}", queries=[long] * 20) for number in range(100)]
+    gates = [changed(RECALL, name=f"{number}{long}", queries=[long] * 20) for number in range(100)]
     parts = [replace(ENGLISH, value=f"{number}{long}") for number in range(90)]
     report = replace(REPORT, misses=moves, gates=gates, segments=parts, warnings=[long] * 99)
     assert len(render_comment(report)) <= COMMENT_LIMIT
@@ -199,7 +200,7 @@ MENTION = re.compile(r"(?:^|\W)@\w")
 def test_a_metric_with_parameters_mentions_nobody() -> None:
     """GitHub reads `)@10` as a mention of the user called 10."""
     name = "ndcg(gain=exponential)@10"
-    gate = replace(RECALL, metric=name, reasons=texts(f"{name} dropped", f"{name} is low"))
+    gate = changed(RECALL, metric=name, reasons=texts(f"{name} dropped", f"{name} is low"))
     segment = replace(ENGLISH, metrics={name: IN_SEGMENT})
     report = replace(
         REPORT,
@@ -478,8 +479,8 @@ MUST = "2 must-pass questions fail: recall@5 is at its worst there"
 )
 def test_reasons_are_sentences_in_templates(templates: Templates, template: str, text: str) -> None:
     """As they were before they had kinds, in new reports and in old ones."""
-    kinds = replace(REPORT, gates=[replace(RECALL, reasons=KINDS)])
-    old = replace(REPORT, gates=[replace(RECALL, reasons=texts(MUST, LOST))])
+    kinds = replace(REPORT, gates=[changed(RECALL, reasons=KINDS)])
+    old = replace(REPORT, gates=[changed(RECALL, reasons=texts(MUST, LOST))])
     templates.path.write_text(template, encoding="utf-8")
     assert [user_renderer(templates.path.as_posix())(each).strip() for each in (kinds, old)] == [text] * 2
 
@@ -489,7 +490,7 @@ def test_ours_is_a_template_that_a_user_can_begin_with() -> None:
 
 
 def test_a_reason_that_only_warns_is_never_labelled_fail() -> None:
-    gate = replace(RECALL, verdict=Verdict.FAIL, reasons=texts("fell", "is low", "may be noise"), doubts=1)
+    gate = changed(RECALL, verdict=Verdict.FAIL, reasons=texts("fell", "is low", "may be noise"), doubts=1)
     text = render_markdown(replace(REPORT, verdict=Verdict.FAIL, gates=[gate]))
     assert "- FAIL: is low.\n- WARN: may be noise.\n" in text
 

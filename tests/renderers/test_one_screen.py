@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.gate_rows import changed
 from tests.renderers.page import Page as Parsed
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
 
@@ -34,20 +35,20 @@ HOSTILE = (
 )
 LANGUAGES = ("zh", "th", "ar", "de", "en", "es", "fr", "hi", "ja", "ko", "pt-BR", "ru")
 DROPPED = Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED, state=EvidenceState.INCONCLUSIVE)
-FALLEN = replace(
+FALLEN = changed(
     RECALL,
     reasons=[DROPPED, replace(DROPPED, kind=ReasonKind.THRESHOLD)],
     evidence_state=EvidenceState.INCONCLUSIVE,
     delta_ci=(-0.2, 0.05),
 )
 REST_OF_TWELVE = "3.0 allowed; 1 more language fails. 9 other languages hold, 1 is unproven."
-KEPT = replace(HOLDS, metric="recall@5", reasons=[])
+KEPT = changed(HOLDS, metric="recall@5", reasons=[])
 
 
 def segment(tag: str, delta: float, verdict: Verdict = Verdict.FAIL) -> GateResult:
     state = EvidenceState.INCONCLUSIVE if delta else EvidenceState.CLEAR
-    base = FALLEN if verdict is not Verdict.PASS else replace(KEPT, evidence_state=state)
-    return replace(base, segment=tag, delta=delta, paired_value=0.9 + delta, value=0.9 + delta, verdict=verdict)
+    base = FALLEN if verdict is not Verdict.PASS else changed(KEPT, evidence_state=state)
+    return changed(base, segment=tag, delta=delta, paired_value=0.9 + delta, value=0.9 + delta, verdict=verdict)
 
 
 def two_of_twelve(mark: str = "") -> list[GateResult]:
@@ -83,25 +84,25 @@ REPORTS = {
     ),
     "all of it hostile": report_of(
         [
-            replace(gate, name=f"{name} {HOSTILE}", reasons=[*gate.reasons, ADVISED])
+            changed(gate, name=f"{name} {HOSTILE}", reasons=[*gate.decision.reasons, ADVISED])
             for name in gates_named(12)
             for gate in (FALLEN, *two_of_twelve(HOSTILE))
         ]
     ),
     "hostile questions that must pass": report_of(
-        [replace(FALLEN, name=name, queries=[f"{number}{HOSTILE}" for number in range(9)]) for name in gates_named(2)]
+        [changed(FALLEN, name=name, queries=[f"{number}{HOSTILE}" for number in range(9)]) for name in gates_named(2)]
     ),
     "sixty reasons that are no gate's": replace(
         report_of([FALLEN]),
         warnings=[f"the file number {number} changed, and here is why " * 3 for number in range(60)],
     ),
     "twelve gates with reasons of their own": report_of(
-        [replace(FALLEN, name=name, reasons=[*FALLEN.reasons, ADVISED]) for name in gates_named(12)]
+        [changed(FALLEN, name=name, reasons=[*FALLEN.decision.reasons, ADVISED]) for name in gates_named(12)]
     ),
     "forty hostile problems": replace(NOT_JUDGED, problems=[Problem(HOSTILE * 9, HOSTILE, 3)] * 40),
     "all is well in sixty segments of twelve gates": report_of(
         [
-            replace(KEPT, name=name, segment=part, too_small=part is not None, reasons=reasons)
+            changed(KEPT, name=name, segment=part, too_small=part is not None, reasons=reasons)
             for name in gates_named(12)
             for part in (None, *(f"topic:{HOSTILE}{number}" for number in range(60)))
             for reasons in [[Reason(ReasonKind.TOO_SMALL, count=7, limit=30)] if part else []]
@@ -198,7 +199,7 @@ REASONS = st.sampled_from(
 @st.composite
 def gates(draw: st.DrawFn) -> GateResult:
     verdict = draw(st.sampled_from([Verdict.FAIL, Verdict.WARN, Verdict.PASS]))
-    return replace(
+    return changed(
         FALLEN,
         name=(name := draw(st.sampled_from(["a", "b", "c", "d"]))),
         metric=f"metric-{name}",
@@ -238,6 +239,6 @@ def test_no_bullet_says_what_the_sentence_says_and_nothing_that_failed_says_nois
 def test_what_fails_by_an_estimate_gives_its_interval_and_no_excuse() -> None:
     report = with_conclusion(replace(REPORT, gates=[FALLEN]))
     assert "chance" not in report.summary
-    warns = with_conclusion(replace(REPORT, verdict=Verdict.WARN, gates=[replace(FALLEN, verdict=Verdict.WARN)]))
+    warns = with_conclusion(replace(REPORT, verdict=Verdict.WARN, gates=[changed(FALLEN, verdict=Verdict.WARN)]))
     assert warns.summary.endswith("90.0% → 80.0%, 3.0 allowed.")
     assert "−10.0&nbsp;pp (−20.0&nbsp;to&nbsp;+5.0)" in first_screen(report)

@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import RECALL, texts
 
 from rankgate.model import wording
@@ -11,7 +12,7 @@ from rankgate.model.report import Provenance, Queries, Report, SegmentValue
 from rankgate.model.values import Direction, EvidenceState, Interval, Unit, Verdict
 from rankgate.renderers import phrases
 
-GATE = replace(
+GATE = changed(
     RECALL,
     value=0.858,
     ci=(0.80, 0.90),
@@ -22,7 +23,7 @@ GATE = replace(
     reasons=[],
 )
 SCORE = replace(GATE, unit=Unit.SCORE)
-LATENCY = replace(
+LATENCY = changed(
     GATE,
     unit=Unit.MILLISECONDS,
     direction=Direction.LOWER,
@@ -34,7 +35,7 @@ LATENCY = replace(
     threshold=50.0,
     regression_max=10.0,
 )
-NO_BASELINE = replace(GATE, baseline=None, delta=None, delta_ci=None)
+NO_BASELINE = changed(GATE, baseline=None, delta=None, delta_ci=None)
 
 
 @pytest.mark.parametrize(
@@ -44,15 +45,15 @@ NO_BASELINE = replace(GATE, baseline=None, delta=None, delta_ci=None)
         pytest.param(SCORE, "0.919", "0.858", "−0.061", id="score"),
         pytest.param(LATENCY, "30.0 ms", "35.2 ms", "+5.2 ms", id="milliseconds"),
         pytest.param(NO_BASELINE, "–", "85.8%", "–", id="no baseline"),
-        pytest.param(replace(NO_BASELINE, value=None), "–", "–", "–", id="nothing scored"),
-        pytest.param(replace(GATE, delta=0.0), "91.9%", "85.8%", "±0.0 pp", id="nothing changed"),
+        pytest.param(changed(NO_BASELINE, value=None), "–", "–", "–", id="nothing scored"),
+        pytest.param(changed(GATE, delta=0.0), "91.9%", "85.8%", "±0.0 pp", id="nothing changed"),
         pytest.param(
-            replace(GATE, value=0.84999), "91.900%", "84.999%", "−6.100 pp", id="decimals that show a broken floor"
+            changed(GATE, value=0.84999), "91.900%", "84.999%", "−6.100 pp", id="decimals that show a broken floor"
         ),
         pytest.param(
-            replace(GATE, delta=-0.0301), "91.90%", "85.80%", "−3.01 pp", id="decimals that show a broken drop"
+            changed(GATE, delta=-0.0301), "91.90%", "85.80%", "−3.01 pp", id="decimals that show a broken drop"
         ),
-        pytest.param(replace(GATE, value=0.85), "91.9%", "85.0%", "−6.1 pp", id="exactly at the floor"),
+        pytest.param(changed(GATE, value=0.85), "91.9%", "85.0%", "−6.1 pp", id="exactly at the floor"),
     ],
 )
 def test_values_of_a_gate(gate: GateResult, baseline: str, now: str, change: str) -> None:
@@ -79,14 +80,14 @@ def test_interval_of_a_value(ci: Interval | None, unit: Unit, text: str) -> None
     ("gate", "text"),
     [
         pytest.param(GATE, "≥ 85.0%, −3.0 pp", id="floor and drop"),
-        pytest.param(replace(GATE, regression_max=None), "≥ 85.0%", id="floor"),
-        pytest.param(replace(GATE, threshold=None), "−3.0 pp", id="drop"),
-        pytest.param(replace(GATE, threshold=None, regression_max=0.0), "no drop", id="no drop"),
+        pytest.param(changed(GATE, regression_max=None), "≥ 85.0%", id="floor"),
+        pytest.param(changed(GATE, threshold=None), "−3.0 pp", id="drop"),
+        pytest.param(changed(GATE, threshold=None, regression_max=0.0), "no drop", id="no drop"),
         pytest.param(SCORE, "≥ 0.850, −0.030", id="score"),
         pytest.param(LATENCY, "≤ 50.0 ms, +10.0 ms", id="lower is better"),
-        pytest.param(replace(LATENCY, regression_max=0.0), "≤ 50.0 ms, no rise", id="no rise"),
-        pytest.param(replace(GATE, threshold=0.8505, regression_max=None), "≥ 85.05%", id="a fine floor"),
-        pytest.param(replace(GATE, threshold=None, regression_max=0.0004), "−0.04 pp", id="a drop below a decimal"),
+        pytest.param(changed(LATENCY, regression_max=0.0), "≤ 50.0 ms, no rise", id="no rise"),
+        pytest.param(changed(GATE, threshold=0.8505, regression_max=None), "≥ 85.05%", id="a fine floor"),
+        pytest.param(changed(GATE, threshold=None, regression_max=0.0004), "−0.04 pp", id="a drop below a decimal"),
     ],
 )
 def test_limit_of_a_gate(gate: GateResult, text: str) -> None:
@@ -103,7 +104,7 @@ def test_limit_of_a_gate(gate: GateResult, text: str) -> None:
     ],
 )
 def test_status_and_icon(verdict: Verdict, icon: str, status: str) -> None:
-    assert phrases.gate_status(replace(GATE, verdict=verdict)) == status
+    assert phrases.gate_status(changed(GATE, verdict=verdict)) == status
     assert phrases.ICONS[verdict] == icon
 
 
@@ -168,9 +169,9 @@ def test_how_many_questions(total: int, scored: int, text: str) -> None:
     assert phrases.queries_line(replace(report, queries=None)) == ""
 
 
-PART = replace(RECALL, segment="lang:en", verdict=Verdict.PASS, evidence_state=EvidenceState.CLEAR)
-NOISE = replace(PART, evidence_state=EvidenceState.INCONCLUSIVE)
-SMALL = replace(PART, too_small=True)
+PART = changed(RECALL, segment="lang:en", verdict=Verdict.PASS, evidence_state=EvidenceState.CLEAR)
+NOISE = changed(PART, evidence_state=EvidenceState.INCONCLUSIVE)
+SMALL = changed(PART, too_small=True)
 
 
 @pytest.mark.parametrize(
@@ -184,17 +185,17 @@ SMALL = replace(PART, too_small=True)
             id="one of each",
         ),
         pytest.param(
-            [PART, replace(NOISE, segment="lang:es", too_small=True)],
+            [PART, changed(NOISE, segment="lang:es", too_small=True)],
             "Segments: 1 holds, 1 is too small to judge.",
             id="one that is too small is counted once, whatever its interval says",
         ),
         pytest.param(
-            [replace(PART, verdict=Verdict.FAIL), replace(PART, segment="lang:es", verdict=Verdict.WARN)],
+            [changed(PART, verdict=Verdict.FAIL), changed(PART, segment="lang:es", verdict=Verdict.WARN)],
             "Segments: 1 fails, 1 warns.",
             id="fail and warn",
         ),
         pytest.param(
-            [replace(PART, name="other"), replace(PART, verdict=Verdict.FAIL), SMALL],
+            [changed(PART, name="other"), changed(PART, verdict=Verdict.FAIL), SMALL],
             "Segments: 1 fails.",
             id="one that several gates look at counts once, as the hardest of them has it",
         ),
@@ -206,7 +207,7 @@ def test_how_many_segments_hold(gates: list[GateResult], line: str) -> None:
 
 
 def small(number: int, keys: str = "lang", n: int = 25, **known: object) -> GateResult:
-    return replace(
+    return changed(
         SMALL, segment=f"{keys}:{number:02}", n=n, **{"reasons": texts(f"{n} queries, fewer than 30"), **known}
     )
 
@@ -256,8 +257,8 @@ WORSE = "-28.0 pp in recall@5 (25 questions, fewer than the 30 that it takes)".r
             f"'lang:02' {WORSE.replace('28', '40')}; 'lang:03' {WORSE}.",
             id="the worst first",
         ),
-        pytest.param([replace(fallen(1), verdict=Verdict.FAIL)], "", id="what fails has a row of its own"),
-        pytest.param([replace(fallen(1), fell=False)], "", id="what may be noise"),
+        pytest.param([changed(fallen(1), verdict=Verdict.FAIL)], "", id="what fails has a row of its own"),
+        pytest.param([changed(fallen(1), fell=False)], "", id="what may be noise"),
     ],
 )
 def test_segments_that_fell_and_do_not_block_are_listed(gates: list[GateResult], said: str) -> None:

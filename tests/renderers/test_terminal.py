@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
+from tests.gate_rows import changed
 from tests.renderers import reports
 from tests.renderers.reports import texts
 
@@ -21,8 +22,8 @@ from rankgate.model.values import Unit, Verdict
 from rankgate.renderers.blocks import plain_text
 from rankgate.renderers.terminal import render_terminal, terminal_blocks, verdict_line
 
-RECALL = replace(reports.RECALL, reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
-MRR = replace(
+RECALL = changed(reports.RECALL, reasons=texts("recall@5 dropped from 90.0% to 80.0%"))
+MRR = changed(
     RECALL,
     metric="mrr",
     unit=Unit.SCORE,
@@ -101,7 +102,7 @@ def test_what_to_look_at_first_stands_above_the_numbers_and_other_warnings_below
 
 
 GATES = [
-    replace(RECALL, name=f"gate number {number}", metric=f"recall@{number}", n=1_000, verdict=verdict, reasons=reasons)
+    changed(RECALL, name=f"gate number {number}", metric=f"recall@{number}", n=1_000, verdict=verdict, reasons=reasons)
     for number in range(25)
     for verdict in [Verdict.FAIL if number % 2 else Verdict.WARN]
     for reasons in [texts("a reason of its own, that is a whole sentence and no short one")]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
 
 from rankgate.errors import Problem, ProblemKind
@@ -23,16 +24,16 @@ from rankgate.renderers.markdown import render_markdown
 from rankgate.renderers.view import EVERYTHING, view_of
 from rankgate.renderers.view.parts import spark
 
-DROPPED = replace(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)], violation=0.07)
-KEPT = replace(HOLDS, metric="recall@5", reasons=[])
-MRR = replace(KEPT, name="mrr", metric="mrr", delta=-0.01)
+DROPPED = changed(RECALL, reasons=[Reason(ReasonKind.REGRESSION, ruling=Ruling.VIOLATED)], violation=0.07)
+KEPT = changed(HOLDS, metric="recall@5", reasons=[])
+MRR = changed(KEPT, name="mrr", metric="mrr", delta=-0.01)
 
 
 def part(tag: str, delta: float, verdict: Verdict = Verdict.FAIL, **fields: Any) -> GateResult:
     base = DROPPED if verdict is not Verdict.PASS else KEPT
     value = 0.9 + delta
-    changed = {"segment": f"lang:{tag}", "delta": delta, "paired_value": value, "value": value, "verdict": verdict}
-    return replace(base, **changed, violation=-delta if verdict is not Verdict.PASS else None, **fields)
+    keys = {"segment": f"lang:{tag}", "delta": delta, "paired_value": value, "value": value, "verdict": verdict}
+    return changed(base, **keys, violation=-delta if verdict is not Verdict.PASS else None, **fields)
 
 
 def report_of(*gates: GateResult, **fields: Any) -> Report:
@@ -96,7 +97,7 @@ LOSS = PartLoss(
             id="the worst first, and the sentence counts those that have no room",
         ),
         pytest.param(
-            report_of(*(replace(LATENCY, name=f"gate {number}", reasons=[]) for number in range(5)), DROPPED),
+            report_of(*(changed(LATENCY, name=f"gate {number}", reasons=[]) for number in range(5)), DROPPED),
             "Metric",
             [
                 "fail | recall@5 | 90.0% → 80.0% | −10.0 pp",
@@ -145,8 +146,8 @@ def test_the_rows_of_the_first_screen(report: Report, heading: str, rows: list[s
     assert (first.heading, first.more) == (heading, more)
 
 
-SLOWER = replace(LATENCY, delta=1.0, delta_ci=(0.0, 2.0), confidence=0.9)
-MUST = replace(DROPPED, queries=["a", "b", "c", "d"])
+SLOWER = changed(LATENCY, delta=1.0, delta_ci=(0.0, 2.0), confidence=0.9)
+MUST = changed(DROPPED, queries=["a", "b", "c", "d"])
 
 
 @pytest.mark.parametrize(
@@ -155,11 +156,11 @@ MUST = replace(DROPPED, queries=["a", "b", "c", "d"])
         pytest.param([RECALL], "95% interval", id="one level"),
         pytest.param([RECALL, SLOWER], "90% or 95% interval", id="two"),
         pytest.param(
-            [RECALL, replace(part("a", -0.2), reasons=[Reason(ReasonKind.REGRESSION, corrected_for=12)])],
+            [RECALL, changed(part("a", -0.2), reasons=[Reason(ReasonKind.REGRESSION, corrected_for=12)])],
             "interval, for 12 languages at once",
             id="corrected",
         ),
-        pytest.param([replace(RECALL, delta_ci=None)], "interval", id="none"),
+        pytest.param([changed(RECALL, delta_ci=None)], "interval", id="none"),
     ],
 )
 def test_what_the_intervals_of_a_table_are(gates: list[GateResult], level: str) -> None:
@@ -174,9 +175,9 @@ NOTED = Reason(ReasonKind.LOST, count=7, limit=2)
     [
         pytest.param(DROPPED, [], id="numbers say all"),
         pytest.param(MUST, ["a, b, c and 1 more must pass and do not"], id="must pass"),
-        pytest.param(replace(DROPPED, value=0.7), ["70.0% on all 40 questions"], id="pairs differ from all"),
+        pytest.param(changed(DROPPED, value=0.7), ["70.0% on all 40 questions"], id="pairs differ from all"),
         pytest.param(
-            replace(DROPPED, name="second", metric="mrr", reasons=[NOTED]),
+            changed(DROPPED, name="second", metric="mrr", reasons=[NOTED]),
             ["7 questions were lost in mrr; at most 2 allowed"],
             id="another rule than a limit",
         ),
@@ -201,13 +202,13 @@ def test_what_the_numbers_of_a_row_do_not_show_stands_in_it(gate: GateResult, no
     ],
 )
 def test_counts_stand_beside_shares_where_they_changed(counts: tuple[int, int] | None, text: str) -> None:
-    report = report_of(replace(DROPPED, counts=counts))
+    report = report_of(changed(DROPPED, counts=counts))
     assert view_of(report).first.rows[0].counts == text
     assert (f"<br>{text} |" in render_markdown(report).replace("&nbsp;", " ")) is bool(text)
 
 
 def test_all_numbers_are_the_gates_and_the_parts_that_did_not_pass_the_worst_first() -> None:
-    gates = [MRR, KEPT, part("zh", -0.5), *HOLDING, replace(LATENCY, reasons=[])]
+    gates = [MRR, KEPT, part("zh", -0.5), *HOLDING, changed(LATENCY, reasons=[])]
     rows = view_of(report_of(*gates)).numbers.rows
     assert [plain(row.name) for row in rows] == ["recall@5 · lang:zh · 40 questions", "latency", "mrr", "recall@5"]
 
@@ -268,9 +269,9 @@ def test_where_gates_correct_for_many_parts_these_have_their_intervals_and_no_pl
     """A plain 95% interval that excludes zero would contradict a gate that says within noise."""
     metric = {"recall@5": replace(IN_SEGMENT, delta_ci=(-0.3, -0.1))}
     parts = [replace(ENGLISH, value=name, metrics=metric) for name in ("es", "pt", "en")]
-    judged = replace(RECALL, segment="lang:es", evidence=Evidence.PROVEN_HARM, confidence=0.9983, delta_ci=(-0.4, 0.1))
-    judged = replace(judged, reasons=[Reason(ReasonKind.REGRESSION, corrected_for=3)])
-    small = replace(judged, segment="lang:pt", too_small=True)
+    judged = changed(RECALL, segment="lang:es", evidence=Evidence.PROVEN_HARM, confidence=0.9983, delta_ci=(-0.4, 0.1))
+    judged = changed(judged, reasons=[Reason(ReasonKind.REGRESSION, corrected_for=3)])
+    small = changed(judged, segment="lang:pt", too_small=True)
     plain_rows = view_of(replace(REPORT, segments=parts)).parts.rows
     assert {row.values[0].interval for row in plain_rows} == {"95%: −30.0 to −10.0 pp"}
     rows = view_of(replace(REPORT, segments=parts, gates=[RECALL, judged, small])).parts.rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import RECALL, REPORT
 
 from rankgate.model.report import Report
@@ -19,7 +20,7 @@ HOSTILE = "@octocat `x` | <img src=x> [link](https://evil.example)\n::error::x #
 
 
 def report(waived: Waived) -> Report:
-    gate = replace(
+    gate = changed(
         RECALL,
         verdict=Verdict.WARN,
         segment=None,

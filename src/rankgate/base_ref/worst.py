@@ -47,8 +47,8 @@ def worst_of(by_base: Report | None, by_head: Report, about: BaseSide) -> Report
 
 def lower_gates(report: Report) -> int:
     """How many gates have a lower value than the accepted run, over all questions or in a segment."""
-    changed = [gate for gate in report.gates if gate.delta is not None]
-    return len({gate.name for gate in changed if gate.direction.sign * (gate.delta or 0.0) < -TOLERANCE})
+    changed = [gate for gate in report.gates if gate.change.delta is not None]
+    return len({gate.name for gate in changed if gate.direction.sign * (gate.change.delta or 0.0) < -TOLERANCE})
 
 
 def _own_labels(by_base: Report, by_head: Report) -> OwnLabels | None:
@@ -56,8 +56,8 @@ def _own_labels(by_base: Report, by_head: Report) -> OwnLabels | None:
     if not any(problem.kind is ProblemKind.GOLD_STALE for problem in by_base.problems):
         return None
     for gate in by_head.gates:
-        if gate.baseline is not None and gate.value is not None:
-            return OwnLabels(metric=gate.metric, unit=gate.unit, before=gate.baseline, now=gate.value)
+        if gate.change.baseline is not None and gate.measured.value is not None:
+            return OwnLabels(metric=gate.metric, unit=gate.unit, before=gate.change.baseline, now=gate.measured.value)
     return None
 
 
@@ -73,7 +73,7 @@ def _with_new_labels(by_base: Report, by_head: Report) -> Report:
     old, new = by_base.traffic, by_head.traffic
     if old is None or new is None or (old.asked, old.changed, old.share) != (new.asked, new.changed, new.share):
         return by_base
-    measured = {gate.place: gate for gate in by_head.gates if gate.over_traffic and gate.delta is not None}
+    measured = {gate.place: gate for gate in by_head.gates if gate.over_traffic and gate.change.delta is not None}
     gates = [measured.get(gate.place, gate) if gate.lacks_labels else gate for gate in by_base.gates]
     return replace(by_base, gates=gates, traffic=new)
 

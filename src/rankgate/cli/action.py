@@ -104,7 +104,7 @@ def judge() -> int:
         verdict=report.verdict.value,
         report=str(job.upload / "report.json"),
         comment=str(job.upload / "comment.md"),
-        values=json.dumps({gate.name: gate.value for gate in report.gates if gate.segment is None}),
+        values=json.dumps({gate.name: gate.measured.value for gate in report.gates if gate.segment is None}),
     )
     print(stopped(RENDERERS["terminal"](report)), end="")
     print(RENDERERS["github"](report), end="")

@@ -64,7 +64,7 @@ class _Criteria(pytest.File):
         for gate in report.gates:
             cells = zip(HEADINGS, cells_of(row_of(gate, report, alone=False)), strict=True)
             numbers = "; ".join(f"{heading} {text}" for heading, text in cells if text)
-            texts = [*(f"{one_line(reason.text)}." for reason in gate.reasons), numbers]
+            texts = [*(f"{one_line(reason.text)}." for reason in gate.decision.reasons), numbers]
             name = one_line(gate.name, 200) + (f"[{one_line(gate.segment, 200)}]" if gate.segment else "")
             yield self._test(name, gate.verdict, texts, gate.line)
         reasons = [*report.failures, *report.warnings]

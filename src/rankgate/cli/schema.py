@@ -19,6 +19,7 @@ from rankgate.diagnosis.misses import Misses, QueryExplained
 from rankgate.gates.acceptance import GateChange
 from rankgate.model.answers import UnjudgedKind
 from rankgate.model.calibration import Calibration
+from rankgate.model.gate_result import PARTS, GateResult
 from rankgate.model.report import JudgedValue, ReportFile
 from rankgate.model.scores import Distribution
 from rankgate.model.values import Direction, Interval, Unit
@@ -102,11 +103,26 @@ def output_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of one of `OUTPUTS`, in the draft 2020-12; it refuses keys that it does not name."""
     parts: dict[str, Any] = {}
     output = _schema(OUTPUTS[name], parts)
+    if GateResult.__name__ in parts:
+        _flatten(parts)
     for part in parts.values():
         part.update({"additionalProperties": False} if "properties" in part else {})
         part["description"] = inspect.cleandoc(part["description"])
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"rankgate {name}"}
     return {**about, **output, "$defs": parts}
+
+
+def _flatten(parts: dict[str, Any]) -> None:
+    """Put the keys of a result's parts beside its own, as report.json has them."""
+    result = parts[GateResult.__name__]
+    for name in PARTS:
+        result["properties"].pop(name)
+        result["required"].remove(name)
+    for part in PARTS.values():
+        schema = parts.pop(part.__name__)
+        result["properties"] |= schema["properties"]
+        result["required"] += schema["required"]
+        result["description"] += "\n\n" + inspect.cleandoc(schema["description"])
 
 
 def _schema(shape: Any, parts: dict[str, Any]) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def entry(result: GateResult, date: str) -> str:
     segment = "" if result.segment is None else f"    segment: {quoted(result.segment)}\n"
     return (
         f"  - gate: {quoted(result.name)}\n{segment}"
-        f"    up_to: {ceiling(result.violation or 0.0)}\n"
+        f"    up_to: {ceiling(result.decision.violation or 0.0)}\n"
         f"    expires: {days_after(date, ENTRY_DAYS)}\n"
         '    issue: "<link to the issue>"\n'
         '    reason: "<why this is accepted for now>"\n'

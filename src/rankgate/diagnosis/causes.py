@@ -87,23 +87,23 @@ def case_of(gate: GateResult, metric: Metric, gold: Gold, candidate: Scores, bas
             new = candidate.rank_summaries.get(sample.query_id)
             moved = document_moves(sample, old, new)
             worse[sample.query_id] = fate_of(moved, first_k(metric, old.k), no_result=not (new and new.retrieved))
-    proven = metric.direction.certain(gate.delta_ci) < 0
+    proven = metric.direction.certain(gate.change.delta_ci) < 0
     return Case(metric=metric, samples=samples, worse=worse, proven=proven)
 
 
 def speaks(gate: GateResult) -> bool:
     """Whether a gate fails or warns for what it measured, and not for what it could not prove."""
-    return gate.verdict in (Verdict.FAIL, Verdict.WARN) and not gate.only_inconclusive
+    return gate.verdict in (Verdict.FAIL, Verdict.WARN) and not gate.evidence.only_inconclusive
 
 
 def fell(gate: GateResult) -> bool:
     """Whether the metric is worse than the baseline's, and the gate limits that."""
-    return gate.regression_max is not None and gate.direction.sign * (gate.delta or 0.0) < -TOLERANCE
+    return gate.limits.regression_max is not None and gate.direction.sign * (gate.change.delta or 0.0) < -TOLERANCE
 
 
 def floor_broken(gate: GateResult) -> bool:
     """Whether the value is beyond the gate's `threshold`."""
-    value, floor = gate.value, gate.threshold
+    value, floor = gate.measured.value, gate.limits.threshold
     return value is not None and floor is not None and gate.direction.sign * (value - floor) < -TOLERANCE
 
 

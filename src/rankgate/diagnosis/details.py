@@ -124,7 +124,7 @@ def _panel(
     name, clusters = metric.name, candidate.clusters
     column, old = columns.now[name], columns.before[name] if columns.before else None
     overall = gates.get((None, name))
-    if overall and overall.evidence_state is EvidenceState.NOT_COMPARABLE:
+    if overall and overall.evidence.evidence_state is EvidenceState.NOT_COMPARABLE:
         old = None
     values = dict[str | None, PanelValue]()
     for tag, rows in scopes.items():
@@ -137,9 +137,9 @@ def _panel(
             delta=pairs.compared(None).delta if pairs else None,
         )
         gate = gates.get((tag, name))
-        if gate and gate.value_raw is not None:  # the value is in people's units
-            ci = gate.ci if gate.confidence == CONFIDENCE else None
-            value = PanelValue(value=gate.value or 0.0, ci=ci, delta=gate.delta)
+        if gate and gate.measured.value_raw is not None:  # the value is in people's units
+            ci = gate.measured.ci if gate.limits.confidence == CONFIDENCE else None
+            value = PanelValue(value=gate.measured.value or 0.0, ci=ci, delta=gate.change.delta)
         values[tag] = value
     return values
 

@@ -109,7 +109,12 @@ def diagnose_conclusion(
         if pairs is None:
             return report.diagnosis
         change = pairs.compared()
-        gate = replace(overall, verdict=Verdict.WARN, regression_max=0.0, delta=change.delta, delta_ci=change.ci)
+        gate = replace(
+            overall,
+            change=replace(overall.change, delta=change.delta, delta_ci=change.ci),
+            limits=replace(overall.limits, regression_max=0.0),
+            decision=replace(overall.decision, verdict=Verdict.WARN),
+        )
     row = gate if about.rule == "floor" else replace(gate, segment=None)
     findings = diagnose(part, metrics, [row], now, before, lists)
     stale = [each for each in report.diagnosis if each.rule == STALE]
@@ -135,7 +140,7 @@ def _floors(
     """Of the gates and segments below their floor, those that fail and the deepest first: what their questions miss."""
     below = [gate for gate in results if speaks(gate) and floor_broken(gate)]
     below = [gate for gate in below if by_name[gate.metric].kind is Kind.RELEVANCE and gate.direction.sign > 0]
-    order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.violation or 0.0)))
+    order = sorted(below, key=lambda gate: (gate.verdict is not Verdict.FAIL, -(gate.decision.violation or 0.0)))
     findings = (_below(gate, first_k(by_name[gate.metric]), gold, candidate) for gate in order)
     return [each for each in findings if each][:MAX_FLOORS]
 
@@ -242,7 +247,7 @@ def _those(count: int, case: Case, one: str, many: str) -> str:
 
 def _latency(gate: GateResult, metric: Metric, candidate: Scores, baseline: Scores) -> list[Diagnosis]:
     """The stage that took most of the added time, if the sign test and the interval of its mean say that it rose."""
-    if "stage" in metric.parameters() or gate.direction.certain(gate.delta_ci) >= 0:
+    if "stage" in metric.parameters() or gate.direction.certain(gate.change.delta_ci) >= 0:
         return []  # a gate of one stage says it already
     rises: dict[str, list[float]] = {stage: [] for stage in _STAGES}  # and others, which have names of their own
     for query, new in candidate.matched.items():

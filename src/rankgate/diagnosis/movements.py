@@ -31,7 +31,7 @@ def leading_metric(gates: Sequence[Gate], results: Sequence[GateResult]) -> Metr
     """
     both = zip(gates, results, strict=True)
     ranked = [(gate.metric, result) for gate, result in both if gate.metric.kind is Kind.RELEVANCE]
-    moved = [(metric, result.verdict) for metric, result in ranked if result.delta]
+    moved = [(metric, result.verdict) for metric, result in ranked if result.change.delta]
     violated = [metric for wanted in (Verdict.FAIL, Verdict.WARN) for metric, verdict in moved if verdict is wanted]
     return next(iter([*violated, *(metric for metric, _ in ranked)]), None)
 

@@ -33,10 +33,10 @@ def changes_of(report: Report) -> list[GateChange]:
             gate=gate.name,
             metric=gate.metric,
             segment=gate.segment,
-            before=gate.baseline,
-            now=gate.value,
+            before=gate.change.baseline,
+            now=gate.measured.value,
             verdict=gate.verdict,
-            change=gate.delta,
+            change=gate.change.delta,
         )
         for gate in report.gates
         if gate.segment is None or gate.verdict is not Verdict.PASS
@@ -49,7 +49,9 @@ def refusal(report: Report) -> str | None:
         return f"the run fails its gates: {short_headline(report)}"
     if report.verdict is Verdict.NOT_JUDGED:
         return f"the run could not be judged: {'; '.join(map(str, report.problems)) or report.summary}"
-    if any(gate.waived for gate in report.gates):  # a waiver lets a change be merged; what is normal is said here
+    if any(
+        gate.decision.waived for gate in report.gates
+    ):  # a waiver lets a change be merged; what is normal is said here
         return f"the run violates a gate, which is waived: {short_headline(report)}"
     return None
 
@@ -60,5 +62,7 @@ def is_green(report: Report) -> bool:
     A gate of severity warning that is violated is a regression too, and takes a person to accept.
     """
     warned = [gate for gate in report.gates if gate.verdict is Verdict.WARN]
-    lacks = not report.warns_beside and all(reason.kind in _LACKING for gate in warned for reason in gate.reasons)
+    lacks = not report.warns_beside and all(
+        reason.kind in _LACKING for gate in warned for reason in gate.decision.reasons
+    )
     return report.verdict is Verdict.PASS or (report.verdict is Verdict.WARN and lacks)

@@ -46,8 +46,8 @@ def waive(gates: Sequence[GateResult], waivers: Waivers, date: str) -> WaivedRes
 
 def waivable(gate: GateResult) -> bool:
     """Whether a gate breaks a limit and nothing that no waiver covers."""
-    violated = gate.verdict in (Verdict.FAIL, Verdict.WARN) and gate.violation is not None
-    return violated and not gate.hard_check_failed
+    violated = gate.verdict in (Verdict.FAIL, Verdict.WARN) and gate.decision.violation is not None
+    return violated and not gate.decision.hard_check_failed
 
 
 def _waived(gate: GateResult, use: WaiverUse | None) -> GateResult:
@@ -55,13 +55,13 @@ def _waived(gate: GateResult, use: WaiverUse | None) -> GateResult:
     if use is None or not waivable(gate):
         return gate
     waived = Waived(by=use.by, reason=use.reason, issue=use.issue, expires=use.expires, up_to=use.up_to)
-    return replace(gate, verdict=Verdict.WARN, waived=waived)
+    return replace(gate, decision=replace(gate.decision, verdict=Verdict.WARN, waived=waived))
 
 
 def _use(waiver: Waiver, gates: Sequence[GateResult], date: str) -> WaiverUse:
     """What became of a waiver; of a gate that both sides judge, the larger violation counts."""
     rows = [gate for gate in gates if gate.place == (waiver.gate, waiver.segment)]
-    largest = max((gate.violation for gate in rows if gate.violation is not None), default=None)
+    largest = max((gate.decision.violation for gate in rows if gate.decision.violation is not None), default=None)
     return WaiverUse(**dict(waiver), state=_state(waiver, rows, largest, date), violation=largest)
 
 
@@ -71,7 +71,7 @@ def _state(waiver: Waiver, rows: Sequence[GateResult], largest: float | None, da
     states: dict[WaiverState, bool] = {
         "unknown": not rows,
         "expired": left < 0,
-        "hard_check": any(gate.hard_check_failed for gate in rows),
+        "hard_check": any(gate.decision.hard_check_failed for gate in rows),
         "not_judged": any(gate.verdict is Verdict.NOT_JUDGED for gate in rows),
         "unused": largest is None,
         "too_small": largest is not None and not waiver.covers(largest, date),

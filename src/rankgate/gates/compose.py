@@ -221,7 +221,7 @@ def _notes(case: Case, evaluation: Evaluation, results: Sequence[GateResult], ed
         notes.append(note)
     if anchor and anchor.mark and anchor.passed_over:
         notes.append(passed_over_text(anchor.mark, anchor.passed_over))
-    unjudged = [f"{unjudged_text(each)}." for each in results if each.unjudged and each.segment is None]
+    unjudged = [f"{unjudged_text(each)}." for each in results if each.evidence.unjudged and each.segment is None]
     return [*notes, *dict.fromkeys(unjudged), *notes_of(criteria, evaluation.run, baseline, edited)]
 
 
@@ -266,12 +266,12 @@ def _value(
     If the gates are of the column's own run, as one of them has it: its interval would come out the same again.
     """
     whole = (gate for gate in results if gate.segment is None and gate.metric == metric.name)
-    gate = next((gate for gate in whole if own and gate.confidence == CONFIDENCE), None)
+    gate = next((gate for gate in whole if own and gate.limits.confidence == CONFIDENCE), None)
     if gate is None:
         found = estimate(column, metric, scores.clusters, ends=attainable(metric, scores, column))
         value, ci, n, spread = (found.value, found.ci, found.n, found.distribution) if found else (None, None, 0, None)
     else:
-        value, ci, n = gate.value, gate.ci, gate.n
+        value, ci, n = gate.measured.value, gate.measured.ci, gate.measured.n
         spread = distribution([x for x in column if x is not None]) if is_rate(metric) and n else None
     return MetricValue(
         value=value,

@@ -164,13 +164,13 @@ def _no_baseline(report: Report) -> Conclusion | None:
     gate = next((each for each in report.gates if each.verdict is Verdict.WARN), None)
     if gate is None:
         return None
-    return Conclusion(**_of_gate(ConclusionKind.NO_BASELINE, gate, "floor"), counts={"questions": gate.n})
+    return Conclusion(**_of_gate(ConclusionKind.NO_BASELINE, gate, "floor"), counts={"questions": gate.measured.n})
 
 
 def _pass(report: Report) -> Conclusion:
     """By the weakest of the blocking gates that limit a drop and have pairs."""
     main = [gate for gate in report.gates if gate.segment is None]
-    limited = [gate for gate in main if gate.regression_max is not None and gate.n_pairs]
+    limited = [gate for gate in main if gate.limits.regression_max is not None and gate.change.n_pairs]
     may_block = [gate for gate in main if gate.severity == "error"]
     blocking = [gate for gate in limited if gate in may_block] if may_block else limited
     if not blocking:
@@ -178,10 +178,10 @@ def _pass(report: Report) -> Conclusion:
             return Conclusion(kind=ConclusionKind.PASS, strength=Strength.FLOORS_ONLY)
         speaks = (may_block or main)[0]
         first = _of_gate(ConclusionKind.PASS, speaks, "floor")
-        counts = {"questions": speaks.n, "missing": _missing(speaks)}
+        counts = {"questions": speaks.measured.n, "missing": _missing(speaks)}
         return Conclusion(**first, strength=Strength.FLOORS_ONLY, counts=counts)
     weakest = min(enumerate(blocking), key=lambda each: (*_weakness(each[1]), each[0]))[1]
-    counts = {"pairs": weakest.n_pairs, "questions": weakest.n, "missing": _missing(weakest)}
+    counts = {"pairs": weakest.change.n_pairs, "questions": weakest.measured.n, "missing": _missing(weakest)}
     return Conclusion(
         **_of_gate(ConclusionKind.PASS, weakest, "drop"),
         strength=strength_of(weakest),
@@ -209,31 +209,31 @@ _MAKERS = (
 
 def bound_of(gate: GateResult) -> float | None:
     """The change for the worse that is the end of the interval, as a size; None where the data support no such end."""
-    low, _ = gate.direction.upright(gate.delta_ci)
+    low, _ = gate.direction.upright(gate.change.delta_ci)
     return None if low is None else max(-low, 0.0)
 
 
 def _end(gate: GateResult) -> float | None:
     """The worst value that the interval does not exclude."""
-    low, _ = gate.direction.upright(gate.counted.ci if gate.counted else gate.ci)
+    low, _ = gate.direction.upright(gate.measured.counted.ci if gate.measured.counted else gate.measured.ci)
     return None if low is None else gate.direction.sign * low
 
 
 def strength_of(gate: GateResult) -> Strength:
     """What the interval of its change says beside its limit: the first that holds."""
-    low, high = gate.direction.upright(gate.delta_ci)
-    if gate.delta_ci == (0.0, 0.0):
+    low, high = gate.direction.upright(gate.change.delta_ci)
+    if gate.change.delta_ci == (0.0, 0.0):
         return Strength.UNCHANGED
     if high is not None and high < -TOLERANCE:
         return Strength.LOST_AND_ALLOWED
-    if low is not None and -low <= (gate.regression_max or 0.0) + TOLERANCE:
+    if low is not None and -low <= (gate.limits.regression_max or 0.0) + TOLERANCE:
         return Strength.RULED_OUT
     return Strength.NOT_EXCLUDED
 
 
 def _weakness(gate: GateResult) -> tuple[int, float]:
     bound = bound_of(gate)
-    beyond = float("inf") if bound is None else bound - (gate.regression_max or 0.0)
+    beyond = float("inf") if bound is None else bound - (gate.limits.regression_max or 0.0)
     return _STRENGTHS.index(strength_of(gate)), -beyond
 
 
@@ -265,7 +265,7 @@ def _rank(broken: Broken) -> tuple[bool, bool, float, bool]:
 def _broken(gate: GateResult) -> list[Broken]:
     """A row for each of the limits that decided; one of another rule where none did."""
     found: list[Broken] = []
-    for reason in gate.reasons:
+    for reason in gate.decision.reasons:
         rule = _LIMITS.get(reason.kind)
         if rule is not None and reason.ruling in (Ruling.VIOLATED, Ruling.INCONCLUSIVE):
             found.append(Broken(gate, rule, _beyond(gate, rule)))
@@ -275,12 +275,12 @@ def _broken(gate: GateResult) -> list[Broken]:
 def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:
     """How far beyond the limit: in points of metrics from 0 to 1, else in multiples of the limit."""
     if rule == "floor":
-        value = gate.counted.value if gate.counted else gate.value or 0.0
-        limit = gate.threshold or 0.0
+        value = gate.measured.counted.value if gate.measured.counted else gate.measured.value or 0.0
+        limit = gate.limits.threshold or 0.0
         excess = gate.direction.sign * (limit - value)
     else:
-        limit = gate.regression_max or 0.0
-        excess = -gate.direction.sign * (gate.delta or 0.0) - limit
+        limit = gate.limits.regression_max or 0.0
+        excess = -gate.direction.sign * (gate.change.delta or 0.0) - limit
     if gate.unit in (Unit.SHARE, Unit.SCORE):
         return excess
     return excess / abs(limit) if limit else float("inf")
@@ -289,7 +289,7 @@ def _beyond(gate: GateResult, rule: Literal["floor", "drop"]) -> float:
 def _of_gate(kind: ConclusionKind, gate: GateResult, rule: Literal["floor", "drop", "other"]) -> dict[str, Any]:
     """The fields of a conclusion about a row."""
     drop = rule == "drop"
-    value = gate.counted.value if gate.counted else gate.value
+    value = gate.measured.counted.value if gate.measured.counted else gate.measured.value
     return {
         "kind": kind,
         "gate": gate.name,
@@ -298,17 +298,17 @@ def _of_gate(kind: ConclusionKind, gate: GateResult, rule: Literal["floor", "dro
         "direction": gate.direction,
         "segment": gate.segment,
         "rule": rule,
-        "before": gate.baseline,
-        "now": gate.paired_value if drop else value,
-        "limit": gate.limit if drop else gate.threshold,
+        "before": gate.change.baseline,
+        "now": gate.change.paired_value if drop else value,
+        "limit": gate.limit if drop else gate.limits.threshold,
         "bound": bound_of(gate) if drop else _end(gate),
-        "at_worst": next((each.at_worst for each in gate.reasons if _LIMITS.get(each.kind) == rule), None),
+        "at_worst": next((each.at_worst for each in gate.decision.reasons if _LIMITS.get(each.kind) == rule), None),
     }
 
 
 def _missing(gate: GateResult) -> int:
     """How many values the gate lacks, which its limits hold or miss with them at their worst."""
-    return max((reason.count for reason in gate.reasons if reason.kind in _LIMITS), default=0)
+    return max((reason.count for reason in gate.decision.reasons if reason.kind in _LIMITS), default=0)
 
 
 def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dict[str, int]:
@@ -320,14 +320,16 @@ def _beside(report: Report, gate: GateResult, rows: Sequence[GateResult]) -> dic
     own = report.losers_of(gate.place)
     shared = {name for name in others if all(_one_cause(report, gate, each) for each in rows if each.name == name)}
     return {
-        "questions": gate.n,
-        "pairs": gate.n_pairs,
+        "questions": gate.measured.n,
+        "pairs": gate.change.n_pairs,
         "worse": len(own),
         "missing": _missing(gate),
         "gates_fail": len(others - shared),
         "same_cause": len(shared),
         "segments_fail": len(failing),
-        "segments_hold": sum(each.verdict is Verdict.PASS and not (each.too_small or each.is_unproven) for each in kin),
+        "segments_hold": sum(
+            each.verdict is Verdict.PASS and not (each.evidence.too_small or each.is_unproven) for each in kin
+        ),
         "segments_unproven": sum(each.is_unproven for each in kin),
     }
 
@@ -342,8 +344,8 @@ def _one_cause(report: Report, first: GateResult, gate: GateResult) -> bool:
 
 def _uncompared(gate: GateResult) -> bool:
     """Whether it warns for nothing but that there is nothing to compare with."""
-    of_old_report = gate.evidence_state is EvidenceState.NO_BASELINE and len(gate.reasons) == 1
-    kinds = {reason.kind for reason in gate.reasons}
+    of_old_report = gate.evidence.evidence_state is EvidenceState.NO_BASELINE and len(gate.decision.reasons) == 1
+    kinds = {reason.kind for reason in gate.decision.reasons}
     return kinds == {ReasonKind.NO_BASELINE} or (kinds == {ReasonKind.TEXT} and of_old_report)
 
 

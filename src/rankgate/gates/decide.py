@@ -12,7 +12,17 @@ from rankgate.gates.rulings import Rulings, rule
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.comparison import Comparison
 from rankgate.metrics.estimates import defined_only
-from rankgate.model.gate_result import Counted, Detectable, GateResult
+from rankgate.model.gate_result import (
+    NO_CHANGE,
+    Counted,
+    Detectable,
+    GateChange,
+    GateDecision,
+    GateEvidence,
+    GateLimits,
+    GateResult,
+    GateValue,
+)
 from rankgate.model.values import TOLERANCE, EvidenceState, Reason, Ruling, RunField, Verdict
 
 WARNING_LEVEL = 0.08  # one-sided: what is beyond a limit and less sure than this is noise
@@ -20,16 +30,14 @@ WARNING_LEVEL = 0.08  # one-sided: what is beyond a limit and less sure than thi
 
 def decide(measurement: Measurement) -> GateResult:
     """Judge one gate by the evidence that it asks for; equality passes, and a value that is no number never does."""
-    gate, metric, units = measurement.gate, measurement.gate.metric, measurement.units
-    value, by_metric = measurement.value, measurement.metric_value
-    change = None if measurement.not_comparable else measurement.change
-    rulings = rule(measurement, may_block=units.may_block(gate))
-    broken = _reasons(measurement, rulings, Ruling.VIOLATED)
+    gate, metric = measurement.gate, measurement.gate.metric
+    rulings = rule(measurement, may_block=measurement.units.may_block(gate))
+    violated = _reasons(measurement, rulings, Ruling.VIOLATED)
     inconclusive = _reasons(measurement, rulings, Ruling.INCONCLUSIVE)
     in_doubt = bool(inconclusive) and not _within_noise(measurement, rulings)
     doubtful = in_doubt or bool(rulings.warnings)
     beyond = [limit.finding.beyond for limit in rulings.limits if limit.finding.ruling is Ruling.VIOLATED]
-    reasons = [*rulings.unjudged, *broken, *inconclusive, *rulings.warnings]
+    reasons = [*rulings.unjudged, *violated, *inconclusive, *rulings.warnings]
     return GateResult(
         name=gate.name,
         metric=metric.name,
@@ -38,32 +46,59 @@ def decide(measurement: Measurement) -> GateResult:
         direction=metric.direction,
         segment=None,
         severity="error" if gate.blocks else "warning",
-        value=value.value if value else None,
+        line=gate.line,
+        measured=_measured(measurement),
+        change=_change(measurement),
+        limits=GateLimits(
+            threshold=gate.threshold,
+            regression_max=gate.regression_max,
+            evidence=gate.evidence,
+            confidence=gate.confidence,
+        ),
+        evidence=GateEvidence(
+            evidence_state=_evidence_state(measurement, rulings),
+            only_inconclusive=in_doubt and not (rulings.unjudged or violated or rulings.warnings),
+            detectable=_detectable(measurement),
+        ),
+        decision=GateDecision(
+            verdict=_verdict(rulings, blocks=gate.blocks, doubtful=doubtful),
+            reasons=reasons or _reasons(measurement, rulings, Ruling.HOLDS),
+            doubts=len(inconclusive) + len(rulings.warnings) if doubtful else 0,
+            violation=max(beyond) if beyond and not rulings.unjudged else None,
+        ),
+    )
+
+
+def _measured(measurement: Measurement) -> GateValue:
+    value, by_metric = measurement.value, measurement.metric_value
+    if value is None:
+        return GateValue(value=None, ci=None, n=0, value_raw=by_metric.value if by_metric else None)
+    return GateValue(
+        value=value.value,
         value_raw=by_metric.value if by_metric and by_metric is not value else None,
         counted=_counted(measurement),
-        ci=value.ci if value else None,
-        threshold=gate.threshold,
-        baseline=change.baseline if change else None,
-        paired_value=change.value if change else None,
-        counts=change.counts if change else None,
-        delta=change.delta if change else None,
-        delta_ci=change.ci if change else None,
+        ci=value.ci,
+        n=value.n,
+    )
+
+
+def _change(measurement: Measurement) -> GateChange:
+    change, value = measurement.comparable_change, measurement.value
+    assumption = None
+    if change or value:
+        assumption = measurement.units.assumes(measurement.gate, value=measurement.metric_value is not value)
+    if change is None:
+        return replace(NO_CHANGE, assumption=assumption)
+    return GateChange(
+        baseline=change.baseline,
+        paired_value=change.value,
+        counts=change.counts,
+        delta=change.delta,
+        delta_ci=change.ci,
         delta_raw=_other_delta(change, measurement.metric_change),
-        assumption=units.assumes(gate, value=by_metric is not value) if change or value else None,
-        exact=change.exact if change else None,
-        regression_max=gate.regression_max,
-        evidence=gate.evidence,
-        evidence_state=_evidence_state(measurement, rulings),
-        confidence=gate.confidence,
-        violation=max(beyond) if beyond and not rulings.unjudged else None,
-        only_inconclusive=in_doubt and not (rulings.unjudged or broken or rulings.warnings),
-        detectable=_detectable(measurement, measurement.metric_change if change else None),
-        verdict=_verdict(rulings, blocks=gate.blocks, doubtful=doubtful),
-        reasons=reasons or _reasons(measurement, rulings, Ruling.HOLDS),
-        doubts=len(inconclusive) + len(rulings.warnings) if doubtful else 0,
-        n=value.n if value else 0,
-        n_pairs=change.n_pairs if change else 0,
-        line=gate.line,
+        assumption=assumption,
+        exact=change.exact,
+        n_pairs=change.n_pairs,
     )
 
 
@@ -87,9 +122,9 @@ def _counted(measurement: Measurement) -> Counted | None:
     return Counted(counted.value, counted.ci) if counted and counted != measurement.value else None
 
 
-def _other_delta(change: Comparison | None, by_metric: Comparison | None) -> float | None:
+def _other_delta(change: Comparison, by_metric: Comparison | None) -> float | None:
     """The change by the metric, where it is another in the gate's units."""
-    if change is None or by_metric is None or abs(change.delta - by_metric.delta) <= TOLERANCE:
+    if by_metric is None or abs(change.delta - by_metric.delta) <= TOLERANCE:
         return None
     return by_metric.delta
 
@@ -129,9 +164,10 @@ def _within_noise(measurement: Measurement, rulings: Rulings) -> bool:
     return not rule(again, may_block=True).reasons(Ruling.VIOLATED)
 
 
-def _detectable(measurement: Measurement, pairs: Comparison | None) -> Detectable | None:
+def _detectable(measurement: Measurement) -> Detectable | None:
     """By what moved on the pairs, or by usual spreads for so many relevant documents a query as these have."""
     gate, value, relevant = measurement.gate, measurement.value, measurement.relevant
+    pairs = measurement.metric_change if measurement.comparable_change else None
     slope = measurement.units.slope
     if pairs is None:
         alone = defined_only(measurement.candidate.clusters, measurement.values)

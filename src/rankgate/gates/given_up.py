@@ -61,7 +61,9 @@ def given_up(
     mark, scores = anchor.mark, anchor.scores
     if mark is None or scores is None:
         return []
-    lost = {each.metric for each in results if each.segment is None and each.direction.sign * (each.delta or 0.0) < 0}
+    lost = {
+        each.metric for each in results if each.segment is None and each.direction.sign * (each.change.delta or 0.0) < 0
+    }
     found: dict[str, tuple[float, GivenUp]] = {}
     for gate in filter(adds_up, gates):
         metric, limit = gate.metric, gate.regression_max or 0.0
@@ -94,7 +96,7 @@ def given_up(
 
 def in_steps(found: Sequence[GivenUp], results: Sequence[GateResult]) -> list[GivenUp]:
     """Of these the losses that accepted steps have a part in: of what the run alone lost its own gates speak."""
-    alone = {each.metric: -each.direction.sign * (each.delta or 0.0) for each in results if each.segment is None}
+    alone = {each.metric: -each.direction.sign * (each.change.delta or 0.0) for each in results if each.segment is None}
     return [each for each in found if each.loss > alone.get(each.metric, 0.0) + TOLERANCE]
 
 

@@ -140,7 +140,7 @@ def _filtered(gate: Gate, judge: Judge, by_whole: GateJudge, row: GateResult, ca
     trust, found = judge.units.trust, by_whole
     if not row.is_main:
         trust = trust.of_segments
-        found = trust.judge(floors=row.threshold is not None, drops=row.regression_max is not None)
+        found = trust.judge(floors=row.limits.threshold is not None, drops=row.limits.regression_max is not None)
     if judge.mark:
         names = {line for names in candidate.givers.get(row.metric, {}).values() for line in (names or "").split("\n")}
         served = tuple(served_text(name) for name in sorted(names - {""}))
@@ -167,31 +167,33 @@ def _with_causes(gate: Gate, judge: Judge, row: GateResult, candidate: Scores, b
         known = any(verdicts.served for each in details for verdicts in each.verdicts or ())
         return replace(reason, kinds=lacking.kinds if lacking else {}, names=() if known else judge.judges)
 
-    reasons = [caused(each) if each.kind is ReasonKind.NO_VERDICT else each for each in row.reasons]
-    return replace(row, reasons=reasons)
+    reasons = [caused(each) if each.kind is ReasonKind.NO_VERDICT else each for each in row.decision.reasons]
+    return replace(row, decision=replace(row.decision, reasons=reasons))
 
 
 def _lowered(row: GateResult, trust: Trust) -> GateResult:
     """A failed gate as far as what it fails for counts; as a warning where nothing of it does."""
-    row = replace(row, hard_check_failed=row.hard_check_failed and trust.drop is None)
-    if row.verdict is not Verdict.FAIL:
+    decision = replace(row.decision, hard_check_failed=row.decision.hard_check_failed and trust.drop is None)
+    row = replace(row, decision=decision)
+    if decision.verdict is not Verdict.FAIL:
         return row
     broken = [
         each
-        for each in row.reasons
+        for each in decision.reasons
         if each.kind in _OF_QUESTIONS or (each.kind in _LIMITS and each.ruling is Ruling.VIOLATED)
     ]
     lowered = [each for each in broken if (trust.floor if each.kind is ReasonKind.THRESHOLD else trust.drop)]
     if not lowered:
         return row
     counting = [each for each in broken if each not in lowered]
-    others = [each for each in row.reasons if each not in broken]
-    return replace(
-        row,
+    others = [each for each in decision.reasons if each not in broken]
+    decision = replace(
+        decision,
         verdict=Verdict.FAIL if counting else Verdict.WARN,
         reasons=[*counting, *lowered, Reason(ReasonKind.ADVISORY), *others],
         doubts=len(lowered) + 1 + len(others),
     )
+    return replace(row, decision=decision)
 
 
 def _by_given(gate: Gate, row: GateResult, given: GateResult, candidate: Scores) -> GateResult:
@@ -202,4 +204,5 @@ def _by_given(gate: Gate, row: GateResult, given: GateResult, candidate: Scores)
         refusals = sum(there == 1.0 and asserts == 0.0 for there, asserts in columns)
     reason = Reason(ReasonKind.GIVEN, count=refusals)
     judge = row.judge and replace(row.judge, id=None, served=())
-    return replace(given, judge=judge, reasons=[*given.reasons, reason])
+    decision = replace(given.decision, reasons=[*given.decision.reasons, reason])
+    return replace(given, judge=judge, decision=decision)

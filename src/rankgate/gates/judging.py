@@ -16,7 +16,7 @@ from rankgate.gates.measurement import METRIC_UNITS, Units, measure
 from rankgate.metrics.base import Metric, sees_hits_alone
 from rankgate.metrics.comparison import gaps
 from rankgate.metrics.plan import Plan
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import NO_CHANGE, GateResult, GateValue
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Reason, ReasonKind, RunField, Verdict
 
@@ -28,7 +28,9 @@ _AWAITED = {"label": ReasonKind.AWAITS_LABEL, "merge": ReasonKind.AWAITS_MERGE}
 
 def fallen(plan: Plan, results: Sequence[GateResult]) -> list[Metric]:
     """The metrics that fell and see nothing of a list but which results are relevant."""
-    fell = {each.metric for each in results if each.delta and beyond_drop(each.delta, 0.0, each.direction) > 0}
+    fell = {
+        each.metric for each in results if each.change.delta and beyond_drop(each.change.delta, 0.0, each.direction) > 0
+    }
     return [metric for metric in plan.metrics if metric.name in fell and sees_hits_alone(metric)]
 
 
@@ -89,10 +91,15 @@ def _rows(gate: Gate, gold: Gold, candidate: Scores, baseline: Scores | None, un
 
 
 def _waiting(result: GateResult, awaits: Awaited, count: int, among: int) -> GateResult:
+    """The gate without numbers, warning that they are still to come."""
     reason = Reason(_AWAITED[awaits], count=count, among=among)
-    nothing = {"value": None, "ci": None, "baseline": None, "paired_value": None, "delta": None, "delta_ci": None}
-    judged = replace(result, **nothing, exact=None, violation=None, only_inconclusive=False, detectable=None)
-    return replace(judged, verdict=Verdict.WARN, reasons=[reason], doubts=1, n=0, n_pairs=0)
+    return replace(
+        result,
+        measured=GateValue(value=None, ci=None, n=0),
+        change=NO_CHANGE,
+        evidence=replace(result.evidence, only_inconclusive=False, detectable=None),
+        decision=replace(result.decision, verdict=Verdict.WARN, reasons=[reason], doubts=1, violation=None),
+    )
 
 
 def overall_results(results: Sequence[GateResult]) -> list[GateResult]:

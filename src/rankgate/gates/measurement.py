@@ -104,6 +104,11 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         """Whether too many pairs are values of two judges."""
         return self.change is not None and too_many(self.gaps.other_judge, self.change.n_pairs)
 
+    @property
+    def comparable_change(self) -> Comparison | None:
+        """The change, unless too many of its pairs are values of two judges."""
+        return None if self.not_comparable else self.change
+
     def compared(self, pairs: Pairs) -> Comparison:
         """Other pairs in the same units."""
         return self.units.change(self.gate, pairs.compared(self.gate.confidence))

@@ -51,7 +51,9 @@ def next_command(report: Report, found: Conclusion) -> list[str]:
 
 def _question(report: Report, found: Conclusion) -> str | None:
     """The question that shows best what was found, if one does."""
-    named = next((gate.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), [])
+    named = next(
+        (gate.decision.queries for gate in report.gates if found.rule == "other" and gate.place == found.place), []
+    )
     question = next(iter([*named, *report.losers_of(found.place)]), None)
     if question is None and found.rule == "floor" and found.place:
         return report.lowest.get(found.place)
@@ -64,7 +66,7 @@ def accept_command(report: Report, found: Conclusion) -> list[str]:
     None where a floor would be missed all the same, and where the baseline is a file of its own.
     """
     baseline = report.provenance.baseline
-    reasons = [reason for gate in report.gates if gate.verdict is Verdict.FAIL for reason in gate.reasons]
+    reasons = [reason for gate in report.gates if gate.verdict is Verdict.FAIL for reason in gate.decision.reasons]
     missed = any(reason.kind is ReasonKind.THRESHOLD and reason.ruling is Ruling.VIOLATED for reason in reasons)
     if found.kind is not ConclusionKind.GATE_FAILS or found.rule != "drop" or missed:
         return []
@@ -80,7 +82,7 @@ def _lacks_verdicts(report: Report, found: Conclusion) -> bool:
 
 def _judged(report: Report, call: Call) -> list[str]:
     """The command that asks for what is missing; what the judge failed at it is not asked once more by itself."""
-    kinds = {kind for gate in report.gates for reason in gate.reasons for kind in reason.kinds}
+    kinds = {kind for gate in report.gates for reason in gate.decision.reasons for kind in reason.kinds}
     again = ["--again"] if any(kind.lasts for kind in kinds) else []
     return ["judge", *again, *_elsewhere(report), *_given(call, "gold", "run", "baseline"), *call.judging]
 

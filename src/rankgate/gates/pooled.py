@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -158,21 +157,28 @@ def _unless(
     `strict` and `lenient` are both ends with a judge's labels, which count where `ends` has `labelled`, the share that
     they and people have judged: nothing is in doubt where neither end violates a limit.
     """
-    more = {"labels_wrong": strict.delta or 0.0, "labels_relevant": lenient.delta or 0.0} if "labelled" in ends else {}
-    shown = replace(found, unjudged={**ends, "relevant": other.delta or 0.0, **more})
-    turned = (found.violation is None) != (other.violation is None) and not found.hard_check_failed
-    if found.evidence is not Evidence.PROVEN_HARM or not turned:
+    unjudged = {**ends, "relevant": other.change.delta or 0.0}
+    labelled = "labelled" in ends
+    if labelled:
+        unjudged |= {"labels_wrong": strict.change.delta or 0.0, "labels_relevant": lenient.change.delta or 0.0}
+    evidence, decision = replace(found.evidence, unjudged=unjudged), found.decision
+    shown = replace(found, evidence=evidence)
+    turned = (decision.violation is None) != (other.decision.violation is None) and not decision.hard_check_failed
+    if found.limits.evidence is not Evidence.PROVEN_HARM or not turned:
         return shown
-    judged = ends["labelled" if more and lenient.violation is None else "judged"]
-    hopeless = judged < LEAST_JUDGED * ends["judged_before"] and found.severity == "error"
-    values: dict[str, Any] = {
-        "verdict": Verdict.NOT_JUDGED if hopeless else Verdict.WARN,
-        "evidence_state": EvidenceState.INCONCLUSIVE,
-        "only_inconclusive": not hopeless,
-        "reasons": [Reason(ReasonKind.UNJUDGED), *found.reasons],
-    }
-    if more and strict.violation is lenient.violation is None:
+    unjudged_reason = Reason(ReasonKind.UNJUDGED)
+    if labelled and strict.decision.violation is lenient.decision.violation is None:
         doubtful = strict if strict.verdict is not Verdict.PASS else lenient
-        values |= {key: getattr(doubtful, key) for key in ("verdict", "evidence_state", "only_inconclusive")}
-        values |= {"reasons": [Reason(ReasonKind.UNJUDGED)], "doubts": 0}
-    return replace(shown, violation=None, **values)
+        verdict, reasons, doubts = doubtful.verdict, [unjudged_reason], 0
+        state, only_inconclusive = doubtful.evidence.evidence_state, doubtful.evidence.only_inconclusive
+    else:
+        judged = ends["labelled" if labelled and lenient.decision.violation is None else "judged"]
+        hopeless = judged < LEAST_JUDGED * ends["judged_before"] and found.severity == "error"
+        verdict = Verdict.NOT_JUDGED if hopeless else Verdict.WARN
+        reasons, doubts = [unjudged_reason, *decision.reasons], decision.doubts
+        state, only_inconclusive = EvidenceState.INCONCLUSIVE, not hopeless
+    return replace(
+        shown,
+        evidence=replace(evidence, evidence_state=state, only_inconclusive=only_inconclusive),
+        decision=replace(decision, verdict=verdict, reasons=reasons, doubts=doubts, violation=None),
+    )

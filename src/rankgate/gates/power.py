@@ -155,8 +155,8 @@ def rounded(queries: int) -> str:
 
 def leaves_open(result: GateResult) -> bool:
     """Whether more questions could decide otherwise: the interval of the change holds the limit, and proves no harm."""
-    if result.evidence_state is EvidenceState.CLEAR and result.verdict is not Verdict.PASS:
+    if result.evidence.evidence_state is EvidenceState.CLEAR and result.verdict is not Verdict.PASS:
         return False
-    low, high = result.delta_ci or (None, None)
-    limit = -result.direction.sign * (result.regression_max or 0.0)
-    return result.delta_ci != (0.0, 0.0) and (low is None or low <= limit) and (high is None or limit <= high)
+    low, high = result.change.delta_ci or (None, None)
+    limit = -result.direction.sign * (result.limits.regression_max or 0.0)
+    return result.change.delta_ci != (0.0, 0.0) and (low is None or low <= limit) and (high is None or limit <= high)

@@ -70,11 +70,12 @@ def _by_rule(
             sure = decide(measure(surer, part.candidate, part.baseline, units, relevant=relevant))
         found, among = (sure, len(corrected)) if corrects else (alone, 0)
         concluded = part.concluded(found, among=among, enough=part in judged)
-        yield replace(concluded, fell=_fell(alone), surely_fell=part.name in corrected and _fell(sure))
+        surely_fell = part.name in corrected and _fell(sure)
+        yield replace(concluded, evidence=replace(concluded.evidence, fell=_fell(alone), surely_fell=surely_fell))
 
 
 def _fell(result: GateResult) -> bool:
-    return result.n_pairs > 0 and result.direction.certain(result.delta_ci) < 0
+    return result.change.n_pairs > 0 and result.direction.certain(result.change.delta_ci) < 0
 
 
 class _Part:
@@ -96,27 +97,33 @@ class _Part:
 
     def concluded(self, found: GateResult, *, among: int, enough: bool) -> GateResult:
         """As it stands for a segment: a violation blocks, what nothing could have proven warns, noise passes."""
-        violated = found.violation is not None and enough
+        violated = found.decision.violation is not None and enough
         blocked = Verdict.FAIL if self.blocks and found.verdict is Verdict.FAIL else Verdict.WARN
-        unprovable = found.only_inconclusive and found.evidence_state is EvidenceState.NO_INTERVAL and enough
-        reasons = found.reasons
+        unprovable = (
+            found.evidence.only_inconclusive and found.evidence.evidence_state is EvidenceState.NO_INTERVAL and enough
+        )
+        reasons = found.decision.reasons
         if not enough:
             reasons = [Reason(ReasonKind.TOO_SMALL, count=self.size, limit=self.smallest)]
         elif among > 1:
             reasons = [replace(reason, corrected_for=among) for reason in reasons]
-        left_open = enough and any(reason.at_worst is not None for reason in found.reasons)
+        left_open = enough and any(reason.at_worst is not None for reason in found.decision.reasons)
         verdict = blocked if violated else Verdict.WARN if unprovable or left_open else Verdict.PASS
-        if enough and any(reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in found.reasons):
+        if enough and any(
+            reason.kind in (ReasonKind.MISSING, ReasonKind.NO_VERDICT) for reason in found.decision.reasons
+        ):
             verdict = found.verdict if self.blocks else Verdict.WARN
         return replace(
             found,
             segment=self.name,
             severity="error" if self.blocks else "warning",
-            verdict=verdict,
-            violation=found.violation if violated else None,
-            only_inconclusive=unprovable,
-            too_small=not enough,
-            reasons=reasons,
+            evidence=replace(found.evidence, only_inconclusive=unprovable, too_small=not enough),
+            decision=replace(
+                found.decision,
+                verdict=verdict,
+                reasons=reasons,
+                violation=found.decision.violation if violated else None,
+            ),
         )
 
 
@@ -195,14 +202,17 @@ def with_hard_checks(
             violations.append(Reason(ReasonKind.LOST, count=lost, limit=gate.max_lost_queries))
     if not violations or result.verdict is Verdict.NOT_JUDGED:
         return result
-    others = result.reasons if result.verdict in (Verdict.FAIL, Verdict.WARN) else []
+    others = result.decision.reasons if result.verdict in (Verdict.FAIL, Verdict.WARN) else []
     return replace(
         result,
-        verdict=worst([result.verdict, Verdict.FAIL if gate.blocks else Verdict.WARN]),
-        only_inconclusive=False,
-        hard_check_failed=True,
-        reasons=[*violations, *others],
-        queries=[candidate.query_ids[row] for row in broken],
+        evidence=replace(result.evidence, only_inconclusive=False),
+        decision=replace(
+            result.decision,
+            verdict=worst([result.verdict, Verdict.FAIL if gate.blocks else Verdict.WARN]),
+            hard_check_failed=True,
+            reasons=[*violations, *others],
+            queries=[candidate.query_ids[row] for row in broken],
+        ),
     )
 
 

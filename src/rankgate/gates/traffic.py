@@ -84,7 +84,7 @@ def judge_traffic(case: Case, evaluation: Evaluation) -> TrafficResult:
         return TrafficResult(notes=[f"{NOT_THERE[:1].upper()}{NOT_THERE[1:]}."])
     runs = traffic_runs(files, criteria.match, evaluation.run, evaluation.baseline)
     gates = traffic_rows(criteria, runs)
-    measured = bool(gates) and all(gate.delta is not None for gate in gates)
+    measured = bool(gates) and all(gate.change.delta is not None for gate in gates)
     traffic = replace(traffic_of(criteria, evaluation.gold, runs), measured=measured)
     return TrafficResult(gates=gates, traffic=traffic, warnings=warnings_of(traffic))
 

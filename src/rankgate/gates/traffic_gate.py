@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from rankgate.collecting.traffic_draw import LEAST, Bounds, bounds_of, drawn_by, drawn_for, known_labels
 from rankgate.criteria import Criteria, Gate
 from rankgate.criteria.traffic import TrafficRuns, compared_as
 from rankgate.gates.decide import WARNING_LEVEL
 from rankgate.gates.decision_rule import Finding, rule_on_drop
 from rankgate.metrics.sets import Hit, Precision
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import NO_CHANGE, GateDecision, GateEvidence, GateLimits, GateResult, GateValue
 from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficSheet
 from rankgate.model.values import (
     TOLERANCE,
@@ -121,22 +123,20 @@ def _result(
         direction=gate.metric.direction,
         segment=None,
         severity="error" if gate.blocks else "warning",
-        value=None,
-        ci=None,
-        threshold=None,
-        baseline=None,
-        paired_value=None,
-        delta=estimate.delta if estimate else None,
-        delta_ci=estimate.ci if estimate else None,
-        regression_max=gate.regression_max,
-        evidence=Evidence.PROVEN_HARM,
-        evidence_state=reason.state or EvidenceState.NO_BASELINE,
-        confidence=gate.confidence,
-        violation=ruled.beyond if ruled and violated else None,
-        only_inconclusive=verdict is Verdict.WARN and not violated and reason.state is EvidenceState.INCONCLUSIVE,
-        verdict=verdict,
-        reasons=[reason],
-        n=len(lists.pairs),
-        n_pairs=0,
         line=gate.line,
+        measured=GateValue(value=None, ci=None, n=len(lists.pairs)),
+        change=replace(NO_CHANGE, delta=estimate.delta, delta_ci=estimate.ci) if estimate else NO_CHANGE,
+        limits=GateLimits(
+            threshold=None,
+            regression_max=gate.regression_max,
+            evidence=Evidence.PROVEN_HARM,
+            confidence=gate.confidence,
+        ),
+        evidence=GateEvidence(
+            evidence_state=reason.state or EvidenceState.NO_BASELINE,
+            only_inconclusive=verdict is Verdict.WARN and not violated and reason.state is EvidenceState.INCONCLUSIVE,
+        ),
+        decision=GateDecision(
+            verdict=verdict, reasons=[reason], violation=ruled.beyond if ruled and violated else None
+        ),
     )

@@ -173,7 +173,7 @@ def _alone(criteria: Criteria, results: list[GateResult]) -> list[Problem]:
 def _covered(result: GateResult, waivers: Waivers | None, date: str) -> bool:
     """Whether there is nothing that a waiver could let pass, or one does."""
     waiver = waivers.of(result.name, result.segment) if waivers else None
-    return not waivable(result) or (waiver is not None and waiver.covers(result.violation or 0.0, date))
+    return not waivable(result) or (waiver is not None and waiver.covers(result.decision.violation or 0.0, date))
 
 
 def _judged(

@@ -199,7 +199,7 @@ def judged_facts(
             continue
         units = judges[metric.name].units
         judge = (result and result.judge) or units.trust.judge()
-        found, see = result and result.detectable, partial(detectable, gate, slope=units.slope)
+        found, see = result and result.evidence.detectable, partial(detectable, gate, slope=units.slope)
         facts.append(f"gate {shown(gate.name)}: {labels_text(metric.name, judge)}")
         samples = [*filter(None, counting(metric, [*gold.samples.values()], criteria.default_k))]
         clusters = [sample.cluster or (sample.query_id,) for sample in samples]
@@ -232,7 +232,7 @@ def rubric_facts(criteria: Criteria) -> list[str]:
 
 def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
     """Gates that promise to stop what the gold set cannot see, as measured, or before there are results by its size."""
-    measured = {(result.name, result.segment): result for result in results if result.n_pairs}
+    measured = {(result.name, result.segment): result for result in results if result.change.n_pairs}
     sights, lost, facts = list[tuple[Gate, Detectable]](), dict[str, str](), list[str]()
     for gate in criteria.gates:
         counts = counting(gate.metric, [*gold.samples.values()], criteria.default_k)
@@ -240,7 +240,7 @@ def power_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -
         judged = isinstance(gate.metric, JudgedMetric)  # of which `judged_facts` speaks
         result = measured.get((gate.name, None))
         said = None if judged else _blind_spot(gate, result, asked)
-        seen = result.detectable if result else planned(gate, asked)
+        seen = result.evidence.detectable if result else planned(gate, asked)
         if said and seen and gate.evidence is not Evidence.PROVEN_SAFE:
             sights.append((gate, seen))
             said = None
@@ -335,14 +335,14 @@ def small_parts(criteria: Criteria, gold: Gold) -> str | None:
 
 def sight_facts(criteria: Criteria, gold: Gold, results: Sequence[GateResult]) -> list[str]:
     """What each gate on a drop sees, as measured or as planned; of those that see too little `power_facts` speaks."""
-    measured = {result.name: result for result in results if result.n_pairs and result.segment is None}
+    measured = {result.name: result for result in results if result.change.n_pairs and result.segment is None}
     sights: list[tuple[Gate, Detectable]] = []
     for gate in criteria.gates:
         if isinstance(gate.metric, JudgedMetric):  # of which `judged_facts` speaks
             continue
         samples = [*filter(None, counting(gate.metric, [*gold.samples.values()], criteria.default_k))]
         result = measured.get(gate.name)
-        seen = result.detectable if result else planned(gate, samples)
+        seen = result.evidence.detectable if result else planned(gate, samples)
         if seen and _blind_spot(gate, result, samples) is None:
             sights.append((gate, seen))
     return _together(sights)
@@ -379,10 +379,10 @@ def proof_facts(criteria: Criteria, gold: Gold) -> list[str]:
 
 def _lost_unseen(gate: Gate, found: GateResult) -> str | None:
     """That a gate which limits drops lets a fifth of its value be lost, in words; None where its limits do not."""
-    value, unit, limit, seen = found.value, gate.metric.unit, gate.regression_max, found.detectable
+    value, unit, limit, seen = found.measured.value, gate.metric.unit, gate.regression_max, found.evidence.detectable
     if limit is None or not value or value < 0 or gate.metric.direction is Direction.LOWER:
         return None
-    part, high = PART * value, found.ci[1] if found.ci else None
+    part, high = PART * value, found.measured.ci[1] if found.measured.ci else None
     noise = 0.0 if gate.evidence is not Evidence.PROVEN_HARM else value if high is None else high - value
     if gate.threshold is not None and value - part + noise < gate.threshold:
         return None
@@ -410,7 +410,7 @@ def _blocks_by_chance(gate: Gate, queries: int) -> str | None:
 def _blind_spot(gate: Gate, result: GateResult | None, samples: Sequence[Sample]) -> str | None:
     """What the gate cannot see over these queries: as measured, if that leaves anything open, else as planned."""
     if result:
-        return blind_spot(gate, result.detectable) if leaves_open(result) else None
+        return blind_spot(gate, result.evidence.detectable) if leaves_open(result) else None
     return blind_spot(gate, planned(gate, samples))
 
 

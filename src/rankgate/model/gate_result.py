@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -51,32 +51,103 @@ class Counted(msgspec.Struct, frozen=True):
     ci: Interval | None
 
 
-class GateResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One gate's decision and the numbers behind it.
+class GateValue(msgspec.Struct, frozen=True, kw_only=True):
+    """The candidate's value, over all `n` scored queries.
 
-    `value` is over all `n` scored queries. `baseline`, `delta` and `delta_ci` are over the `n_pairs` queries for which
-    both runs have a value, and `paired_value` is the candidate's on those, so that paired_value − baseline = delta.
-    `counts` are the queries of these whose share is 1, before and now, where each has 0 or 1.
-    `exact` is the one-sided test that can prove a drop beside the interval: of clusters under 30, and of quantiles.
-    `line` is where the gate stands in the criteria.
+    `counted` is what the floor takes for it, without a gain that the judge alone has seen. Where the value is in
+    people's units, `value_raw` is as the judge saw it.
+    """
 
-    `evidence` says what decides; `evidence_state` is what the intervals, at `confidence`, say of the limits: clear,
-    inconclusive (within noise), no_interval (too few queries, or clusters, to prove anything), no_baseline where a
-    regression check had nothing to compare with, or not_comparable where another judge gave the baseline's values.
-    `only_inconclusive` marks a warning for nothing but what could not be proven.
-    `segment` is the tag, or tags, whose queries the result is about; None for all, and
-    `too_small` says that it has too few of them to be judged, `fell` that the whole interval of its own change is on
-    the worse side of zero, `surely_fell` that it is so when corrected for the number of segments (Holm). `queries` are
-    those that must pass and do not. `violation` is how far the gate lies beyond its limits (the larger, where it breaks
-    both), None where it breaks none; `hard_check_failed` says that it fails for single questions, whatever its limits;
-    `doubts` is how many of the last `reasons` would only warn by themselves; `waived` who lets the violation pass.
-    `judge` is there where the gate is on judged answers, and `no_verdicts` where it failed at answers of the run. Where
-    value or change are in people's units `value_raw` and `delta_raw` are as the judge saw them, and `assumption` says
-    that they rest on its erring alike on both runs.
-    `counted` is what the floor takes for the value, without a gain that the judge alone has seen. `unjudged` is there
-    where a pooled gold set judges less of the run: the `judged` shares of both first k, the changes with the rest
-    `relevant`, and left out (`condensed`); where the gold set has a judge's
+    value: float | None
+    value_raw: float | None = None
+    counted: Counted | None = None
+    ci: Interval | None
+    n: int
+
+
+class GateChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The change from the baseline, over the `n_pairs` queries for which both runs have a value.
+
+    `paired_value` is the candidate's on those, so that paired_value − baseline = delta. `counts` are the queries of
+    these whose share is 1, before and now, where each has 0 or 1. `exact` is the one-sided test that can prove a drop
+    beside the interval: of clusters under 30, and of quantiles. Where the change is in people's units, `delta_raw` is
+    as the judge saw it, and `assumption` says that it rests on the judge's erring alike on both runs.
+    """
+
+    baseline: float | None
+    paired_value: float | None
+    counts: tuple[int, int] | None = None
+    delta: float | None
+    delta_ci: Interval | None
+    delta_raw: float | None = None
+    assumption: Literal["alike"] | None = None
+    exact: Exact | None = None
+    n_pairs: int
+
+
+NO_CHANGE = GateChange(baseline=None, paired_value=None, delta=None, delta_ci=None, n_pairs=0)
+
+
+class GateLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the criteria ask of the gate: its limits, and by which evidence, at which confidence, they are judged."""
+
+    threshold: float | None
+    regression_max: float | None
+    evidence: Evidence = Evidence.ESTIMATE
+    confidence: float = 0.95
+
+
+class GateEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the numbers can be trusted.
+
+    `evidence_state` is what the intervals say of the limits: clear, inconclusive (within noise), no_interval (too few
+    queries, or clusters, to prove anything), no_baseline where a regression check had nothing to compare with, or
+    not_comparable where another judge gave the baseline's values. `only_inconclusive` marks a warning for nothing but
+    what could not be proven. Of a segment `too_small` says that it has too few queries to be judged, `fell` that the
+    whole interval of its own change is on the worse side of zero, `surely_fell` that it is so when corrected for the
+    number of segments (Holm). `unjudged` is there where a pooled gold set judges less of the run: the `judged` shares
+    of both first k, the changes with the rest `relevant`, and left out (`condensed`); where the gold set has a judge's
     labels, the share that is `labelled` or judged, and the changes with what is left wrong and relevant.
+    """
+
+    evidence_state: EvidenceState
+    only_inconclusive: bool = False
+    too_small: bool = False
+    fell: bool = False
+    surely_fell: bool = False
+    detectable: Detectable | None = None
+    unjudged: Mapping[str, float] = {}
+
+
+class GateDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict and why.
+
+    `doubts` is how many of the last `reasons` would only warn by themselves. `queries` are those that must pass and do
+    not, and `hard_check_failed` says that the gate fails for single questions, whatever its limits. `violation` is how
+    far the gate lies beyond its limits (the larger, where it breaks both), None where it breaks none; `waived` who lets
+    that pass.
+    """
+
+    verdict: Verdict
+    reasons: list[Reason]
+    doubts: int = 0
+    queries: list[str] = []
+    violation: float | None = None
+    hard_check_failed: bool = False
+    waived: Waived | None = None
+
+    def verdict_of(self, position: int) -> Verdict:
+        """What a reason means by itself: of a gate that fails, some only warn."""
+        warns = self.verdict is Verdict.FAIL and position >= len(self.reasons) - self.doubts
+        return Verdict.WARN if warns else self.verdict
+
+
+class GateResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One gate's decision and the numbers behind it, over all queries or over those of a segment.
+
+    `segment` is the tag, or tags, whose queries the result is about; None for all. `line` is where the gate stands in
+    the criteria. `judge` is there where the gate is on judged answers, and `no_verdicts` where it failed at answers of
+    the run. In report.json the keys of the five parts stand beside the others (`report_text`).
     """
 
     name: str
@@ -86,56 +157,31 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction
     segment: str | None
     severity: Literal["error", "warning"]
-    value: float | None
-    value_raw: float | None = None
-    counted: Counted | None = None
-    ci: Interval | None
-    threshold: float | None
-    baseline: float | None
-    paired_value: float | None
-    counts: tuple[int, int] | None = None
-    delta: float | None
-    delta_ci: Interval | None
-    delta_raw: float | None = None
-    exact: Exact | None = None
-    regression_max: float | None
-    evidence: Evidence = Evidence.ESTIMATE
-    evidence_state: EvidenceState
-    confidence: float = 0.95
-    only_inconclusive: bool = False
-    too_small: bool = False
-    fell: bool = False
-    surely_fell: bool = False
-    violation: float | None = None
-    hard_check_failed: bool = False
-    waived: Waived | None = None
-    detectable: Detectable | None = None
-    unjudged: Mapping[str, float] = {}
-    judge: GateJudge | None = None
-    assumption: Literal["alike"] | None = None
-    no_verdicts: NoVerdicts | None = None
-    verdict: Verdict
-    reasons: list[Reason]
-    doubts: int = 0
-    queries: list[str] = []
-    n: int
-    n_pairs: int
     line: int | None
+    judge: GateJudge | None = None
+    no_verdicts: NoVerdicts | None = None
+    measured: GateValue
+    change: GateChange
+    limits: GateLimits
+    evidence: GateEvidence
+    decision: GateDecision
 
     def __repr__(self) -> str:
         part = f" in {shown(self.segment)}" if self.segment else ""
-        numbers = f"{self.metric} {self.value}, interval {self.ci}, limit {self.threshold}, change {self.delta}"
-        return f"<gate {shown(self.name)}{part}: {self.verdict}, {numbers}, {self.n} queries>"
+        measured = self.measured
+        limits = f"limit {self.limits.threshold}, change {self.change.delta}"
+        numbers = f"{self.metric} {measured.value}, interval {measured.ci}, {limits}"
+        return f"<gate {shown(self.name)}{part}: {self.verdict}, {numbers}, {measured.n} queries>"
 
-    def verdict_of(self, position: int) -> Verdict:
-        """What a reason means by itself: of a gate that fails, some only warn."""
-        warns = self.verdict is Verdict.FAIL and position >= len(self.reasons) - self.doubts
-        return Verdict.WARN if warns else self.verdict
+    @property
+    def verdict(self) -> Verdict:
+        """The decision's verdict."""
+        return self.decision.verdict
 
     @property
     def limit(self) -> float | None:
         """The largest change for the worse that it allows, with its sign."""
-        return None if self.regression_max is None else -self.direction.sign * self.regression_max
+        return None if self.limits.regression_max is None else -self.direction.sign * self.limits.regression_max
 
     @property
     def place(self) -> tuple[str, str | None]:
@@ -150,18 +196,18 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_unproven(self) -> bool:
         """Whether it passes although it lies beyond a limit, since noise alone may put it there."""
-        judged = self.verdict is Verdict.PASS and not self.too_small
-        return judged and self.evidence_state is EvidenceState.INCONCLUSIVE
+        judged = self.verdict is Verdict.PASS and not self.evidence.too_small
+        return judged and self.evidence.evidence_state is EvidenceState.INCONCLUSIVE
 
     @property
     def over_traffic(self) -> bool:
         """Whether it is the change over all traffic."""
-        return any(reason.kind is ReasonKind.TRAFFIC for reason in self.reasons)
+        return any(reason.kind is ReasonKind.TRAFFIC for reason in self.decision.reasons)
 
     @property
     def lacks_labels(self) -> bool:
         """Whether it is over traffic, and people have labelled too few of the drawn questions."""
-        return self.over_traffic and self.evidence_state is EvidenceState.NO_INTERVAL
+        return self.over_traffic and self.evidence.evidence_state is EvidenceState.NO_INTERVAL
 
     @property
     def by_judge(self) -> bool:
@@ -172,10 +218,38 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     def lacks_verdicts(self) -> bool:
         """Whether it waits for what `rankgate judge` gives."""
         moved = ReasonKind.OTHER_JUDGE if self.by_judge else None
-        lacking = [reason for reason in self.reasons if reason.need is not RunField.ANSWER]
+        lacking = [reason for reason in self.decision.reasons if reason.need is not RunField.ANSWER]
         return any(reason.kind in (ReasonKind.NO_VERDICT, moved) for reason in lacking)
 
     @property
     def corrects(self) -> bool:
         """Whether it limits the change of a segment and judges that by an interval corrected for how many there are."""
-        return bool(self.segment) and self.evidence is Evidence.PROVEN_HARM and self.limit is not None
+        return bool(self.segment) and self.limits.evidence is Evidence.PROVEN_HARM and self.limit is not None
+
+
+# The values of a result that report.json has no key for: it has their keys beside the others.
+PARTS: Mapping[str, type[msgspec.Struct]] = {
+    "measured": GateValue,
+    "change": GateChange,
+    "limits": GateLimits,
+    "evidence": GateEvidence,
+    "decision": GateDecision,
+}
+
+
+def to_row(gate: GateResult) -> dict[str, Any]:
+    """A result by the keys of report.json; their values are those of the result, not copies."""
+    row = msgspec.structs.asdict(gate)
+    parts = [row.pop(name) for name in PARTS]  # all of them first: the part `evidence` has the name of a limit's key
+    for part in parts:
+        row |= msgspec.structs.asdict(part)
+    return row
+
+
+def in_parts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a row in the parts that have them, as `GateResult` is converted from."""
+    result = dict(row)
+    parts = {
+        name: {key: result.pop(key) for key in part.__struct_fields__ if key in result} for name, part in PARTS.items()
+    }
+    return result | parts

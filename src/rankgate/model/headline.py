@@ -149,23 +149,23 @@ def _of_gate(topic: _Topic) -> str:
     more = more_text(topic.report)
     if topic.conclusion.rule == "other" and gate is not None:
         where = "" if topic.conclusion.segment is None else f"for {topic.part}, "
-        if gate.queries:
+        if gate.decision.queries:
             return f"{by}{where}{_must_pass(topic, gate)}{more}."
-        reason = plain_sentence(gate) if gate.reasons else f"{gate.metric} gives no reason"
+        reason = plain_sentence(gate) if gate.decision.reasons else f"{gate.metric} gives no reason"
         return f"{where}{reason}{more}."
-    waived = f"{waived_text(gate.waived)}: " if gate and gate.waived else ""
+    waived = f"{waived_text(gate.decision.waived)}: " if gate and gate.decision.waived else ""
     limit = _floor(topic) if topic.conclusion.rule == "floor" else _drop(topic)
     return f"{waived}{by}{limit}{_missing_text(topic)}{more}.{_rest(topic)}"
 
 
 def _must_pass(topic: _Topic, gate: GateResult) -> str:
     """The questions that must pass and do not, and what else the gate fails for."""
-    others = f" and {count_text(len(gate.queries) - 1, 'other question')}" if gate.queries[1:] else ""
+    others = f" and {count_text(len(gate.decision.queries) - 1, 'other question')}" if gate.decision.queries[1:] else ""
     do = "do" if others else "does"
-    texts = [f"{topic.name(gate.queries[0])}{others} must pass and {do} not ({gate.metric})"]
+    texts = [f"{topic.name(gate.decision.queries[0])}{others} must pass and {do} not ({gate.metric})"]
     for position, text in enumerate(sentences(gate)):
-        by_itself = gate.verdict_of(position) is gate.verdict
-        if by_itself and gate.reasons[position].kind is not ReasonKind.MUST_PASS:
+        by_itself = gate.decision.verdict_of(position) is gate.verdict
+        if by_itself and gate.decision.reasons[position].kind is not ReasonKind.MUST_PASS:
             texts.append(text)
     return "; ".join(texts)
 
@@ -191,11 +191,11 @@ def _lost_part(topic: _Topic) -> str:
     ending = f": {topic.count('worse'):,} of {count_text(topic.count('pairs'), 'question')} got worse"
     if more := topic.count("segments_fail"):
         ending += f"; so did {count_text(more, f'more {part_word(conclusion.segment)}')}"
-    if overall is None or overall.verdict is not Verdict.PASS or overall.delta is None:
+    if overall is None or overall.verdict is not Verdict.PASS or overall.change.delta is None:
         return f"{numbers.lost(topic.part)}{ending}."
-    change = delta_text(overall.delta, overall.unit).removesuffix(" pp")
-    fell = overall.direction.sign * overall.delta < -TOLERANCE
-    allowed = ", allowed" if overall.regression_max is not None and fell else ""
+    change = delta_text(overall.change.delta, overall.unit).removesuffix(" pp")
+    fell = overall.direction.sign * overall.change.delta < -TOLERANCE
+    allowed = ", allowed" if overall.limits.regression_max is not None and fell else ""
     size = numbers.size(numbers.harm)
     what = f"{topic.part} lost {size}" if numbers.falls else f"it rose by {size} in {topic.part}"
     return f"{conclusion.metric} holds overall ({change}{allowed}), but {what}{ending}."
@@ -310,12 +310,17 @@ def _what_stays(topic: _Topic) -> str:
 def _uncompared(topic: _Topic) -> str:
     """What the value over all questions is, where the baseline lacks some of them and that reads otherwise."""
     row = next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
-    if row is None or row.n == row.n_pairs or row.value is None or row.paired_value is None:
+    if (
+        row is None
+        or row.measured.n == row.change.n_pairs
+        or row.measured.value is None
+        or row.change.paired_value is None
+    ):
         return ""
-    if vanishes(row.value - row.paired_value, row.unit):
+    if vanishes(row.measured.value - row.change.paired_value, row.unit):
         return ""
-    new = count_text(row.n - row.n_pairs, "question is new", "questions are new")
-    return f" With all {row.n:,} it is {value_text(row.value, row.unit)}: {new}."
+    new = count_text(row.measured.n - row.change.n_pairs, "question is new", "questions are new")
+    return f" With all {row.measured.n:,} it is {value_text(row.measured.value, row.unit)}: {new}."
 
 
 _SENTENCES: Mapping[ConclusionKind, Callable[[_Topic], str]] = {
@@ -342,7 +347,7 @@ def headline_gate(report: Report) -> GateResult | None:
     if conclusion.kind not in OF_GATES:
         return None
     rows = [gate for gate in report.gates if gate.place == conclusion.place and gate.verdict is report.verdict]
-    exact = [gate for gate in rows if conclusion.limit in (gate.limit, gate.threshold)]
+    exact = [gate for gate in rows if conclusion.limit in (gate.limit, gate.limits.threshold)]
     return next(iter(exact or rows), None)
 
 
@@ -362,9 +367,11 @@ def other_sentences(report: Report, name: Spell = plain_name, text: Spell = plai
 def paradox_of(results: Sequence[GateResult]) -> str:
     """Simpson's paradox, named: the whole does not show what a part surely lost, corrected for how many there are."""
     overall = [each for each in results if each.is_main]
-    lower = {each.name for each in overall if each.direction.sign * (each.delta or 0.0) < -TOLERANCE}
+    lower = {each.name for each in overall if each.direction.sign * (each.change.delta or 0.0) < -TOLERANCE}
     holding = {each.name for each in overall} - lower
-    metrics = " and ".join(dict.fromkeys(each.metric for each in results if each.surely_fell and each.name in holding))
+    metrics = " and ".join(
+        dict.fromkeys(each.metric for each in results if each.evidence.surely_fell and each.name in holding)
+    )
     return f" {metrics} fell for one part of the questions and not over all (Simpson's paradox)." if metrics else ""
 
 

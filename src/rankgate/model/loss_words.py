@@ -120,8 +120,8 @@ def given_up_text(loss: GivenUp, report: Report) -> str:
     steps = count_text(loss.steps, "accepted step")
     when = f"in {steps}{' and this run' if loss.with_run else ''} since {loss.since}"
     gate = next((each for each in report.gates if each.is_main and each.metric == loss.metric), None)
-    if loss.with_run and gate is not None and gate.delta is not None:
-        by_this_run = size_text(gate.delta, loss.unit).partition(" ")[0]
+    if loss.with_run and gate is not None and gate.change.delta is not None:
+        by_this_run = size_text(gate.change.delta, loss.unit).partition(" ")[0]
         when = f"since {loss.since}: {by_this_run} by this run, the rest in {steps}"
     if loss.unit in (Unit.SHARE, Unit.SCORE) and loss.direction is Direction.HIGHER:
         were = "was" if size == "1.0 point" else "were"

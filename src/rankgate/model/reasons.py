@@ -53,12 +53,12 @@ _SENTENCES = {
 
 def sentences(gate: GateResult) -> list[str]:
     """The gate's reasons in their order, as sentences without a full stop."""
-    return [_sentence(gate, position, gate.metric) for position in range(len(gate.reasons))]
+    return [_sentence(gate, position, gate.metric) for position in range(len(gate.decision.reasons))]
 
 
 def plain_sentence(gate: GateResult) -> str:
     """The first reason with what the metric means, where that is no limit: of limits the conclusion speaks."""
-    return _sentence(gate, 0, gate.metric if gate.waived else f"{gate.metric} ({gate.meaning})")
+    return _sentence(gate, 0, gate.metric if gate.decision.waived else f"{gate.metric} ({gate.meaning})")
 
 
 def problems_of(results: Sequence[GateResult], criteria: str | None) -> list[Problem]:
@@ -78,8 +78,8 @@ def waived_text(waived: Waived) -> str:
 
 def unjudged_text(gate: GateResult) -> str:
     """What documents that nobody has judged can make of a change, and what to do."""
-    known = gate.unjudged
-    wrong = delta_text(known.get("wrong", gate.delta or 0.0), gate.unit)
+    known = gate.evidence.unjudged
+    wrong = delta_text(known.get("wrong", gate.change.delta or 0.0), gate.unit)
     relevant = delta_text(known.get("relevant", 0.0), gate.unit)
     condensed = delta_text(known.get("condensed", 0.0), gate.unit)
     judged, judged_before = known.get("judged", 0.0), known.get("judged_before", 0.0)
@@ -94,10 +94,10 @@ def unjudged_text(gate: GateResult) -> str:
 
 
 def _sentence(gate: GateResult, position: int, name: str) -> str:
-    reason = gate.reasons[position]
+    reason = gate.decision.reasons[position]
     if reason.kind is ReasonKind.TEXT:
         return reason.text
-    before = f"{waived_text(gate.waived)}: " if gate.waived and not position else ""
+    before = f"{waived_text(gate.decision.waived)}: " if gate.decision.waived and not position else ""
     worded = _WORDED.get(reason.kind)
     body = worded(reason, gate, name) if worded else _counted(reason, gate, name)
     if reason.corrected_for > 0 and reason.state is EvidenceState.INCONCLUSIVE:
@@ -127,19 +127,22 @@ def _of_questions(reason: Reason) -> str:
 
 def _threshold(reason: Reason, gate: GateResult, _: str) -> str:
     """`recall@5 is 84.1%, below the floor of 85.0%`, and what the interval adds where it decides or casts doubt."""
-    counted = gate.counted if reason.ruling is not Ruling.HOLDS else None
-    value = counted.value if counted else gate.value or 0.0
-    threshold, unit = gate.threshold or 0.0, gate.unit
+    counted = gate.measured.counted if reason.ruling is not Ruling.HOLDS else None
+    value = counted.value if counted else gate.measured.value or 0.0
+    threshold, unit = gate.limits.threshold or 0.0, gate.unit
     decimals = max(telling_decimals(value, threshold, unit), exact_decimals(threshold, unit))
     where = "above" if value > threshold else "below"
     if abs(value - threshold) <= TOLERANCE:
         where = "exactly at"
     limit = limit_word(gate.direction)
     doubt = _doubt(
-        reason, gate, f"not proven to hold the {limit}", interval_text(counted.ci if counted else gate.ci, unit)
+        reason,
+        gate,
+        f"not proven to hold the {limit}",
+        interval_text(counted.ci if counted else gate.measured.ci, unit),
     )
     verb, gain = "is", ""
-    if counted and value != gate.value:
+    if counted and value != gate.measured.value:
         verb, gain = "counts as", "; a gain that only the judge has seen does not count"
     now, bound = value_text(value, unit, decimals), value_text(threshold, unit, decimals)
     return f"{gate.metric} {verb} {now}, {where} the {limit} of {bound}{doubt}{gain}"
@@ -147,8 +150,8 @@ def _threshold(reason: Reason, gate: GateResult, _: str) -> str:
 
 def _regression(reason: Reason, gate: GateResult, _: str) -> str:
     """`recall@5 dropped from 87.0% to 81.2% (−5.8 pp; allowed drop: 3.0 pp)`, and what the interval adds."""
-    unit, delta, harm = gate.unit, gate.delta or 0.0, harm_word(gate.direction)
-    value, baseline = gate.paired_value or 0.0, gate.baseline or 0.0
+    unit, delta, harm = gate.unit, gate.change.delta or 0.0, harm_word(gate.direction)
+    value, baseline = gate.change.paired_value or 0.0, gate.change.baseline or 0.0
     allowed = gate.limit or 0.0
     decimals = max(
         exact_decimals(allowed, unit),
@@ -160,14 +163,16 @@ def _regression(reason: Reason, gate: GateResult, _: str) -> str:
     still = abs(delta) <= TOLERANCE
     verb = "dropped" if delta < 0 else "rose"
     change = f"stayed at {now}" if still else f"{verb} from {value_text(baseline, unit, decimals)} to {now}"
-    if gate.n_pairs != gate.n:
-        change += f" on the {count_text(gate.n_pairs, 'question')} of both runs"
+    if gate.change.n_pairs != gate.measured.n:
+        change += f" on the {count_text(gate.change.n_pairs, 'question')} of both runs"
     size = delta_text(delta, unit, decimals)
     # For the better no limit applies, unless it must be proven that it holds.
     better = not still and (delta >= 0) == (gate.direction is Direction.HIGHER)
     if not better or reason.ruling is not Ruling.HOLDS:
         size += f"; allowed {harm}: {size_text(allowed, unit, decimals)}" if allowed else f"; no {harm} allowed"
-    doubt = _doubt(reason, gate, f"a larger {harm} is not ruled out", interval_text(gate.delta_ci, unit, change=True))
+    doubt = _doubt(
+        reason, gate, f"a larger {harm} is not ruled out", interval_text(gate.change.delta_ci, unit, change=True)
+    )
     return f"{gate.metric} {change} ({size}){doubt}"
 
 
@@ -176,8 +181,8 @@ def _traffic(reason: Reason, gate: GateResult, _: str) -> str:
 
     Or why that is not known, or need not be.
     """
-    unit, delta = gate.unit, gate.delta or 0.0
-    allowed = f"allowed drop: {size_text(gate.regression_max or 0.0, unit)}"
+    unit, delta = gate.unit, gate.change.delta or 0.0
+    allowed = f"allowed drop: {size_text(gate.limits.regression_max or 0.0, unit)}"
     if reason.state is EvidenceState.NO_INTERVAL:
         missing = f"labels of {reason.count:,} of {count_text(reason.limit, 'drawn question')} are missing"
         return f"{gate.metric} is not measured: {missing} (`rankgate gold pool --traffic --n 40`)"
@@ -187,7 +192,7 @@ def _traffic(reason: Reason, gate: GateResult, _: str) -> str:
     change = "stayed"
     if abs(delta) > TOLERANCE:
         change = f"{'fell' if delta < 0 else 'rose'} by {size_text(delta, unit)}"
-    spread = f"{confidence_text(gate.confidence)}: {interval_text(gate.delta_ci, unit, change=True)}"
+    spread = f"{confidence_text(gate.limits.confidence)}: {interval_text(gate.change.delta_ci, unit, change=True)}"
     noise = ", within noise" if reason.state is EvidenceState.INCONCLUSIVE else ""
     drawn = count_text(reason.among, "drawn question")
     if reason.count < reason.among:
@@ -197,14 +202,14 @@ def _traffic(reason: Reason, gate: GateResult, _: str) -> str:
 
 def _doubt(reason: Reason, gate: GateResult, unproven: str, interval: str) -> str:
     """What the data leave open; of what violates by its estimate that is noise, of what must be proven safe, harm."""
-    must_be_safe, doubt = gate.evidence is Evidence.PROVEN_SAFE, ""
+    must_be_safe, doubt = gate.limits.evidence is Evidence.PROVEN_SAFE, ""
     if reason.state is EvidenceState.NO_INTERVAL:
         units = "clusters" if reason.clusters else "questions"
         doubt = f", with too few {units} to {'prove that it holds' if must_be_safe else 'tell it from noise'}"
     elif reason.state is EvidenceState.INCONCLUSIVE:
         # The exact test stands where there is no interval.
-        proof = f"p = {gate.exact.p:.2g}" if gate.exact else ""
-        spread = f"{confidence_text(gate.confidence)}: {interval}" if interval else proof
+        proof = f"p = {gate.change.exact.p:.2g}" if gate.change.exact else ""
+        spread = f"{confidence_text(gate.limits.confidence)}: {interval}" if interval else proof
         harm = unproven if reason.ruling is Ruling.VIOLATED and must_be_safe else "within noise"
         doubt = f", {harm} ({spread})"
     of_value = reason.kind is ReasonKind.THRESHOLD
@@ -238,7 +243,7 @@ def _without_value(reason: Reason) -> str:
 
 
 def _no_baseline(_: Reason, gate: GateResult, __: str) -> str:
-    if gate.value is None:
+    if gate.measured.value is None:
         return f"no baseline: {gate.metric} compares with it"
     return f"no baseline: whether {gate.metric} got worse could not be checked"
 

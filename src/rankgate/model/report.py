@@ -345,7 +345,7 @@ Published = Literal["full", "gold", "ids", "numbers"]
 def exit_code(report: Report, fail_on: str = "fail") -> int:
     """The exit code of a check: 0 pass or warn, 1 fail (and warn where `fail_on` is `warn`), 2 not judged."""
     # A violation that is waived stops nobody: that is what the waiver was merged for.
-    warned = any(each.verdict is Verdict.WARN and each.waived is None for each in report.gates)
+    warned = any(each.verdict is Verdict.WARN and each.decision.waived is None for each in report.gates)
     counts = fail_on == "warn" and (warned or report.warns_beside or not report.gates)
     codes = {Verdict.PASS: 0, Verdict.WARN: int(counts), Verdict.FAIL: 1, Verdict.NOT_JUDGED: 2}
     return codes[report.verdict]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rankgate.errors import bad_input
 from rankgate.model.details import sampled
-from rankgate.model.gate_result import GateResult
+from rankgate.model.gate_result import PARTS, GateResult, in_parts, to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import SCHEMA_VERSION, Report, ReportFile
 from rankgate.model.values import ReasonKind
@@ -19,11 +19,12 @@ MAX_LOSSES = 50  # answers that got worse, and those that are not faithful
 
 def encode_report(report: Report) -> str:
     """The report as indented JSON, keys in a fixed order, ending in a newline; without what is not of the file."""
-    written = ReportFile(**_fields_of_file(with_texts(report)))
+    written = file_keys(with_texts(report))
+    written["gates"] = [to_row(gate) for gate in written["gates"]]
     if answers := report.answers:
         losses = sampled(answers.losses, lambda loss: loss.stage, MAX_LOSSES)
         unsupported = answers.unsupported[:MAX_LOSSES]
-        written = replace(written, answers=replace(answers, losses=losses, unsupported=unsupported))
+        written["answers"] = replace(answers, losses=losses, unsupported=unsupported)
     return msgspec.json.format(msgspec.json.encode(written), indent=2).decode() + "\n"
 
 
@@ -32,8 +33,8 @@ def with_texts(report: Report) -> Report:
     gates: list[GateResult] = []
     for gate in report.gates:
         texts = sentences(gate)
-        reasons = [replace(reason, text=text) for reason, text in zip(gate.reasons, texts, strict=True)]
-        gates.append(replace(gate, reasons=reasons))
+        reasons = [replace(reason, text=text) for reason, text in zip(gate.decision.reasons, texts, strict=True)]
+        gates.append(replace(gate, decision=replace(gate.decision, reasons=reasons)))
     return replace(report, gates=gates)
 
 
@@ -44,29 +45,32 @@ def decode_report(data: bytes, name: str) -> Report:
         if version > SCHEMA_VERSION:
             known = f"this rankgate reads ({SCHEMA_VERSION}); upgrade rankgate"
             raise bad_input(f"report schema {version} is newer than {known}", file=name)
-        report = msgspec.json.decode(data if version > 1 else _with_kinds(data), type=ReportFile)
+        document = msgspec.json.decode(data)
+        if isinstance(rows := document.get("gates"), list):
+            document["gates"] = [_gate(row, version) if isinstance(row, dict) else row for row in rows]
+        report = msgspec.convert(document, type=ReportFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise bad_input(f"not a rankgate report: {error}", file=name) from error
+        message = str(error)
+        for part in PARTS:  # which the file does not name
+            message = message.replace(f"].{part}", "]")
+        raise bad_input(f"not a rankgate report: {message}", file=name) from error
     gates: list[GateResult] = []
     for gate in report.gates:  # the sentences were written for others
-        reasons = [each if each.kind is ReasonKind.TEXT else replace(each, text="") for each in gate.reasons]
-        gates.append(replace(gate, reasons=reasons))
-    return Report(**_fields_of_file(replace(report, schema_version=SCHEMA_VERSION, gates=gates)))
+        reasons = [each if each.kind is ReasonKind.TEXT else replace(each, text="") for each in gate.decision.reasons]
+        gates.append(replace(gate, decision=replace(gate.decision, reasons=reasons)))
+    return Report(**file_keys(replace(report, schema_version=SCHEMA_VERSION, gates=gates)))
 
 
-def _fields_of_file(report: ReportFile) -> dict[str, Any]:
-    """What `report.json` holds of it; nothing that only the process of a check knows."""
+def file_keys(report: ReportFile) -> dict[str, Any]:
+    """What `report.json` holds of it by its keys; nothing that only the process of a check knows."""
     return {name: getattr(report, name) for name in ReportFile.__struct_fields__}
 
 
-def _with_kinds(data: bytes) -> bytes:
-    """A report of schema 1, whose reasons were sentences; what else is wrong with it is left to the decoder."""
-    report: Any = msgspec.json.decode(data)
-    gates = report.get("gates")
-    for gate in gates if isinstance(gates, list) else []:
-        if isinstance(gate, dict) and isinstance(reasons := gate.get("reasons"), list):
-            gate["reasons"] = [{"kind": ReasonKind.TEXT, "text": reason} for reason in reasons]
-    return msgspec.json.encode(report)
+def _gate(row: dict[str, Any], version: int) -> dict[str, Any]:
+    """A gate in its parts; in a report of schema 1 reasons were sentences. What else is wrong, the conversion says."""
+    if version == 1 and isinstance(reasons := row.get("reasons"), list):
+        row["reasons"] = [{"kind": ReasonKind.TEXT, "text": reason} for reason in reasons]
+    return in_parts(row)
 
 
 class _Version(msgspec.Struct):

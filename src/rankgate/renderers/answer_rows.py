@@ -39,7 +39,7 @@ def answer_lines(report: Report, spell: Spell) -> list[str]:
     baseline = report.provenance.baseline
     was = baseline.lineage.judge if isinstance(baseline, BaselineSource) and baseline.lineage else None
     if was and judge and was.id != judge.id:
-        compared = any(gate.by_judge and gate.delta is not None for gate in report.gates)
+        compared = any(gate.by_judge and gate.change.delta is not None for gate in report.gates)
         both = f"both runs were judged by {spell(judge.id)}" if compared else "the baseline has to be judged again"
         lines.append(f"The judge changed ({spell(was.id)} → {spell(judge.id)}): {both}.")
     if report.answers and (silent := report.answers.silent):
@@ -76,14 +76,17 @@ def _in_people_s_units(gates: Sequence[GateResult]) -> list[str]:
     """What the judge itself saw, where the report has it in people's units."""
     own: list[str] = []
     for gate in gates:
-        value, delta = (gate.value if gate.value_raw is None else gate.value_raw), gate.delta_raw
+        value, delta = (
+            (gate.measured.value if gate.measured.value_raw is None else gate.measured.value_raw),
+            gate.change.delta_raw,
+        )
         if value is None:
             continue
         told = value_text(value, gate.unit)
-        if delta is not None or told != value_text(gate.value or 0.0, gate.unit):
+        if delta is not None or told != value_text(gate.measured.value or 0.0, gate.unit):
             own.append(f"{gate.metric} {told}" + (f" ({delta_text(delta, gate.unit)})" if delta is not None else ""))
-    alike = ", as if it erred alike on both runs" if any(gate.assumption for gate in gates) else ""
-    shown = "gates are" if any(gate.value_raw is not None for gate in gates) else "changes alone are"
+    alike = ", as if it erred alike on both runs" if any(gate.change.assumption for gate in gates) else ""
+    shown = "gates are" if any(gate.measured.value_raw is not None for gate in gates) else "changes alone are"
     return [f"The judge's own values: {', '.join(own)}; the {shown} in people's units{alike}."] if own else []
 
 

@@ -60,6 +60,10 @@ def _leading(report: Report) -> str:
         return ""
     for gate in sorted(report.gates, key=lambda gate: gate.place != report.conclusion.place):
         elsewhere = gate.segment is not None
-        if gate.verdict is report.verdict and gate.value is not None and not (elsewhere or gate.hard_check_failed):
+        if (
+            gate.verdict is report.verdict
+            and gate.measured.value is not None
+            and not (elsewhere or gate.decision.hard_check_failed)
+        ):
             return f"{one_line(gate.metric)} {phrases.gate_now(gate)}"
     return ""

@@ -59,7 +59,7 @@ def conclusion_of(report: Report) -> Literal["success", "failure", "action_requi
     """
     if report.verdict not in (Verdict.PASS, Verdict.WARN):
         return "failure"
-    waits = any(reason.kind is ReasonKind.AWAITS_LABEL for gate in report.gates for reason in gate.reasons)
+    waits = any(reason.kind is ReasonKind.AWAITS_LABEL for gate in report.gates for reason in gate.decision.reasons)
     return "action_required" if waits or (report.untrusted_run and report.fork_runs != "trusted") else "success"
 
 

@@ -77,7 +77,7 @@ def _message(rows: Sequence[GateResult]) -> str:
         for row in rows
         if row.segment is None
         for position, reason in enumerate(sentences(row))
-        if row.verdict_of(position) is rows[0].verdict
+        if row.decision.verdict_of(position) is rows[0].verdict
     ]
     parts = [row for row in rows if row.segment is not None]
     if not whole and parts:

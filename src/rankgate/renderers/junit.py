@@ -96,7 +96,7 @@ def _properties(report: Report) -> Iterator[tuple[str, str]]:
 def _gate(gate: GateResult, report: Report) -> ET.Element:
     reasons = [f"{reason}." for reason in sentences(gate)] or [f"{phrases.gate_status(gate)}."]
     lines: list[Block] = [one_line(reason) for reason in reasons]
-    outcome: Outcome = "skipped" if gate.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
+    outcome: Outcome = "skipped" if gate.evidence.too_small and gate.verdict is Verdict.PASS else OUTCOMES[gate.verdict]
     if outcome == "passed":
         lines[0] = f"{VERDICT_WORDS[gate.verdict]}  {lines[0]}"
     # With no dot but ours: Jenkins takes what stands before the last one for a package.
@@ -111,19 +111,19 @@ def _gate(gate: GateResult, report: Report) -> ET.Element:
 def _numbers(gate: GateResult, report: Report) -> Iterator[tuple[str, str]]:
     row = row_of(gate, report, alone=False)
     yield row.metric, one_line(row.meaning)
-    yield "before → now" if gate.delta is not None else "now", _with(row.values, row.spread)
+    yield "before → now" if gate.change.delta is not None else "now", _with(row.values, row.spread)
     if row.counts:
         yield "questions that have all", row.counts
-    if gate.delta is not None:
+    if gate.change.delta is not None:
         yield "change", _with(plain(row.change), row.interval and f"{row.interval}, {row.level}")
     yield "limit", row.limit or phrases.NOTHING
-    pairs = f", {gate.n_pairs:,} of them in both runs" if gate.baseline is not None else ""
-    yield "stands on", f"{count_text(gate.n, 'question')}{pairs}"
+    pairs = f", {gate.change.n_pairs:,} of them in both runs" if gate.change.baseline is not None else ""
+    yield "stands on", f"{count_text(gate.measured.n, 'question')}{pairs}"
     yield from (("note", plain(note)) for note in row.notes)
-    if gate.queries:
-        yield "must pass and do not", ", ".join(map(one_line, gate.queries))
-    if gate.waived is not None:
-        yield "waived by", ", ".join(map(one_line, gate.waived.texts))
+    if gate.decision.queries:
+        yield "must pass and do not", ", ".join(map(one_line, gate.decision.queries))
+    if gate.decision.waived is not None:
+        yield "waived by", ", ".join(map(one_line, gate.decision.waived.texts))
 
 
 def _with(value: str, interval: str) -> str:

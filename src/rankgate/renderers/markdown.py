@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from rankgate.errors import bad_input
+from rankgate.model.gate_result import to_row
 from rankgate.model.reasons import sentences
 from rankgate.model.report import Report
+from rankgate.model.report_text import file_keys
 from rankgate.model.values import Verdict
 from rankgate.renderers.environment import environment, mistake, template_of
 from rankgate.renderers.escape import one_line
@@ -95,15 +98,16 @@ def user_renderer(path: str) -> Callable[[Report], str]:
 
     def render(report: Report) -> str:
         with _mistakes_of(name):
-            text = template.render(view=view_of(report), report=_with_sentences(report))
+            text = template.render(view=view_of(report), report=_content(report))
             return text.encode().decode().strip() + "\n"  # half of a surrogate pair is a mistake too
 
     return render
 
 
-def _with_sentences(report: Report) -> Report:
-    """The report with sentences for the reasons of its gates."""
-    return replace(report, gates=[replace(gate, reasons=sentences(gate)) for gate in report.gates])
+def _content(report: Report) -> dict[str, Any]:
+    """What report.json holds, with sentences for the reasons of its gates."""
+    gates = [{**to_row(gate), "reasons": sentences(gate)} for gate in report.gates]
+    return {**file_keys(report), "gates": gates}
 
 
 @contextmanager

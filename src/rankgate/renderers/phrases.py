@@ -71,28 +71,28 @@ def row_name(gate: GateResult, *, own_name: bool = False) -> str:
 
 def gate_baseline(gate: GateResult) -> str:
     """The baseline's value on the pairs."""
-    return _value(gate.baseline, gate)
+    return _value(gate.change.baseline, gate)
 
 
 def gate_now(gate: GateResult) -> str:
     """The candidate's value."""
-    return _value(gate.value, gate)
+    return _value(gate.measured.value, gate)
 
 
 def gate_change(gate: GateResult) -> str:
     """`−5.8 pp`, and the interval of the change where there is one."""
-    return NOTHING if gate.delta is None else delta_text(gate.delta, gate.unit, _decimals(gate))
+    return NOTHING if gate.change.delta is None else delta_text(gate.change.delta, gate.unit, _decimals(gate))
 
 
 def interval_name(gate: GateResult) -> str:
     """`95%`, or `for 12 parts at once`, whose level only report.json says."""
-    parts = next((reason.corrected_for for reason in gate.reasons if reason.corrected_for), 0)
-    return f"for {parts} {part_word(gate.segment)}s at once" if parts > 1 else confidence_text(gate.confidence)
+    parts = next((reason.corrected_for for reason in gate.decision.reasons if reason.corrected_for), 0)
+    return f"for {parts} {part_word(gate.segment)}s at once" if parts > 1 else confidence_text(gate.limits.confidence)
 
 
 def differs_on_pairs(gate: GateResult) -> bool:
     """Whether the value over all queries reads otherwise than that on the pairs."""
-    return gate.delta is not None and _value(gate.paired_value, gate) not in (NOTHING, gate_now(gate))
+    return gate.change.delta is not None and _value(gate.change.paired_value, gate) not in (NOTHING, gate_now(gate))
 
 
 def change_interval_text(ci: Interval | None, unit: Unit) -> str:
@@ -102,37 +102,43 @@ def change_interval_text(ci: Interval | None, unit: Unit) -> str:
 
 def exact_proof(gate: GateResult) -> str:
     """`exact test, p = 0.002`, where that proves the harm and the interval does not."""
-    proves = gate.exact is not None and gate.exact.p < (1 - gate.confidence) / 2 and gate.violation is not None
-    alone = proves and gate.direction.certain(gate.delta_ci) >= 0
-    return f"exact test, p = {gate.exact.p:.2g}" if gate.exact and alone else ""
+    proves = (
+        gate.change.exact is not None
+        and gate.change.exact.p < (1 - gate.limits.confidence) / 2
+        and gate.decision.violation is not None
+    )
+    alone = proves and gate.direction.certain(gate.change.delta_ci) >= 0
+    return f"exact test, p = {gate.change.exact.p:.2g}" if gate.change.exact and alone else ""
 
 
 def gate_limit(gate: GateResult) -> str:
     """`≥ 85.0%, −3.0 pp`: the floor, and the largest change for the worse."""
     higher = gate.direction is Direction.HIGHER
-    floor = "" if gate.threshold is None else f"{'≥' if higher else '≤'} {_value(gate.threshold, gate)}"
+    floor = "" if gate.limits.threshold is None else f"{'≥' if higher else '≤'} {_value(gate.limits.threshold, gate)}"
     drop = "" if gate.limit is None else delta_text(gate.limit, gate.unit, _decimals(gate))
-    return ", ".join(filter(None, [floor, drop if gate.regression_max else drop and f"no {harm_word(gate.direction)}"]))
+    return ", ".join(
+        filter(None, [floor, drop if gate.limits.regression_max else drop and f"no {harm_word(gate.direction)}"])
+    )
 
 
 def gate_values(gate: GateResult) -> str:
     """`91.9% → 85.8%`, on the pairs; the value alone where nothing was compared."""
-    if gate.delta is None or gate.baseline is None:
+    if gate.change.delta is None or gate.change.baseline is None:
         return gate_now(gate)
-    return f"{gate_baseline(gate)} → {_value(gate.paired_value, gate)}"
+    return f"{gate_baseline(gate)} → {_value(gate.change.paired_value, gate)}"
 
 
 def gate_spread(gate: GateResult) -> str:
     """`79.8 to 91.0%`: the interval of the value, where nothing was compared, or a floor does not hold by it."""
-    floor = any(each.kind is ReasonKind.THRESHOLD and each.ruling is not Ruling.HOLDS for each in gate.reasons)
-    return interval_text(gate.ci, gate.unit) if gate.delta is None or floor else ""
+    floor = any(each.kind is ReasonKind.THRESHOLD and each.ruling is not Ruling.HOLDS for each in gate.decision.reasons)
+    return interval_text(gate.measured.ci, gate.unit) if gate.change.delta is None or floor else ""
 
 
 def gate_status(gate: GateResult) -> str:
     """The verdict as a word, but `waived` where a violation is let pass, and `unproven` where noise explains it."""
     if gate.is_unproven:
         return UNPROVEN
-    return "waived" if gate.waived else gate.verdict.value.replace("_", " ")
+    return "waived" if gate.decision.waived else gate.verdict.value.replace("_", " ")
 
 
 def shown_gates(report: Report) -> list[GateResult]:
@@ -142,7 +148,7 @@ def shown_gates(report: Report) -> list[GateResult]:
 
 def beyond_limits(gate: GateResult) -> float:
     """How far it lies beyond its limits, by what it allows; 0 where it breaks none."""
-    return (gate.violation or 0.0) / (gate.regression_max or 1.0)
+    return (gate.decision.violation or 0.0) / (gate.limits.regression_max or 1.0)
 
 
 def deciding(report: Report) -> list[GateResult]:
@@ -181,13 +187,13 @@ def values_line(report: Report, most: int = 4) -> str:
 def _value_and_change(gate: GateResult) -> str:
     """As far as they are known: over traffic a change has no value."""
     if gate.lacks_labels:
-        reason = gate.reasons[0]
+        reason = gate.decision.reasons[0]
         return f"not measured (labels of {reason.count:,} of {reason.limit:,} drawn questions are missing)"
-    if gate.delta is None:
+    if gate.change.delta is None:
         return gate_now(gate)
-    if gate.paired_value is None:
+    if gate.change.paired_value is None:
         return gate_change(gate)
-    return f"{_value(gate.paired_value, gate)} ({gate_change(gate)})"
+    return f"{_value(gate.change.paired_value, gate)} ({gate_change(gate)})"
 
 
 def segments_line(report: Report, spell: Spell) -> str:
@@ -212,7 +218,7 @@ def segment_state(part: GateResult) -> int:
     """The place in `_STATES` of what became of a segment; the least is the worst."""
     if part.verdict is not Verdict.PASS:
         return (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN).index(part.verdict)
-    if part.too_small:
+    if part.evidence.too_small:
         return _SMALL
     return _NOISE if part.is_unproven else _HOLDS
 
@@ -223,20 +229,20 @@ def _judge_none(parts: Sequence[GateResult]) -> Iterator[str]:
     for part in parts:
         keys = tuple(tag.partition(":")[0] for tag in (part.segment or "").split(" × "))
         rules.setdefault((part.name, keys), []).append(part)
-    small = [each for each in rules.values() if all(part.too_small for part in each)]
+    small = [each for each in rules.values() if all(part.evidence.too_small for part in each)]
     for rule in small[:MAX_FALLEN]:
         none = f"judges none of its {len(rule)} segments" if len(rule) > 1 else "does not judge its only segment"
-        yield f"{rule[0].metric} {none}: at most {'; '.join(sentences(max(rule, key=lambda part: part.n)))}."
+        yield f"{rule[0].metric} {none}: at most {'; '.join(sentences(max(rule, key=lambda part: part.measured.n)))}."
     if len(small) > MAX_FALLEN:
         yield f"So it is with {len(small) - MAX_FALLEN} more."
 
 
 def _fallen(parts: Sequence[GateResult], spell: Spell) -> Iterator[str]:
     """Segments that certainly fell, each by itself, and neither fail nor warn, with the reason; the worst first."""
-    fallen = [part for part in parts if part.fell and part.verdict is Verdict.PASS]
+    fallen = [part for part in parts if part.evidence.fell and part.verdict is Verdict.PASS]
     shown = [
         f"{spell(part.segment or '')} {gate_change(part)} in {part.metric} ({'; '.join(sentences(part))})"
-        for part in sorted(fallen, key=lambda part: -abs(part.delta or 0.0))[:MAX_FALLEN]
+        for part in sorted(fallen, key=lambda part: -abs(part.change.delta or 0.0))[:MAX_FALLEN]
     ]
     more = f" and {len(fallen) - MAX_FALLEN} more" if len(fallen) > MAX_FALLEN else ""
     if shown:
@@ -358,15 +364,15 @@ def _value(value: float | None, gate: GateResult) -> str:
 def _decimals(gate: GateResult) -> int:
     """Decimals for the whole row, enough that no rounding hides a violation."""
     wanted = [exact_decimals(0.0, gate.unit)]
-    if gate.threshold is not None:
-        wanted.append(exact_decimals(gate.threshold, gate.unit))
-        if gate.value is not None:
-            wanted.append(telling_decimals(gate.value, gate.threshold, gate.unit))
-    if gate.regression_max is not None:
-        wanted.append(exact_decimals(gate.regression_max, gate.unit))
-        if gate.delta is not None:
-            drop = -gate.delta if gate.direction is Direction.HIGHER else gate.delta
-            wanted.append(telling_decimals(drop, gate.regression_max, gate.unit))
+    if gate.limits.threshold is not None:
+        wanted.append(exact_decimals(gate.limits.threshold, gate.unit))
+        if gate.measured.value is not None:
+            wanted.append(telling_decimals(gate.measured.value, gate.limits.threshold, gate.unit))
+    if gate.limits.regression_max is not None:
+        wanted.append(exact_decimals(gate.limits.regression_max, gate.unit))
+        if gate.change.delta is not None:
+            drop = -gate.change.delta if gate.direction is Direction.HIGHER else gate.change.delta
+            wanted.append(telling_decimals(drop, gate.limits.regression_max, gate.unit))
     return max(wanted)
 
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, RECALL, REPORT
 
 from rankgate.gates.conclude import concluded
@@ -38,7 +39,7 @@ def test_a_row_says_what_the_comment_says() -> None:
 
 
 def test_what_failed_stands_first_and_what_holds_in_a_segment_has_no_row() -> None:
-    part = replace(RECALL, segment="lang:\u2066es", violation=0.2)
+    part = changed(RECALL, segment="lang:\u2066es", violation=0.2)
     names = [row.split(" share")[0] for row in rows(page(HOLDS, LATENCY, part, replace(HOLDS, segment="lang:en")))]
     assert [name.split(" milli")[0] for name in names] == [
         "recall@5 · lang:\\u2066es · 40 questions",
@@ -49,7 +50,7 @@ def test_what_failed_stands_first_and_what_holds_in_a_segment_has_no_row() -> No
 
 def test_questions_of_a_hard_check_and_who_waived_it_are_named_within_bounds() -> None:
     waived = Waived(by="ana", reason="new\nindex", issue="https://example.org/1", expires="2026-12-31", up_to=0.1)
-    html = page(replace(RECALL, queries=[f"q{n}" for n in range(12)], waived=waived))
+    html = page(changed(RECALL, queries=[f"q{n}" for n in range(12)], waived=waived))
     assert "and 9 more must pass and do not" in rows(html)[0]
     assert "</span> waived</span>" in html
     assert "<bdi>new index</bdi>" in html
@@ -58,7 +59,7 @@ def test_questions_of_a_hard_check_and_who_waived_it_are_named_within_bounds() -
 @pytest.mark.parametrize("more", [0, 3])
 def test_gates_without_a_row_are_counted_and_of_the_others_the_worst_stand_open(more: int) -> None:
     parts = [
-        replace(RECALL, segment=f"lang:{number:03}", violation=number / 1000) for number in range(LIMITS.numbers + more)
+        changed(RECALL, segment=f"lang:{number:03}", violation=number / 1000) for number in range(LIMITS.numbers + more)
     ]
     html = page(*parts)
     opened, folded = rows(html), rows(html, "More gates")

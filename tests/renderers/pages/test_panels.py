@@ -6,6 +6,7 @@ import re
 
 import pytest
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.pages.exhibits import LATENCY, RECALL, details_of, value_of
 from tests.renderers.reports import RECALL as GATE
 from tests.renderers.reports import REPORT
@@ -41,7 +42,7 @@ def test_a_cell_says_the_value_and_what_changed(measure: Measure, delta: float |
 def corrected(parts: int) -> Report:
     """A gate on a part, whose interval holds for so many at once."""
     reasons = [Reason(ReasonKind.REGRESSION, corrected_for=parts)]
-    part = replace(GATE, segment="lang:en", evidence=Evidence.PROVEN_HARM, confidence=0.99, reasons=reasons)
+    part = changed(GATE, segment="lang:en", evidence=Evidence.PROVEN_HARM, confidence=0.99, reasons=reasons)
     return replace(REPORT, gates=[GATE, part])
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.pages.exhibits import LATENCY, details_of, question_of, unpacked
 from tests.renderers.reports import RECALL, REPORT
 
@@ -88,7 +89,7 @@ def test_a_question_that_lost_a_document_got_worse_although_its_value_stayed() -
 
 def test_questions_of_a_failing_segment_come_before_others_that_lost_as_much() -> None:
     questions = [question_of(each, Cause.GONE, 1.0, 0.0, tags=(each,), ranks=(1, None)) for each in ("a", "b")]
-    fails = replace(RECALL, segment="b", verdict=Verdict.FAIL)
+    fails = changed(RECALL, segment="b", verdict=Verdict.FAIL)
     assert questions_data(details_of(*questions))["id"] == ["a", "b"]
     assert questions_data(details_of(*questions, gates=[fails]))["id"] == ["b", "a"]
 

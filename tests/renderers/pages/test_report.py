@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.gate_rows import changed
 from tests.renderers.pages.exhibits import details_of, question_of, value_of
 from tests.renderers.reports import MOVE, REPORT
 from tests.scenario_calls import make_page, report_of
@@ -265,7 +266,7 @@ def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> 
         warnings=[one],
         notes=[other],
         diagnosis=[Diagnosis(rule="tag", finding="one part", evidence={"tag": one})],
-        gates=[replace(gate, segment=other, queries=[one]) for gate in REPORT.gates],
+        gates=[changed(gate, segment=other, queries=[one]) for gate in REPORT.gates],
         misses=[move],
         provenance=replace(
             REPORT.provenance,
@@ -284,7 +285,7 @@ def test_text_of_the_inputs_is_text_wherever_it_stands(one: str, other: str) -> 
 def test_nothing_that_the_inputs_hide_is_hidden_on_the_page_or_endless() -> None:
     hidden = "a\u202eb\u2066c" * 300
     waived = Waived(by=hidden, reason=hidden, issue=hidden)
-    gate = replace(REPORT.gates[0], meaning=hidden, segment=hidden, queries=[hidden] * 12, waived=waived)
+    gate = changed(REPORT.gates[0], meaning=hidden, segment=hidden, queries=[hidden] * 12, waived=waived)
     waiver = WaiverUse(
         gate=hidden,
         segment=hidden,

@@ -52,7 +52,7 @@ def _recent(report: Report, name: str, place: int) -> charts.Chart:
         if (value := point.scores.get(name)) is not None
     ]
     first, last, now = (value_or_dash(value, metric.unit) for value in (points[0][1], points[-1][1], metric.value))
-    floors = {gate.threshold for gate in report.gates if gate.metric == name and not gate.segment}
+    floors = {gate.limits.threshold for gate in report.gates if gate.metric == name and not gate.segment}
     limits = sorted(floor for floor in floors if floor is not None)
     said = [f"{count_text(len(points), 'recorded run')}, from {first} to {last}; this run {now}."]
     said += [f"The limit is {value_or_dash(limit, metric.unit)}." for limit in limits]

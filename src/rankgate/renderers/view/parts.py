@@ -78,11 +78,11 @@ def _value(part: Segment, name: str, report: Report) -> PartValue:
     """With the interval by which a gate judged the change; at 95% where that is the one level of the report."""
     if (value := part.metrics.get(name)) is None:
         return PartValue(phrases.NOTHING)
-    one_level = all(gate.confidence == CONFIDENCE and not gate.corrects for gate in report.gates)
+    one_level = all(gate.limits.confidence == CONFIDENCE and not gate.corrects for gate in report.gates)
     ci, level = (value.delta_ci if one_level else None), confidence_text(CONFIDENCE)
     judging = (gate for gate in report.gates if gate.metric == name and gate.corrects and gate.segment == part.tag)
-    if gate := next((each for each in judging if not each.too_small), None):
-        ci, level = gate.delta_ci, phrases.interval_name(gate)
+    if gate := next((each for each in judging if not each.evidence.too_small), None):
+        ci, level = gate.change.delta_ci, phrases.interval_name(gate)
     bounds = phrases.change_interval_text(ci, value.unit) if value.delta else ""
     return PartValue(phrases.segment_text(value), f"{level}: {bounds}" if bounds else "")
 

@@ -149,7 +149,7 @@ def all_rows(report: Report, most: int) -> Rows:
 def _rank(gate: GateResult) -> tuple[int, float, float]:
     """By verdict, then by how far it lies beyond its limits, then by what it lost of them; the least is the worst."""
     order = (Verdict.FAIL, Verdict.NOT_JUDGED, Verdict.WARN, Verdict.PASS)
-    lost = gate.direction.sign * (gate.delta or 0.0) / (gate.regression_max or 1.0)
+    lost = gate.direction.sign * (gate.change.delta or 0.0) / (gate.limits.regression_max or 1.0)
     return order.index(gate.verdict), -phrases.beyond_limits(gate), lost
 
 
@@ -191,8 +191,8 @@ def _whole(report: Report, first: GateResult | None) -> GateResult | None:
 def _rest(report: Report, first: GateResult | None, whole: GateResult | None) -> Iterator[Row]:
     """The other parts of the conclusion's gate that hold, then the other gates of which nothing failed or warns."""
     parts = [gate for gate in report.gates if first and first.segment and gate.name == first.name and gate.segment]
-    holding = [part for part in parts if part.verdict is Verdict.PASS and not part.too_small]
-    small = sum(part.too_small for part in parts)
+    holding = [part for part in parts if part.verdict is Verdict.PASS and not part.evidence.too_small]
+    small = sum(part.evidence.too_small for part in parts)
     if holding:
         is_small = f", {small:,} too small to judge" if small else ""
         yield _held(holding, f"{count_text(len(holding), f'other {part_word(holding[0].segment)}')}{is_small}")
@@ -208,7 +208,7 @@ def _held(gates: Sequence[GateResult], name: str) -> Row:
     """Results that hold, as one row with the one that lost most of what its limit allows."""
     first = min(gates, key=_rank)
     which: Sentence = (Text(first.segment, 24),) if first.segment else (first.metric,)
-    change: Sentence = () if first.delta is None else ("worst: ", *which, f" {phrases.gate_change(first)}")
+    change: Sentence = () if first.change.delta is None else ("worst: ", *which, f" {phrases.gate_change(first)}")
     if len(gates) == 1 and change:
         change = change[1:]
     return Row(kind="rest", verdict=Verdict.PASS, status=Verdict.PASS.value, name=(name,), change=change)
@@ -228,8 +228,8 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
         values=phrases.gate_values(gate),
         counts=_counts(gate),
         spread=phrases.gate_spread(gate),
-        change=(phrases.gate_change(gate),) if gate.delta is not None else ("no baseline",) * _uncompared(gate),
-        interval=phrases.change_interval_text(gate.delta_ci, gate.unit).removesuffix(" pp").removesuffix(" ms"),
+        change=(phrases.gate_change(gate),) if gate.change.delta is not None else ("no baseline",) * _uncompared(gate),
+        interval=phrases.change_interval_text(gate.change.delta_ci, gate.unit).removesuffix(" pp").removesuffix(" ms"),
         level=phrases.interval_name(gate),
         limit=phrases.gate_limit(gate),
         notes=tuple(_notes(gate, report)),
@@ -240,20 +240,20 @@ def row_of(gate: GateResult, report: Report, *, alone: bool, kind: Literal["deci
 
 def _counts(gate: GateResult) -> str:
     """`24 → 14 of 25`, of the questions in both runs; nothing where as many have all as before."""
-    if gate.counts is None:
+    if gate.change.counts is None:
         return ""
-    before, now = gate.counts
+    before, now = gate.change.counts
     if before == now:
         return ""
-    return f"{before:,} → {now:,} of {gate.n_pairs:,}"
+    return f"{before:,} → {now:,} of {gate.change.n_pairs:,}"
 
 
 def _uncompared(gate: GateResult) -> bool:
-    return any(reason.kind is ReasonKind.NO_BASELINE for reason in gate.reasons)
+    return any(reason.kind is ReasonKind.NO_BASELINE for reason in gate.decision.reasons)
 
 
 def _name(gate: GateResult, report: Report, *, alone: bool) -> Sentence:
-    questions = count_text(gate.n, "question")
+    questions = count_text(gate.measured.n, "question")
     shared = gate.metric in phrases.shared_metrics(report)
     own: Sentence = (" (", Text(gate.name, LONGEST_NAME), ")") if shared else ()
     if gate.segment is not None:
@@ -267,13 +267,13 @@ def _notes(gate: GateResult, report: Report) -> Iterator[Sentence]:
     if proof := phrases.exact_proof(gate):
         yield (proof,)
     if phrases.differs_on_pairs(gate):
-        yield (f"{phrases.gate_now(gate)} on all {count_text(gate.n, 'question')}",)
-    if gate.queries:
-        named = [part for query in gate.queries[:MAX_NAMED] for part in (", ", Text(query, 24))][1:]
-        more = f" and {len(gate.queries) - MAX_NAMED:,} more" if gate.queries[MAX_NAMED:] else ""
-        yield (*named, f"{more} must pass and {'do' if gate.queries[1:] else 'does'} not")
-    if gate.waived:
-        yield (waived_text(gate.waived),)
+        yield (f"{phrases.gate_now(gate)} on all {count_text(gate.measured.n, 'question')}",)
+    if gate.decision.queries:
+        named = [part for query in gate.decision.queries[:MAX_NAMED] for part in (", ", Text(query, 24))][1:]
+        more = f" and {len(gate.decision.queries) - MAX_NAMED:,} more" if gate.decision.queries[MAX_NAMED:] else ""
+        yield (*named, f"{more} must pass and {'do' if gate.decision.queries[1:] else 'does'} not")
+    if gate.decision.waived:
+        yield (waived_text(gate.decision.waived),)
     if 0 in _unsaid(gate, report):
         yield (sentences(gate)[0],)
     if note := phrases.waiver_note(gate, report):
@@ -286,7 +286,7 @@ def _unsaid(gate: GateResult, report: Report) -> list[int]:
         return []
     return [
         position
-        for position, reason in enumerate(gate.reasons)
+        for position, reason in enumerate(gate.decision.reasons)
         if reason.kind is not ReasonKind.TEXT
         and not _in_numbers(gate, reason)
         and not (gate is headline_gate(report) and _concluded(gate, position, report.conclusion.rule))
@@ -296,13 +296,13 @@ def _unsaid(gate: GateResult, report: Report) -> list[int]:
 def _concluded(gate: GateResult, position: int, rule: str | None) -> bool:
     """Whether the conclusion, which is about this rule of the gate, says the reason."""
     if rule == "other":
-        return position == 0 or (bool(gate.queries) and gate.verdict_of(position) is gate.verdict)
-    return gate.reasons[position].kind is (ReasonKind.THRESHOLD if rule == "floor" else ReasonKind.REGRESSION)
+        return position == 0 or (bool(gate.decision.queries) and gate.decision.verdict_of(position) is gate.verdict)
+    return gate.decision.reasons[position].kind is (ReasonKind.THRESHOLD if rule == "floor" else ReasonKind.REGRESSION)
 
 
 def _in_numbers(gate: GateResult, reason: Reason) -> bool:
     """Whether the numbers of a row say it."""
-    return reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.counted is None
+    return reason.kind in _IN_NUMBERS and reason.at_worst is None and gate.measured.counted is None
 
 
 def _level(rows: Sequence[Row]) -> str:
@@ -323,14 +323,19 @@ def reasons_of(report: Report) -> list[Note]:
         named: Sentence = (Text(gate.name, LONGEST_NAME), ": ") if gate.metric in shared else ()
         where: Sentence = (*named, "in ", Text(gate.segment, LONGEST_NAME), ", ") if gate.segment else named
         later = [position for position in _unsaid(gate, report) if position]
-        headed = gate is first and not (gate.segment or gate.queries)
-        for position, (reason, text) in enumerate(zip(gate.reasons, sentences(gate), strict=True)):
+        headed = gate is first and not (gate.segment or gate.decision.queries)
+        for position, (reason, text) in enumerate(zip(gate.decision.reasons, sentences(gate), strict=True)):
             if position in later or (reason.kind is ReasonKind.TEXT and not (headed and position == 0)):
-                notes.append(Note(gate.verdict_of(position), (*where, f"{text}.")))
-        if gate.waived:
-            texts = [part for text in gate.waived.texts for part in (", ", Text(text, 300))][1:]
-            notes.append(Note(gate.verdict, (*where, f"{gate.metric} is {waived_text(gate.waived)} (", *texts, ").")))
-        if gate.queries[MAX_NAMED:]:
-            named_too = [part for query in gate.queries[:MAX_QUERIES] for part in (", ", Text(query, 80))][1:]
+                notes.append(Note(gate.decision.verdict_of(position), (*where, f"{text}.")))
+        if gate.decision.waived:
+            texts = [part for text in gate.decision.waived.texts for part in (", ", Text(text, 300))][1:]
+            notes.append(
+                Note(
+                    gate.verdict,
+                    (*where, f"{gate.metric} is {waived_text(gate.decision.waived)} (", *texts, ")."),
+                )
+            )
+        if gate.decision.queries[MAX_NAMED:]:
+            named_too = [part for query in gate.decision.queries[:MAX_QUERIES] for part in (", ", Text(query, 80))][1:]
             notes.append(Note(gate.verdict, (*where, "must pass and do not: ", *named_too, ".")))
     return notes
