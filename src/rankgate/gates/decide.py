@@ -16,12 +16,12 @@ from rankgate.model.gate_result import (
     NO_CHANGE,
     Counted,
     Detectable,
-    GateChange,
     GateDecision,
     GateEvidence,
     GateLimits,
     GateResult,
-    GateValue,
+    MeasuredChange,
+    MeasuredValue,
 )
 from rankgate.model.values import TOLERANCE, EvidenceState, Reason, Ruling, RunField, Verdict
 
@@ -69,11 +69,11 @@ def decide(measurement: Measurement) -> GateResult:
     )
 
 
-def _measured(measurement: Measurement) -> GateValue:
+def _measured(measurement: Measurement) -> MeasuredValue:
     value, by_metric = measurement.value, measurement.metric_value
     if value is None:
-        return GateValue(value=None, ci=None, n=0, value_raw=by_metric.value if by_metric else None)
-    return GateValue(
+        return MeasuredValue(value=None, ci=None, n=0, value_raw=by_metric.value if by_metric else None)
+    return MeasuredValue(
         value=value.value,
         value_raw=by_metric.value if by_metric and by_metric is not value else None,
         counted=_counted(measurement),
@@ -82,14 +82,14 @@ def _measured(measurement: Measurement) -> GateValue:
     )
 
 
-def _change(measurement: Measurement) -> GateChange:
+def _change(measurement: Measurement) -> MeasuredChange:
     change, value = measurement.comparable_change, measurement.value
     assumption = None
     if change or value:
         assumption = measurement.units.assumes(measurement.gate, value=measurement.metric_value is not value)
     if change is None:
         return replace(NO_CHANGE, assumption=assumption)
-    return GateChange(
+    return MeasuredChange(
         baseline=change.baseline,
         paired_value=change.value,
         counts=change.counts,

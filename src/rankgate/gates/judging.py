@@ -16,7 +16,7 @@ from rankgate.gates.measurement import METRIC_UNITS, Units, measure
 from rankgate.metrics.base import Metric, sees_hits_alone
 from rankgate.metrics.comparison import gaps
 from rankgate.metrics.plan import Plan
-from rankgate.model.gate_result import NO_CHANGE, GateResult, GateValue
+from rankgate.model.gate_result import NO_CHANGE, GateResult, MeasuredValue
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Reason, ReasonKind, RunField, Verdict
 
@@ -95,7 +95,7 @@ def _waiting(result: GateResult, awaits: Awaited, count: int, among: int) -> Gat
     reason = Reason(_AWAITED[awaits], count=count, among=among)
     return replace(
         result,
-        measured=GateValue(value=None, ci=None, n=0),
+        measured=MeasuredValue(value=None, ci=None, n=0),
         change=NO_CHANGE,
         evidence=replace(result.evidence, only_inconclusive=False, detectable=None),
         decision=replace(result.decision, verdict=Verdict.WARN, reasons=[reason], doubts=1, violation=None),

@@ -17,7 +17,7 @@ from rankgate.criteria.traffic import TrafficRuns, compared_as
 from rankgate.gates.decide import WARNING_LEVEL
 from rankgate.gates.decision_rule import Finding, rule_on_drop
 from rankgate.metrics.sets import Hit, Precision
-from rankgate.model.gate_result import NO_CHANGE, GateDecision, GateEvidence, GateLimits, GateResult, GateValue
+from rankgate.model.gate_result import NO_CHANGE, GateDecision, GateEvidence, GateLimits, GateResult, MeasuredValue
 from rankgate.model.traffic import TrafficLabel, TrafficLists, TrafficSheet
 from rankgate.model.values import (
     TOLERANCE,
@@ -124,7 +124,7 @@ def _result(
         segment=None,
         severity="error" if gate.blocks else "warning",
         line=gate.line,
-        measured=GateValue(value=None, ci=None, n=len(lists.pairs)),
+        measured=MeasuredValue(value=None, ci=None, n=len(lists.pairs)),
         change=replace(NO_CHANGE, delta=estimate.delta, delta_ci=estimate.ci) if estimate else NO_CHANGE,
         limits=GateLimits(
             threshold=None,

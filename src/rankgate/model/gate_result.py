@@ -51,7 +51,7 @@ class Counted(msgspec.Struct, frozen=True):
     ci: Interval | None
 
 
-class GateValue(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredValue(msgspec.Struct, frozen=True, kw_only=True):
     """The candidate's value, over all `n` scored queries.
 
     `counted` is what the floor takes for it, without a gain that the judge alone has seen. Where the value is in
@@ -65,7 +65,7 @@ class GateValue(msgspec.Struct, frozen=True, kw_only=True):
     n: int
 
 
-class GateChange(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredChange(msgspec.Struct, frozen=True, kw_only=True):
     """The change from the baseline, over the `n_pairs` queries for which both runs have a value.
 
     `paired_value` is the candidate's on those, so that paired_value − baseline = delta. `counts` are the queries of
@@ -85,7 +85,7 @@ class GateChange(msgspec.Struct, frozen=True, kw_only=True):
     n_pairs: int
 
 
-NO_CHANGE = GateChange(baseline=None, paired_value=None, delta=None, delta_ci=None, n_pairs=0)
+NO_CHANGE = MeasuredChange(baseline=None, paired_value=None, delta=None, delta_ci=None, n_pairs=0)
 
 
 class GateLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,8 +160,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None
     judge: GateJudge | None = None
     no_verdicts: NoVerdicts | None = None
-    measured: GateValue
-    change: GateChange
+    measured: MeasuredValue
+    change: MeasuredChange
     limits: GateLimits
     evidence: GateEvidence
     decision: GateDecision
@@ -229,8 +229,8 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 # The values of a result that report.json has no key for: it has their keys beside the others.
 PARTS: Mapping[str, type[msgspec.Struct]] = {
-    "measured": GateValue,
-    "change": GateChange,
+    "measured": MeasuredValue,
+    "change": MeasuredChange,
     "limits": GateLimits,
     "evidence": GateEvidence,
     "decision": GateDecision,
