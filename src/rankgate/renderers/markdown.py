@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 from msgspec.structs import replace
 
@@ -104,10 +104,10 @@ def user_renderer(path: str) -> Callable[[Report], str]:
     return render
 
 
-def _content(report: Report) -> dict[str, Any]:
-    """What report.json holds, with sentences for the reasons of its gates."""
-    gates = [{**to_row(gate), "reasons": sentences(gate)} for gate in report.gates]
-    return {**file_keys(report), "gates": gates}
+def _content(report: Report) -> SimpleNamespace:
+    """What report.json holds, its keys as attributes, with sentences for the reasons of its gates."""
+    rows = [{**to_row(gate), "reasons": sentences(gate)} for gate in report.gates]
+    return SimpleNamespace(**{**file_keys(report), "gates": [SimpleNamespace(**row) for row in rows]})
 
 
 @contextmanager
