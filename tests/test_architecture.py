@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "rankgate"
@@ -131,7 +132,7 @@ FORBIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each_row("module", MODULES)
 def test_imports_go_one_way(module: str) -> None:
     own = unit(module)
     assert own in LEVEL, f"{own} is new at the top: it takes another one's place in LAYERS"
@@ -207,7 +208,7 @@ WORLD = {
 WORLDLY_CALLS = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint"}
 
 
-@pytest.mark.parametrize("module", PURE)
+@each_row("module", PURE)
 def test_a_decision_depends_on_its_arguments_alone(module: str) -> None:
     """Otherwise the same inputs would not give the same verdict, and a fork's run could not be judged elsewhere."""
     assert {name for name in theirs(module) if name.split(".")[0] in WORLD} == set()
@@ -219,7 +220,7 @@ def test_a_decision_depends_on_its_arguments_alone(module: str) -> None:
     assert called & WORLDLY_CALLS == set()
 
 
-@pytest.mark.parametrize("module", PURE)
+@each_row("module", PURE)
 def test_of_the_interpreter_only_its_largest_number_is_used(module: str) -> None:
     """`sys` also has arguments, streams and the environment's encoding."""
     used = {
@@ -322,7 +323,7 @@ HOMES = [
 ]
 
 
-@pytest.mark.parametrize(("library", "homes"), HOMES)
+@each_row(("library", "homes"), HOMES)
 def test_a_library_has_its_home(library: str, homes: set[str]) -> None:
     users = {
         module.removeprefix("rankgate.")
@@ -448,7 +449,7 @@ def test_writing_one_is_not() -> None:
     assert [found for line in lines for found in readings(ast.parse(line))] == []
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each_row("module", MODULES)
 def test_state_is_a_value(module: str) -> None:
     """No decision hangs on the words of a sentence, so that words may change."""
     assert list(readings(tree_of(module))) == [] or module in READS_ALL_THE_SAME
@@ -477,7 +478,7 @@ def test_the_package_itself_imports_nothing_of_weight() -> None:
     assert imports_of("rankgate") == {"__future__", "typing", "importlib", "sys", "types"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("statement", "absent"),
     [
         pytest.param("import rankgate", {"msgspec", "rankgate.model.values", "argparse"}, id="import rankgate"),

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import yaml
+from tests.rows import each_row
 
 from rankgate.cli import COMMANDS
 
@@ -28,7 +28,7 @@ def test_it_runs_a_command_without_names_of_files() -> None:
     assert (command, name in COMMANDS, HOOK["pass_filenames"]) == ("rankgate", True, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "calls"),
     [
         ("ship-criteria.yaml", True),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.baselines import clones
 from rankgate.baselines.stores import store_for
@@ -30,7 +31,7 @@ def said_by(use: Callable[[], object]) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "shown"),
     [
         pytest.param("s3://bucket/x", "s3://bucket/x", id="nothing secret"),

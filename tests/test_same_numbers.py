@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+from tests.rows import each_row
 from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.api import Report as InPython
@@ -58,7 +59,7 @@ def all_outputs(report: Report) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@each_row("name", CHECKS)
 def test_the_numbers_of_every_row_are_the_same_everywhere(name: str) -> None:
     """Values before and now, the change, its interval, and the limit."""
     report = report_named(name)
@@ -74,7 +75,7 @@ def test_the_numbers_of_every_row_are_the_same_everywhere(name: str) -> None:
             assert [number for number in numbers if number and number not in text] == [], output
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@each_row("name", CHECKS)
 def test_the_numbers_are_those_of_report_json(name: str) -> None:
     """Read back from the text and compared with the values: nothing is rounded into another number."""
     written = json.loads(report_of(name))
@@ -89,7 +90,7 @@ def test_the_numbers_are_those_of_report_json(name: str) -> None:
                 assert float(re.sub(r"[%a-z ]", "", text.replace("−", "-"))) == pytest.approx(factor * value, abs=0.051)
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@each_row("name", CHECKS)
 def test_the_conclusion_is_the_same_everywhere(name: str) -> None:
     report = report_named(name)
     said = " ".join(report.summary.replace("`", "").split())
@@ -107,7 +108,7 @@ def test_the_conclusion_is_the_same_everywhere(name: str) -> None:
     assert outputs["comment"].split(". ")[0].endswith(VERDICT_WORDS[report.verdict])
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@each_row("name", CHECKS)
 def test_the_badge_and_the_annotations_show_the_numbers_of_the_rows(name: str) -> None:
     report = report_named(name)
     rows, message = view_of(report, EVERYTHING).numbers.rows, json.loads(render_badge(report))["message"]

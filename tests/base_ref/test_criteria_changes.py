@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.renderers.page import Page
+from tests.rows import each_row
 
 from rankgate.base_ref.changes import gate_changes, key_changes, traffic_changes
 from rankgate.criteria import BaselinePolicy, Criteria, Gate, Inputs, Limits, SegmentRule, load_criteria, model
@@ -204,7 +205,7 @@ EVERY_KEY: dict[tuple[type[Part], str], tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
     [pytest.param(*texts, id=f"{kind.__name__}.{key}") for (kind, key), texts in EVERY_KEY.items()],
 )

@@ -34,6 +34,7 @@ from tests.base_ref.story import repository as repository  # noqa: PLC0414 -- th
 from tests.base_ref.test_attacks import ATTACKS
 from tests.base_ref.test_legitimate import LEGITIMATE
 from tests.repositories import commit, git
+from tests.rows import each_row
 
 from rankgate.base_ref.worst import worst_of
 from rankgate.cli import main
@@ -72,7 +73,7 @@ def with_verdict(verdict: Verdict, name: str) -> Report:
     return msgspec.structs.replace(not_judged(fuzz.INPUTS, []), summary=name) if verdict is NOT_JUDGED else report
 
 
-@pytest.mark.parametrize(("base", "head"), list(itertools.product((PASS, WARN, FAIL, NOT_JUDGED), repeat=2)))
+@each_row(("base", "head"), list(itertools.product((PASS, WARN, FAIL, NOT_JUDGED), repeat=2)))
 def test_the_worst_counts_and_on_a_tie_the_bases_report(base: Verdict, head: Verdict) -> None:
     """P2 of all pairs, with what was changed; a label lets the head stand alone, which warns at least."""
     about = BaseSide(ref="main", sha="1a2b3c4", head_verdict=head)

@@ -6,6 +6,7 @@ import unicodedata
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.cli import main
 from rankgate.cli import metrics as command
@@ -204,7 +205,7 @@ def test_what_is_written_parses(capsys: pytest.CaptureFixture[str]) -> None:
             assert parse_metric(alias).name == name
 
 
-@pytest.mark.parametrize("need", RunField)
+@each_row("need", RunField)
 def test_every_need_has_its_place(need: RunField) -> None:
     described = {"needs": command.needs_of_files([need], [])}
     files = {file for file, keys in described["needs"].items() if keys}

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 from tests.cli.terminals import at_a_terminal
+from tests.rows import each_row
 from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.cli import main
@@ -163,8 +164,8 @@ def test_pairs_are_wrapped_beside_their_names() -> None:
     assert rows_of([pairs], 24) == ["  id      run-1", "  reason  smaller index,", "          agreed"]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", CHECKS)
+@each_row("width", WIDTHS)
+@each_row("name", CHECKS)
 def test_every_scenario_fits_word_by_word(name: str, width: int) -> None:
     blocks = terminal_blocks(decode_report(report_of(name), name), everything=True)
     found, plain = shown(blocks, width), plain_text(blocks)
@@ -175,7 +176,7 @@ def test_every_scenario_fits_word_by_word(name: str, width: int) -> None:
     assert "".join(found.split()).startswith("".join(sentence.split()))
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@each_row("name", CHECKS)
 def test_without_its_colours_the_text_is_the_same(name: str) -> None:
     blocks = terminal_blocks(decode_report(report_of(name), name))
     stream = io.StringIO()

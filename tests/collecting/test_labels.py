@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.collecting.labels import Label, compare_labels, with_gains, with_labels
 from rankgate.model.values import Gold, Sample
@@ -43,7 +44,7 @@ UNANSWERED = "labelled 1, but the question says no_answer: true; drop that in go
 NEGATIVE = "labelled 1, but the question lists it under negatives; drop it there, or label it 0"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "message"),
     [
         pytest.param(
@@ -70,7 +71,7 @@ NEGATIVE = "labelled 1, but the question lists it under negatives; drop it there
         pytest.param([("q1", "n", 1)], f"back.jsonl:1: query 'q1', document 'n': {NEGATIVE}", id="a negative"),
     ],
 )
-@pytest.mark.parametrize("as_judge", [False, True], ids=["gold", "judge"])
+@each_row("as_judge", [False, True], ids=["gold", "judge"])
 def test_conflicts(rows: list[tuple[str, str, float]], message: str, *, as_judge: bool) -> None:
     assert [str(each) for each in compare_labels(GOLD, labels(*rows), as_judge=as_judge).problems] == [message]
 
@@ -132,7 +133,7 @@ def test_a_judge_is_bound_by_its_earlier_labels() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "new", "expected"),
     [
         pytest.param(["a"], {"b": 1.0}, ["a", "b"], id="a list stays a list"),

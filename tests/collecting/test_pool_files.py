@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.collecting.pool import Pair
 from rankgate.collecting.pool_files import POOL_FORMS, Labelled, as_csv, as_jsonl, read_labels
@@ -47,7 +48,7 @@ FORMULAS = ["=1+1", "+1", "-2", "@SUM(A1)", "\tx", "\rx", "'=1", "''@x", "-", "\
 HARMLESS = ["", "a", "a=b", "'", "'a", "'tis", "1-2", "é"]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@each_row("text", FORMULAS)
 def test_no_cell_begins_like_a_formula(text: str) -> None:
     pair = Pair(query_id=text, question=text, id=text, text=text, gain=-1.0, ranks={})
     cells = list(csv.reader(io.StringIO(as_csv([pair], []), newline="")))[1]

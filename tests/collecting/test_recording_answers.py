@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.rows import each_row
 
 import rankgate
 from rankgate.collecting.lines import run_line
@@ -85,7 +86,7 @@ def test_what_may_be_returned(keys: dict[str, Any], expected: dict[str, Any]) ->
     assert {key: line[key] for key in line.keys() - {"query_id", "system", "topk", "latency_ms"}} == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "message"),
     [
         pytest.param({"answer": 5}, "its answer is 5 (type int); give a text", id="a number"),

@@ -27,6 +27,7 @@ from tests.collecting.libraries import (
     document,
     node,
 )
+from tests.rows import each_row
 
 from rankgate.collecting.lines import run_line
 from rankgate.collecting.recorder import RecordingError, record
@@ -59,7 +60,7 @@ A, B = {"rank": 1, "chunk_id": "a"}, {"rank": 2, "chunk_id": "b"}
 SCORED = [{"rank": 1, "chunk_id": "a", "score": 2.5}, {"rank": 2, "chunk_id": "b", "score": 1}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "topk"),
     [
         pytest.param(["a", "b"], [A, B], id="ids"),
@@ -131,7 +132,7 @@ def test_results_become_ranked_items(result: Any, topk: list[Mapping[str, Any]])
     assert line_of(result) == {"query_id": "q", "topk": topk, "latency_ms": {"retrieve": 12.346}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "message"),
     [
         pytest.param("a", "the result is a bare string, 'a'; give a list, also of one id", id="bare string"),

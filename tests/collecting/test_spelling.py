@@ -3,11 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.collecting.spelling import differs_in, respelled
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "expected"),
     [
         pytest.param("Doc-1", "doc-1", "case", id="case"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.collecting.waits import MAX_WAIT, pause, seconds_until, until_limits_end
 
 NOW = 1_792_567_680.0  # 2026-10-21 07:28:00 UTC
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "seconds"),
     [
         pytest.param("7", 7, id="seconds"),
@@ -43,7 +44,7 @@ def test_what_a_header_asks_for(text: str, seconds: float | None) -> None:
     assert seconds_until(text, NOW) == (None if seconds is None else pytest.approx(seconds))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "seconds"),
     [
         pytest.param({}, 0, id="none"),

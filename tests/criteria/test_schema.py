@@ -17,6 +17,7 @@ from typing import Any
 import jsonschema
 import pytest
 from pydantic import ValidationError
+from tests.rows import each_row
 
 from rankgate.criteria import DEFAULT_PATHS, WAIVERS, load_criteria
 from rankgate.criteria.model import Criteria
@@ -58,7 +59,7 @@ def test_the_committed_schema_is_valid_and_named_as_at_schemastore(name: str) ->
     assert schema(name)["$id"] == f"https://www.schemastore.org/{name}.json"
 
 
-@pytest.mark.parametrize("file", sorted(FILES.rglob("*.yaml")), ids=lambda file: "/".join(file.parts[-3:]))
+@each_row("file", sorted(FILES.rglob("*.yaml")), ids=lambda file: "/".join(file.parts[-3:]))
 def test_schema_and_loader_agree_on_the_files_for_schemastore(file: Path) -> None:
     name, right = file.parent.name, file.parts[-3] == "test"
     assert jsonschema.Draft7Validator(schema(name)).is_valid(written(file)) == right

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.rows import each_row
 
 from rankgate.diagnosis.differences import gold_differences, run_differences
 from rankgate.diagnosis.gold_changes import mark_of
@@ -27,7 +28,7 @@ def told(found: list[Difference]) -> list[Told]:
     return [(each.what, each.key, each.before, each.after) for each in found]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "expected"),
     [
         pytest.param({}, {}, [], id="nothing said: nothing differs"),

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.diagnosis.lexical import LexicalIndex, Suggestion
 from rankgate.errors import RankgateError
@@ -77,7 +78,7 @@ def test_equal_scores_stand_in_the_order_of_the_corpus() -> None:
 CORPUS = {"rye": "rye bread", "nuts": "walnut bread", "far": "bread " + "and more " * 20, "tea": "tea"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "ranks", "suggests"),
     [
         pytest.param("walnut", {"nuts": None}, "run_misses", id="the words lead there and the run does not"),

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.diagnosis.columns import columns_of
 from rankgate.diagnosis.details import QuestionsOf, cause_of
@@ -38,7 +39,7 @@ def cause(relevant: list[str], before: list[str] | None, now: list[str] | None, 
     return cause_of(found, K, matched(sample, now), matched(sample, before), compared=compared)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("relevant", "before", "now", "wanted"),
     [
         pytest.param("", "x y", "x y", Cause.NOTHING_RELEVANT, id="the gold names nothing"),

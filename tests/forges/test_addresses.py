@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 from urllib3.util import parse_url
 
 from rankgate.errors import RankgateError
@@ -35,7 +36,7 @@ def test_the_api_lies_at_an_address_with_or_without_a_path(api_url: str, base: B
     assert base_of(api_url) == base
 
 
-@pytest.mark.parametrize(
+@each_row(
     "api_url",
     [
         pytest.param("", id="nothing"),
@@ -76,7 +77,7 @@ def test_a_path_is_put_below_the_api_and_params_are_quoted() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         *(
@@ -122,7 +123,7 @@ def test_an_address_of_the_api_is_its_own(address: str, url: str | None) -> None
     assert GITHUB.within(address, seen_at="https://api.github.com/repos/o/r") == (url or address)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         *("https://evil.example/a", "//evil.example/a", "http://api.github.com/a", "https://api.github.com:8443/a"),

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.forges.archive import Limits
@@ -164,7 +165,7 @@ def with_second_list() -> bytes:
     return ended(GOOD[:-22] + record + locator + GOOD[-22:], 12, size - start + 76, "<L")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "sentence"),
     [
         pytest.param(

@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.forges.check_reports import QUEUE, Own, Record, base_key, commit_verdict, record_of
 
@@ -24,7 +25,7 @@ BOTH = {11: MAIN, 12: WEAK}
 ONE = {11: MAIN}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("records", "counted", "conclusion", "reasons"),
     [
         pytest.param([said(11, "success")], ONE, "success", (), id="one report"),
@@ -207,7 +208,7 @@ def test_a_record_is_read_as_it_was_written(record: Record) -> None:
     assert record_of(record.text()) == record
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         None,

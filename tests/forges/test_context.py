@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.forges.context import MAX_BYTES, Context, Pull, WorkflowRun, context_of
@@ -306,7 +307,7 @@ IN_ACTIONS = "; is this running in GitHub Actions?"
 HEX = "expected the 40 or 64 hex digits of a commit"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "message"),
     [
         pytest.param("event_name", "", "is not set", id="no event"),
@@ -353,7 +354,7 @@ def test_the_api_of_enterprise_and_of_this_machine(url: str) -> None:
     assert context_of(environment("push", server_url=f"{url}/")).server_url == url
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         pytest.param("http://ghe.example/api/v3", id="the token would go in the clear"),
@@ -367,7 +368,7 @@ def test_the_api_of_enterprise_and_of_this_machine(url: str) -> None:
         pytest.param("https://ghe.example/ x", id="a space"),
     ],
 )
-@pytest.mark.parametrize("name", ["api_url", "server_url"])
+@each_row("name", ["api_url", "server_url"])
 def test_an_address_that_the_token_must_not_go_to(name: str, url: str) -> None:
     with pytest.raises(
         RankgateError, match=rf"^GITHUB_{name.upper()}: expected an address such as https://[^;]*; is th"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.forges.label_rule import Given, Reported, Seen, worth
 from rankgate.model.waiver_use import Standing
@@ -24,7 +25,7 @@ def seen_by(now: str, reports: Mapping[str, str], moved: str = "", *, queued: bo
     return Seen(judged=now, reports=listed, moved=moved and at(moved), author="bob", queued=queued)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seen", "standing"),
     [
         pytest.param(seen_by(SEEN, REPORTED), "counts", id="reported, then set"),

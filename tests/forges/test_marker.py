@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.forges.comments import BEGINS, Mark, checked_gate_id, mark_of
@@ -38,7 +39,7 @@ def test_a_carriage_return_of_githubs_editor_changes_nothing() -> None:
     assert mark_of(f"{LINE}\r\ntext") == MARK
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         pytest.param("", id="nothing"),

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.forges.retry import DAY, RETRIES, Cause, Failure, Stop, Wait, next_step
 
@@ -29,7 +30,7 @@ def seconds(
     return step.seconds if isinstance(step, Wait) else None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "headers", "message", "expected"),
     [
         pytest.param(403, {"retry-after": "7"}, "", 7, id="retry-after in seconds"),

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.forges.expressions import Value, condition, filled_in
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.forges.base_checkout import MAX_JUDGING, MAX_SECONDS
@@ -170,7 +171,7 @@ def of_push(ref: str, **event: Any) -> dict[str, Any]:
 QUEUE = "refs/heads/gh-readonly-queue/main/pr-12-0"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("context", "queue"),
     [
         pytest.param(of_pull("synchronize"), "12", id="a push"),
@@ -234,7 +235,7 @@ def of_run(event: str, conclusion: str, head: int = OURS_ID, actor: str = "alice
 ACCEPT = "rankgate: accept rankings"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("context", "alone", "with_app"),
     [
         pytest.param(of_run("pull_request", "success", FORKS_ID), True, True, id="a fork's run"),
@@ -268,7 +269,7 @@ ACCEPT = "rankgate: accept rankings"
         pytest.param(of_pull("reopened", user="dependabot[bot]"), True, True, id="reopened, of Dependabot"),
     ],
 )
-@pytest.mark.parametrize("app", [False, True], ids=["written", "hardened"])
+@each_row("app", [False, True], ids=["written", "hardened"])
 def test_the_reporting_job_starts_where_something_was_recorded_or_an_acceptance_may_have_changed(
     context: dict[str, Any],
     alone: bool,  # noqa: FBT001 -- a table's column

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import RECALL, REPORT, texts
+from tests.rows import each_row
 
 from rankgate.criteria.waivers import Waiver, Waivers, ceiling, entry
 from rankgate.gates.apply_waivers import waive
@@ -99,7 +100,7 @@ def test_a_waived_violation_stops_nobody_not_even_where_warnings_do() -> None:
     assert exit_code(waived(VIOLATED, changed(HOLDS, name="other", verdict=WARN)), "warn") == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gate", "waiver", "date", "state", "warns", "says"),
     [
         pytest.param(VIOLATED, WAIVER, "2026-12-31", "expiring", False, "expires today, on 2026-12-31", id="last day"),

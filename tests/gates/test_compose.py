@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed, gate_result
 from tests.gates.deciding import decide
+from tests.rows import each_row
 
 from rankgate import __version__
 from rankgate.criteria import Criteria, Gate, InputFile
@@ -168,7 +169,7 @@ FLOOR = (gate("recall@5", floor=0.5),)
 WHOLE_LIST = (gate("mrr", drop=0.5),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("make", "notes"),
     [
         pytest.param(lambda: composed(ACCEPTED, ACCEPTED), [], id="nothing to note"),

@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.gate_rows import changed, gate_result
 from tests.gates.deciding import decide
+from tests.rows import each_row
 
 from rankgate.criteria import Gate
 from rankgate.metrics.names import parse_metric
@@ -68,7 +69,7 @@ def judged(result: GateResult) -> tuple[Verdict, list[str]]:
     return result.verdict, sentences(result)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "values", "limit", "verdict", "reason"),
     [
         pytest.param(
@@ -514,7 +515,7 @@ def test_a_doubt_stands_behind_a_violation() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("judged_gate", "now", "before", "violation"),
     [
         pytest.param(gate(floor=0.8), [1.0, 0.0], None, 0.3, id="so far below the floor"),

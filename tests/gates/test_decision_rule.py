@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.gates.decision_rule import beyond_drop, rule_on_drop, rule_on_floor
 from rankgate.model.scores import Exact
@@ -148,7 +149,7 @@ def test_a_better_value_never_worsens_a_ruling(
 WIDE, SHUT = (-0.3, 0.1), (-0.3, -0.01)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("evidence", "delta", "ci", "exact", "confidence", "expected"),
     [
         pytest.param(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.criteria.model import parse_criteria
 from rankgate.gates.given_up import ScoredAnchor, given_up, noted
@@ -43,7 +44,7 @@ def told(loss: float) -> AnchorMark:
     return AnchorMark(id=MARK.id, date=MARK.date, steps=4, given_up={"recall@5": loss})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("losses", "expected"),
     [
         pytest.param(said(scores(19)), [("recall@5", 0.0633)], id="19 lost of 300, none won"),

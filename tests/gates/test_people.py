@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tests.gates.deciding import decide
 from tests.gates.test_decide import gate, scores
 from tests.judge.calibrated import TODAY, calibrated, metric_found
+from tests.rows import each_row
 
 from rankgate.criteria import Gate, load_criteria
 from rankgate.gates.judged import Judge, filtered, people_of
@@ -66,10 +67,10 @@ def decided(limit: str, evidence: Evidence, severity: str, units: PeopleUnits) -
     return by_people(made, now, before, units)
 
 
-@pytest.mark.parametrize("evidence", list(Evidence))
-@pytest.mark.parametrize("severity", ["error", "warning"])
-@pytest.mark.parametrize("limit", LIMITS)
-@pytest.mark.parametrize("state", STATES)
+@each_row("evidence", list(Evidence))
+@each_row("severity", ["error", "warning"])
+@each_row("limit", LIMITS)
+@each_row("state", STATES)
 def test_what_blocks(state: str, limit: str, severity: str, evidence: Evidence) -> None:
     result = decided(limit, evidence, severity, people(STATES[state]))
     counts = state == "calibrated" or (state == "weak" and limit == "threshold")
@@ -126,9 +127,9 @@ def test_nothing_loosens(
 # The labelled run itself
 
 
-@pytest.mark.parametrize("evidence", list(Evidence))
-@pytest.mark.parametrize(("floor", "drop"), [(0.95, None), (None, 0.03), (0.95, 0.03)], ids=["floor", "drop", "both"])
-@pytest.mark.parametrize("state", ["uninformative", "weak", "calibrated"])
+@each_row("evidence", list(Evidence))
+@each_row(("floor", "drop"), [(0.95, None), (None, 0.03), (0.95, 0.03)], ids=["floor", "drop", "both"])
+@each_row("state", ["uninformative", "weak", "calibrated"])
 def test_a_floor_of_the_labelled_run_needs_no_judge(
     state: str, floor: float | None, drop: float | None, evidence: Evidence
 ) -> None:

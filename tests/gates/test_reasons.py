@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import RECALL
+from tests.rows import each_row
 
 from rankgate.gates.trust import without_labels
 from rankgate.model.answers import Advisory, GateJudge, UnjudgedKind
@@ -143,7 +144,7 @@ LIMITS = [
 ]
 
 
-@pytest.mark.parametrize("case", [pytest.param(each.values, id=each.id) for each in LIMITS])
+@each_row("case", [pytest.param(each.values, id=each.id) for each in LIMITS])
 def test_a_limit(case: tuple[Any, ...]) -> None:
     gate, reason, *changes, technical = case
     for change in changes:
@@ -249,7 +250,7 @@ def test_the_page_names_every_kind_and_every_number() -> None:
     assert set(re.findall(r"`(\w+)`", table)) >= {kind.value for kind in ReasonKind} | fields
 
 
-@pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.value)
+@each_row("kind", OTHERS, ids=lambda kind: kind.value)
 def test_any_other_kind(kind: ReasonKind) -> None:
     reason = Reason(
         kind, count=3, among=1200, limit=2, source="run", need=RunField.LATENCY, text="as an old report has it"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.gates.deciding import decide
+from tests.rows import each_row
 
 from rankgate.criteria import Gate, Limits, SegmentRule
 from rankgate.errors import RankgateError
@@ -121,7 +122,7 @@ def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdi
         assert sentences(found) == ["40 questions, fewer than the 41 that a segment needs to be judged"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lost", "smallest", "fell"),
     [
         pytest.param(11, 41, True, id="11 of 40 lost, too few to be judged"),
@@ -130,7 +131,7 @@ def test_a_small_segment_is_shown_and_never_blocks(smallest: int, verdict: Verdi
         pytest.param(6, 40, True, id="6 lost, judged, and more are allowed"),
     ],
 )
-@pytest.mark.parametrize("evidence", list(Evidence))
+@each_row("evidence", list(Evidence))
 def test_a_segment_that_certainly_fell_is_marked_though_it_does_not_block(
     lost: int, smallest: int, evidence: Evidence, *, fell: bool
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.gates.deciding import decide
+from tests.rows import each_row
 
 from rankgate.criteria import Criteria, Gate, Limits, SegmentRule
 from rankgate.gates.judged import Judge
@@ -173,7 +174,7 @@ THREE_RELEVANT = gold_of(sample("q1", "a", "b", "c"), sample("q2", "d"), sample(
 LONG = [Ranking("q1", [f"x{number}" for number in range(50)])]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("criteria", "gold", "rankings", "facts"),
     [
         pytest.param(criteria_of("recall@5", 0.9), SOUND, LONG, [], id="sound"),

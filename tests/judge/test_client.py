@@ -23,6 +23,7 @@ from tests.forges.faults import Answer as Response
 from tests.forges.loopback_server import Handler, LoopbackServer, serving
 from tests.judge.cases import answer, block, endpoint, run, some_judge
 from tests.judge.hash_judge import KEY, HashJudge, judging, status
+from tests.rows import each_row
 
 from rankgate.criteria.judge_block import Timeouts
 from rankgate.errors import RankgateError
@@ -66,7 +67,7 @@ def test_what_is_left_of_a_limit_is_looked_at_before_the_next_request() -> None:
     assert [6 < each <= 7 for each in slept] == [True, True], "the clock of this test does not wait"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fault", "waits"),
     [
         pytest.param(status(429), (1, 2), id="429"),

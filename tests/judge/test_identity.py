@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 from tests.judge.cases import block, endpoint, settled, some_judge
 from tests.judge.hash_judge import judging, status
+from tests.rows import each_row
 
 from rankgate.criteria.judge_block import Budget, JudgeBlock
 from rankgate.errors import RankgateError
@@ -84,7 +85,7 @@ def test_a_model_without_a_date_is_an_alias(model: str, *, alias: bool) -> None:
     assert block(model=model).is_alias is alias
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrong", "loc"),
     [
         pytest.param({"endpoint": "ftp://host/v1"}, "endpoint", id="ftp"),

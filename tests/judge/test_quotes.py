@@ -9,6 +9,7 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.judge.quotes import MAX_LENGTH, MIN_LENGTH, verified
 
@@ -56,7 +57,7 @@ def test_what_stands_there_is_verified_however_it_is_written(passage: str, data:
     assert verified(quote.upper(), [passage.upper()])
 
 
-@pytest.mark.parametrize("passage", LANGUAGES)
+@each_row("passage", LANGUAGES)
 def test_what_does_not_stand_there_is_not_verified(passage: str) -> None:
     quote = passage[:15] + "7" + passage[15:30]
     assert not verified(quote, [passage])
@@ -88,7 +89,7 @@ def test_a_whole_passage_is_always_verified_unless_it_is_too_long_or_blank(befor
 PASSAGE = "Returns are free of charge within thirty days. 三十天内可以免费退货。 30 days"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("quote", "passages", "found"),
     [
         pytest.param("free of charge", [PASSAGE], True, id="12 characters"),

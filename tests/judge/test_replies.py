@@ -10,6 +10,7 @@ import pytest
 from tests.forges.faults import Answer
 from tests.judge.cases import endpoint, some_judge
 from tests.judge.hash_judge import judging
+from tests.rows import each_row
 
 from rankgate.judge.asking import ask
 from rankgate.judge.client import Spending
@@ -132,7 +133,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("body", "expected"), CASES)
+@each_row(("body", "expected"), CASES)
 def test_what_a_reply_is_read_as(body: bytes | dict[str, Any], expected: Addressed | UnjudgedKind) -> None:
     inputs, judge = Inputs(Task.ADDRESS, "How long?", "Thirty days."), some_judge()
     with judging() as server:

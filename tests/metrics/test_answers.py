@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.metrics.answers import JudgedMetric
 from rankgate.metrics.base import Kind
@@ -64,7 +65,7 @@ MET, UNMET = Support(1, YES, (1,), "by policy"), Support(1, NO)
 OF_GOLD: dict[str, Any] = {"gold_claims": GOLD_CLAIMS, "gold_in_answer": HALF, "gold_in_context": HALF}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "known", "value"),
     [
         pytest.param("faithfulness", FULL_ANSWER, 2 / 3, id="two of three claims"),
@@ -265,7 +266,7 @@ def scored(name: str, *repeats: AnswerVerdicts, sample: Sample = SAMPLE, others:
     return score(gold, rankings, Plan(metrics=[judged(name)]))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_missing_verdict_is_neither_a_value_nor_left_out(name: str) -> None:
     whole: dict[str, Any] = dict(
         FULL_ANSWER, rubrics={"cites": MET}, correctness=THREE, relevance=(1, 2), address=Addressing.FULLY, **OF_GOLD

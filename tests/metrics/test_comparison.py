@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gates.test_decide import scores
+from tests.rows import each_row
 
 from rankgate.gates.decision_rule import rule_on_drop
 from rankgate.metrics.comparison import Comparison, Pairs, baseline_column, compare, gaps, paired
@@ -252,7 +253,7 @@ def test_what_an_exact_test_proves_still_has_to_pass_the_limit(allowed: float, r
     assert ruled.ruling is ruling
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "before", "others"),
     [
         pytest.param("aaaa", "aaaa", 0, id="one model"),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
@@ -25,7 +26,7 @@ def texts(*written: str | None) -> list[Item]:
     return [Item(text=text) for text in written]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "items", "answers", "expected"),
     [
         pytest.param("containment@5", texts("x", "It is 30 days."), ("30 days",), 1, id="stands in the second text"),
@@ -73,7 +74,7 @@ def test_distinct_docs_and_redundancy(items: dict[str, Item], cutoff: str, disti
 SENTENCE = "refunds take thirty days from purchase"  # six words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "items", "expected"),
     [
         pytest.param("novelty@5", texts(SENTENCE), 1, id="the first is always new"),

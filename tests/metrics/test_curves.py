@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import log
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
@@ -24,7 +25,7 @@ TWO = {"a": 1.0, "b": 1.0}
 GRADED = {"a": 1.0, "b": 3.0}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "gains", "ids", "expected"),
     [
         pytest.param("recall_auc", ONE, list_with({1: "a"}, 20), 1, id="at the top: 1"),

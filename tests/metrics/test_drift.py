@@ -6,6 +6,7 @@ from math import log
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.metrics.drift import extrapolated
 from rankgate.metrics.matching import match
@@ -20,7 +21,7 @@ def value(metric: str, new: str, old: str | None) -> float | None:
     return wanted.per_query(match(sample, Ranking("q", list(new)), needs=wanted.needs, baseline_ids=baseline))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "new", "old", "expected"),
     [
         pytest.param("overlap@5", "abcde", "abcde", 1, id="the same list"),
@@ -45,7 +46,7 @@ def test_overlap(metric: str, new: str, old: str | None, expected: float | None)
     assert value(metric, new, old) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "new", "old", "expected"),
     [
         pytest.param("rbo", "abcdefg", "abcdefg", 1, id="the same list"),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.collecting.libraries import LangChainDocument, document, node
+from tests.rows import each_row
 
 import rankgate
 from rankgate import Evaluation, RankgateError
@@ -59,7 +60,7 @@ def test_an_id_is_no_text() -> None:
         rankgate.score(gold=gold, retrieved=[["30"]], metrics="containment@5")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gold", "retrieved"),
     [
         pytest.param(GOLD, LISTS, id="plain lists"),
@@ -176,7 +177,7 @@ def test_a_quick_list_and_a_careful_one_agree(listed: list[int | str]) -> None:
     assert (texts.columns, texts.duplicates) == (careful.columns, careful.duplicates)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "message"),
     [
         pytest.param(None, "the result is None; give a list, an empty one where nothing was found", id="None"),
@@ -227,7 +228,7 @@ def test_what_is_no_run(given_run: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         pytest.param({"gold": GOLD}, "give the run once, as run= or retrieved=", id="no run"),

@@ -5,6 +5,7 @@ from math import inf, log2, nan
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.estimates import estimate, interval
@@ -41,7 +42,7 @@ WORKED_GOLD = binary("doc-3 doc-9")
 WORKED_LIST = "doc-7 doc-3 doc-1 doc-9 doc-2"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "expected"),
     [
         pytest.param("hit@5", 1, id="hit@5"),
@@ -144,7 +145,7 @@ def test_worked_case_in_four_decimals() -> None:
 GRADED_GOLD = {"good": 1.0, "perfect": 3.0}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "expected", "four_decimals"),
     [
         pytest.param("dcg", 1 + 3 / log2(3), 2.8928, id="dcg"),
@@ -180,7 +181,7 @@ EIGHT = binary("a b c d e f g h")
 FIVE = binary("a b c d e")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "gold", "ranked", "expected"),
     [
         # More relevant documents than places.
@@ -259,7 +260,7 @@ def test_trap(metric: str, gold: Gains, ranked: str, expected: float) -> None:
 THREE_GRADES = {"fair": 1.0, "good": 2.0, "perfect": 3.0}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "expected"),
     [
         pytest.param("recall@2", 2 / 3, id="every positive gain without rel"),
@@ -289,7 +290,7 @@ def test_relevance_level(metric: str, expected: float | None) -> None:
     assert per_query(metric, THREE_GRADES, "fair good perfect") == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "gold",
     [
         pytest.param({}, id="no judgment"),
@@ -297,13 +298,13 @@ def test_relevance_level(metric: str, expected: float | None) -> None:
         pytest.param({"a": -1.0, "b": 0.0}, id="only gains below and at 0"),
     ],
 )
-@pytest.mark.parametrize("metric", RANKING_METRICS)
+@each_row("metric", RANKING_METRICS)
 def test_undefined_where_nothing_is_relevant(metric: str, gold: Gains) -> None:
     assert per_query(metric, gold, "a b") is None
     assert per_query(metric, gold, "") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "k", "expected"),
     [
         pytest.param("recall@k", 2, 1 / 4, id="@k is the sample's"),
@@ -403,7 +404,7 @@ def test_exponential_gain_of_a_tiny_grade_is_not_lost_in_rounding() -> None:
 # Latency.
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "latency_ms", "expected"),
     [
         pytest.param("latency", {"retrieve": 35, "rerank": 22}, 57, id="total is the sum of the stages"),
@@ -528,7 +529,7 @@ THREE_RANKINGS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "gold", "expected"),
     [
         pytest.param("recall@5", RIGHT, 0, id="recall: the worst"),

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.rows import each_row
 
 import rankgate
 from rankgate.errors import RankgateError
@@ -23,7 +24,7 @@ def rows(frame: pd.DataFrame) -> Any:
     return frame.to_dict("records")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "gold",
     [
         pytest.param(SAMPLES, id="samples"),
@@ -35,7 +36,7 @@ def rows(frame: pd.DataFrame) -> Any:
         pytest.param({"q": ["a"], "p": ["b"]}, id="by query"),
     ],
 )
-@pytest.mark.parametrize(
+@each_row(
     "run",
     [
         pytest.param(BY_QUERY, id="a dict of lists of texts"),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.metrics.matching import match
 from rankgate.metrics.names import parse_metric
@@ -129,7 +130,7 @@ def test_relevant_documents_of_one_source(
         assert value(f"recall(item_source={source})@5", gold, "abc", **said) == pytest.approx(recall)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "found", "expected"),
     [
         pytest.param(("Porto", "Lisbon"), ["Lisbon", "Porto"], 1, id="the same, in any order"),
@@ -151,7 +152,7 @@ def test_entity_f1(wanted: tuple[str, ...] | None, found: list[str] | None, expe
     assert given == (None if expected is None else pytest.approx(expected))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "scores", "expected"),
     [
         pytest.param("score(faithfulness)", {"faithfulness": 0.75, "cost": 3}, 0.75, id="one of several"),
@@ -183,7 +184,7 @@ def test_score(metric: str, scores: Mapping[str, float] | None, expected: float 
     assert value(metric, {}, scores=scores) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "direction"),
     [
         pytest.param("false_evidence_rate", Direction.LOWER, id="false evidence"),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.metrics.matching import BY_CHUNK, By, Matching, document_of, match
 from rankgate.metrics.names import parse_metric, parse_metrics
@@ -72,7 +73,7 @@ def test_document_of_an_item(item_id: str, doc_id: str | None, separator: str, e
     assert document_of(item_id, doc_id, separator) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("how", "gains", "items", "hits", "repeats"),
     [
         # By chunk.

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate import metrics
 from rankgate.metrics import answers, registry, views
@@ -142,7 +143,7 @@ OTHER_TOOLS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "canonical"),
     [
         # Families and their cut-offs.
@@ -504,7 +505,7 @@ def test_two_metrics_have_two_names(one: Metric, other: Metric) -> None:
     assert (one.name == other.name) == (one == other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "canonical"),
     [
         pytest.param("recall@5", ["recall@5"], id="one"),
@@ -600,7 +601,7 @@ KNOWN = "known: rel, stage, rewrite, source, item_source, judged_only"
 NO_NAME = "is not a metric name; write it like recall@5 or ndcg(gain=exponential)@10"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "message"),
     [
         # No such metric.

@@ -9,6 +9,7 @@ import ir_measures
 import pytest
 import pytrec_eval
 from tests.metrics.test_names import OTHER_TOOLS
+from tests.rows import each_row
 
 import rankgate
 from rankgate.metrics.names import parse_metric
@@ -28,13 +29,13 @@ def ours(name: str) -> dict[str, float]:
     return {query: values[parse_metric(name).name] or 0.0 for query, values in found.per_query.items()}
 
 
-@pytest.mark.parametrize("name", [name for name in OTHER_TOOLS["trec_eval"] if "." not in name])
+@each_row("name", [name for name in OTHER_TOOLS["trec_eval"] if "." not in name])
 def test_trec_eval(name: str) -> None:
     theirs = pytrec_eval.RelevanceEvaluator(GOLD, {name}).evaluate(RUN)
     assert ours(name) == pytest.approx({query: values[name] for query, values in theirs.items()}, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in OTHER_TOOLS["ir_measures"] if name not in GDEVAL])
+@each_row("name", [name for name in OTHER_TOOLS["ir_measures"] if name not in GDEVAL])
 def test_ir_measures(name: str) -> None:
     measure = ir_measures.parse_measure(name)
     theirs = {each.query_id: each.value for each in ir_measures.iter_calc([measure], GOLD, RUN)}
@@ -57,7 +58,7 @@ def test_beir(name: str) -> None:
     assert ours(name) == pytest.approx(ours(by_trec_eval[name]) if name in by_trec_eval else expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for names in OTHER_TOOLS.values() for name in names if "latency" not in name])
+@each_row("name", [name for names in OTHER_TOOLS.values() for name in names if "latency" not in name])
 def test_every_name_is_the_metric_that_the_table_says(name: str) -> None:
     [canonical] = {names[name] for names in OTHER_TOOLS.values() if name in names}
     assert ours(name) == ours(canonical)

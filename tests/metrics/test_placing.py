@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.metrics import oracle
 from tests.metrics.test_spans import SPAN, matched, value
+from tests.rows import each_row
 
 from rankgate.metrics.comparison import gaps
 from rankgate.metrics.matching import By, Matching
@@ -44,7 +45,7 @@ TABLE = "| plan | days |\n|:--|--:|\n| yearly | 30 |\n| monthly | 14 |\n"
 CODE = "def refund(plan):\n    if plan.yearly:\n        return 30  # days\n    return 14\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("items", "covered"),
     [
         pytest.param([cut(0, HALF), cut(HALF, 200)], [(AT, HALF), (HALF, ALL[1])], id="a border cuts it within a word"),
@@ -71,7 +72,7 @@ def test_by_text(items: Sequence[Item], covered: Sequence[tuple[int, int] | None
 NEW = "A new paragraph stands here. "
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "start", "end", "covered", "unfit"),
     [
         pytest.param(DOC, 0, HALF, (AT, HALF), None, id="unchanged"),

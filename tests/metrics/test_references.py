@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.matching import match
@@ -84,7 +85,7 @@ def test_of_any_texts(answer: str, reference: str, other: str) -> None:
         assert value("token_f1", answer, reference) == value("token_f1", reference, answer)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "answer", "reference", "expected"),
     [
         ("exact_match", "30 Days!", "30 days", 1),

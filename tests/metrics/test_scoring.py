@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.rows import each_row
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.base import Metric, RelevanceMetric, sees_hits_alone
@@ -364,7 +365,7 @@ def test_queries_alike_have_the_values_that_each_would_have_alone(queries: list[
         assert [found[metric.name][number] for metric in metrics] == [metric.per_query(query) for metric in metrics]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("family", "alone"),
     [
         *(pytest.param(family(), family.ranking, id=family.key) for family in FAMILIES if family.key in RANKING),

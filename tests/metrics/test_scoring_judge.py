@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.errors import Problem, RankgateError
 from rankgate.metrics.estimates import distribution, estimate
@@ -83,7 +84,7 @@ def test_recall_may_move_either_way_and_is_no_bound() -> None:
     assert (found.values, found.with_judge) == ({"recall@5": [1, 1]}, {"recall@5": [1 / 2, 1]})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "bounds"),
     [
         *(pytest.param(name, True, id=name) for name in ("hit@5", "mrr", "mrr@10", "precision@5", "hit(stage=raw)@5")),
@@ -295,13 +296,13 @@ SAID: dict[RunField, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("metric", "need"), [pytest.param(*row, id=row[0]) for row in NEEDS.items()])
+@each_row(("metric", "need"), [pytest.param(*row, id=row[0]) for row in NEEDS.items()])
 def test_a_metric_that_reads_what_the_run_never_states_is_refused(metric: str, need: RunField) -> None:
     silent = [listed("q1", "a b"), listed("q2", "c d")]
     assert refusal(plan(f"recall@5,{metric}"), *silent) == said_of(f"the metric {metric}", need.value)
 
 
-@pytest.mark.parametrize(("metric", "need"), [pytest.param(*row, id=row[0]) for row in NEEDS.items()])
+@each_row(("metric", "need"), [pytest.param(*row, id=row[0]) for row in NEEDS.items()])
 def test_one_query_that_states_it_is_enough(metric: str, need: RunField) -> None:
     assert refusal(plan(metric), listed("q1", "a b"), listed("q2", "c d", **SAID[need])) is None
 
@@ -382,7 +383,7 @@ def absent(metric: str, sample: Sample, baseline: list[str] | None = None) -> fl
     return found.values[wanted.name][0]
 
 
-@pytest.mark.parametrize(("metric", "worst"), [pytest.param(*row, id=row[0]) for row in WORST.items()])
+@each_row(("metric", "worst"), [pytest.param(*row, id=row[0]) for row in WORST.items()])
 def test_an_absent_query_scores_worst(metric: str, worst: float | None) -> None:
     assert absent(metric, Sample(query_id="q", **FULL), ["a"]) == worst  # type: ignore[arg-type]
 
@@ -402,7 +403,7 @@ NEEDS_NO_GOLD |= dict.fromkeys(
 )
 
 
-@pytest.mark.parametrize("metric", [*WORST, "false_evidence_rate"])
+@each_row("metric", [*WORST, "false_evidence_rate"])
 def test_an_absent_query_is_undefined_where_the_gold_says_nothing(metric: str) -> None:
     assert absent(metric, Sample(query_id="q", gains={})) == NEEDS_NO_GOLD.get(metric)
 

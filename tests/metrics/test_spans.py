@@ -9,6 +9,7 @@ from unicodedata import normalize
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.metrics.matching import By, Matching, match
 from rankgate.metrics.names import parse_metric
@@ -41,7 +42,7 @@ def value(query: MatchedQuery, name: str) -> float | None:
 A, B = Span("d", 100, 200, "Refunds are paid within 30 days."), Span("d", 220, 240, "Ask the support desk")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("items", "hits", "repeats"),
     [
         pytest.param(at(("d", 0, 150)), [(1, A.id)], [], id="just half"),
@@ -192,7 +193,7 @@ def test_coverage_is_that_of_sets(gold: list[Placed], items: list[Placed], cover
     assert (again.hits, again.found, sorted(again.repeats)) == (query.hits, query.found, sorted(query.repeats))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "text", "found"),
     [
         pytest.param(

@@ -5,11 +5,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.metrics.texts import folded, lies_in, primary, share_of_words, stands_in, words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param("Refund  Window", "refund window", id="case and blanks"),
@@ -31,7 +32,7 @@ def test_folded(text: str, expected: str) -> None:
     assert folded(folded(text)) == folded(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "text", "expected"),
     [
         pytest.param("art", "a work of art.", True, id="English"),
@@ -80,7 +81,7 @@ def test_stands_in(answer: str, text: str, expected: bool) -> None:  # noqa: FBT
     assert stands_in(folded(answer), folded(text)) is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "text", "alike"),
     [
         pytest.param("30 يوما", "خلال ٣٠ يومًا", True, id="Arabic: digits and a point"),
@@ -177,7 +178,7 @@ def test_share_of_words(text: str, other: str, expected: float) -> None:
 PASSAGE = "The refund window is 30 days\nfrom the day of purchase."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "passage", "expected"),
     [
         pytest.param(PASSAGE, PASSAGE, True, id="the whole"),

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.metrics.base import Metric, RelevanceMetric, Together, sees_hits_alone
 from rankgate.metrics.matching import match
@@ -22,7 +23,7 @@ class OfAPackage(RelevanceMetric, frozen=True, kw_only=True):
         return float(query.sample is not None and query.sample.question is not None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "alone"),
     [
         *(

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
+from tests.rows import each_row
 
 from rankgate.metrics.base import Metric, RelevanceMetric
 from rankgate.metrics.estimates import estimate
@@ -259,7 +260,7 @@ def test_no_row_of_the_tables_is_idle_or_listed_as_ours_and_not() -> None:
     assert ours & others == set()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ours", "theirs"), [pytest.param(ours, theirs, id=f"{ours} is {theirs}") for ours, theirs in MEASURES.items()]
 )
 def test_measure(ours: str, theirs: str) -> None:

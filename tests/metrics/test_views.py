@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 from msgspec.structs import replace
+from tests.rows import each_row
 
 from rankgate.metrics.base import BaseMetric
 from rankgate.metrics.matching import match
@@ -33,7 +34,7 @@ def query(
     return match(Sample(query_id="q", gains=gains, **gold), Ranking("q", final.split(), 0, details), needs=needs)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "expected"),
     [
         pytest.param("recall@5", 1, id="the final list"),

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.model.report import SCHEMA_VERSION, Report
@@ -28,8 +29,8 @@ def test_every_schema_has_a_stored_report() -> None:
     assert {json.loads(path.read_bytes())["schema_version"] for path in STORED} == set(range(1, SCHEMA_VERSION + 1))
 
 
-@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
-@pytest.mark.parametrize("name", RENDERERS)
+@each_row("path", STORED, ids=lambda path: path.stem)
+@each_row("name", RENDERERS)
 def test_a_stored_report_is_rendered(path: Path, name: str) -> None:
     text = RENDERERS[name](stored(path))
     assert text.endswith("\n")

@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.model.values import Unit, Verdict
 from rankgate.model.wording import (
@@ -35,7 +36,7 @@ def test_every_verdict_has_its_word() -> None:
     assert set(VERDICT_WORDS) == set(Verdict)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "unit", "decimals", "text"),
     [
         pytest.param(0.87, Unit.SHARE, None, "87.0%", id="a share in percent, one decimal"),
@@ -56,7 +57,7 @@ def test_a_value_reads(value: float, unit: Unit, decimals: int | None, text: str
     assert value_text(value, unit, decimals) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("delta", "unit", "decimals", "text"),
     [
         pytest.param(-0.058, Unit.SHARE, None, "−5.8 pp", id="shares change by percentage points, with a real minus"),

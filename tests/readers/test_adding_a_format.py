@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.cli.options import SHARED
 from rankgate.errors import RankgateError
@@ -75,7 +76,7 @@ def test_the_help_lists_every_row(option: str, table: Mapping[str, object]) -> N
     assert f"({', '.join(table)};" in SHARED[option]["help"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "name"),
     [
         *(pytest.param("gold", name, id=f"gold, {name}") for name in GOLD_FORMATS),

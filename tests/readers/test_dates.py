@@ -5,11 +5,12 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.readers.dates import iso_day
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "expected"),
     [
         pytest.param("2025-06-01", "2025-06-01", id="a date"),

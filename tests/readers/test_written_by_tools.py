@@ -7,6 +7,7 @@ hold the same four queries, but for two files that are named below. The values a
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.names import parse_metric
@@ -57,13 +58,13 @@ def read_as(kind: str, path: Path) -> None:
         list(read_run(str(path)).rankings)
 
 
-@pytest.mark.parametrize("name", GOLDS)
+@each_row("name", GOLDS)
 def test_gold(name: str) -> None:
     samples = read_gold(str(TOOLS / name)).samples
     assert {query_id: dict(sample.gains) for query_id, sample in samples.items()} == GAINS
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each_row("name", RUNS)
 def test_run_and_its_values(name: str) -> None:
     rankings = list(read_run(str(TOOLS / name)).rankings)
     assert {ranking.query_id: ranking.ids for ranking in rankings} == LISTS
@@ -77,7 +78,7 @@ def test_run_and_its_values(name: str) -> None:
 RAGAS = WRITTEN / "ragas-0.4.3.results.jsonl"
 
 
-@pytest.mark.parametrize("path", [*(TOOLS / name for name in [*GOLDS, *RUNS]), RAGAS], ids=lambda path: path.name)
+@each_row("path", [*(TOOLS / name for name in [*GOLDS, *RUNS]), RAGAS], ids=lambda path: path.name)
 def test_as_the_other_kind(path: Path) -> None:
     if path.name == "ranx-0.3.21.gold.parquet":  # whole numbers in a column `score`: what it is asked for as
         assert len(list(read_run(str(path)).rankings)) == len(GAINS)

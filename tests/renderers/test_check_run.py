@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
+from tests.rows import each_row
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import with_conclusion
@@ -36,7 +37,7 @@ FAILS = replace(REPORT, gates=[DROP])
 UNCHANGED = "Pass: no list changed in the first 5: hit@5 stays at 90.0% (40 questions)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("report", "title"),
     [
         pytest.param(FAILS, f"Fail: {LOST_TEN}", id="a drop"),

@@ -7,6 +7,7 @@ from cmarkgfm import github_flavored_markdown_to_html
 from cmarkgfm.cmark import Options
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.renderers.escape import Text, block, cell, code, one_line, shorten
 
@@ -121,7 +122,7 @@ def test_block_without_a_language_has_a_plain_fence() -> None:
     assert block(["ls", "a ```` b"]) == "`````\nls\na ```` b\n`````"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param("what is 1+1?", "what is 1+1?", id="plain text stays"),

@@ -16,6 +16,7 @@ from junitparser import TestSuite as ParsedSuite
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT, texts
+from tests.rows import each_row
 from tests.scenario_calls import CHECKS, report_of
 
 from rankgate.errors import Problem
@@ -253,7 +254,7 @@ def test_an_attachment_in_a_text_is_none() -> None:
     assert any("[ [ATTACHMENT|/etc/passwd]]" in text for text in outputs)
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@each_row("name", CHECKS)
 def test_what_scenarios_give_is_read_by_all_of_them(name: str) -> None:
     report = decode_report(report_of(name), name)
     found = render_junit(report)

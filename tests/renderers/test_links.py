@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.rows import each_row
 from tests.scenario_calls import report_of
 
 from rankgate.metrics.registry import families
@@ -64,7 +65,7 @@ def test_it_stands_in_the_comment_once() -> None:
     assert render_comment(made).count(links_line(made)) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "javascript:alert(1)",
@@ -85,7 +86,7 @@ def test_it_stands_in_the_comment_once() -> None:
         "",
     ],
 )
-@pytest.mark.parametrize("place", ["page", "run", "criteria"])
+@each_row("place", ["page", "run", "criteria"])
 def test_nothing_else_becomes_a_link(place: str, address: str) -> None:
     assert links_line(report(**{place: address})) == links_line(report())
 

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.gate_rows import changed
 from tests.renderers.page import Page as Parsed
 from tests.renderers.reports import ENGLISH, HOLDS, LATENCY, NOT_JUDGED, RECALL, REPORT
+from tests.rows import each_row
 
 from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
@@ -162,7 +163,7 @@ def test_the_status_of_every_row_stands_within_a_narrow_screen(sheet: Page, name
         assert re.search(r"pass|unproven|warn|fail|waived|not judged", cell.inner_text())
 
 
-@pytest.mark.parametrize("name", COMMENTS)
+@each_row("name", COMMENTS)
 def test_before_the_first_fold_stand_at_most_120_words(name: str) -> None:
     screen = as_github_shows_it(COMMENTS[name].partition("<details>")[0])
     said = re.sub(r"<code>.*?</code>", "code", screen, flags=re.DOTALL) if name in HOSTILE_ONES else screen

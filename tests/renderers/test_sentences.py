@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.rows import each_row
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SENTENCES = dict(line.split(": ", 1) for line in (SCENARIOS / "sentences.txt").read_text(encoding="utf-8").splitlines())
@@ -18,7 +19,7 @@ def test_every_scenario_has_its_sentence() -> None:
     assert {name: text.splitlines()[0].strip("*") for name, text in comments().items()} == SENTENCES
 
 
-@pytest.mark.parametrize("name", sorted(SENTENCES))
+@each_row("name", sorted(SENTENCES))
 def test_it_says_whether_the_pull_request_may_be_merged(name: str) -> None:
     """By the word of the verdict, by the sentence where it fails, and never by the icon alone."""
     icon, word, said = (

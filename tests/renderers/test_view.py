@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.reports import ENGLISH, HOLDS, IN_SEGMENT, LATENCY, MOVE, NOT_JUDGED, RECALL, REPORT
+from tests.rows import each_row
 
 from rankgate.errors import Problem, ProblemKind
 from rankgate.gates.conclude import concluded, with_conclusion
@@ -357,7 +358,7 @@ RENDERERS = Path(__file__).parents[2] / "src" / "rankgate" / "renderers"
 MARKUP = re.compile(r"\*\*|</?(details|summary|br|sub|td|tr|p)\\b|\| | \||\|:?--|^- ")
 
 
-@pytest.mark.parametrize("path", [*sorted(RENDERERS.glob("*.py")), *sorted((RENDERERS / "view").glob("*.py"))])
+@each_row("path", [*sorted(RENDERERS.glob("*.py")), *sorted((RENDERERS / "view").glob("*.py"))])
 def test_no_module_writes_markdown_or_html(path: Path) -> None:
     """Templates do, and the escapers, which spell text for them."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

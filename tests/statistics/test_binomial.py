@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.rows import each_row
 
 from rankgate.statistics.binomial import share_interval, share_level, swap_p
 from rankgate.statistics.chance import at_most
@@ -18,8 +19,8 @@ from rankgate.statistics.saddlepoint import Side
 SIDES: list[Side] = ["below", "above"]
 
 
-@pytest.mark.parametrize("n", [1, 7, 40, 250])
-@pytest.mark.parametrize("share", ["0.05", "0.5", "0.9", "0.99"])
+@each_row("n", [1, 7, 40, 250])
+@each_row("share", ["0.05", "0.5", "0.9", "0.99"])
 def test_binomial_tails_are_exact(n: int, share: str) -> None:
     p, total = Fraction(share), Fraction(0)
     assert at_most(-1, n, float(p)) == 0
@@ -28,8 +29,8 @@ def test_binomial_tails_are_exact(n: int, share: str) -> None:
         assert at_most(k, n, float(p)) == pytest.approx(float(total), rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
-@pytest.mark.parametrize(("successes", "n"), [(0, 1), (0, 30), (30, 30), (1, 30), (29, 30), (47, 50), (700, 1000)])
+@each_row("confidence", [0.8, 0.95, 0.999])
+@each_row(("successes", "n"), [(0, 1), (0, 30), (30, 30), (1, 30), (29, 30), (47, 50), (700, 1000)])
 def test_the_interval_of_a_share_is_clopper_and_pearsons(successes: int, n: int, confidence: float) -> None:
     expected = stats.binomtest(successes, n).proportion_ci(confidence, method="exact")
     assert share_interval(successes, n, confidence=confidence) == pytest.approx((expected.low, expected.high), abs=1e-9)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.rows import each_row
 
 from rankgate.model.answers import LabelCounts, Rate
 from rankgate.statistics.calibration import (
@@ -44,8 +45,8 @@ def one_claim_each(both: int, missed: int, invented: int, neither: int) -> Quali
     return judged([[kind] for kind in kinds])
 
 
-@pytest.mark.parametrize("df", [1, 2, 3, 4, 9, 98, 99, 1000, 2001])
-@pytest.mark.parametrize("probability", [0.5, 0.6, 0.975, 0.9999])
+@each_row("df", [1, 2, 3, 4, 9, 98, 99, 1000, 2001])
+@each_row("probability", [0.5, 0.6, 0.975, 0.9999])
 def test_t_is_students(probability: float, df: int) -> None:
     assert t_quantile(probability, df) == pytest.approx(stats.t.ppf(probability, df), rel=1e-9, abs=1e-12)
 

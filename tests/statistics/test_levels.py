@@ -6,6 +6,7 @@ import random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.statistics.binomial import level_at
 from rankgate.statistics.quantiles import difference_of_quantiles_interval
@@ -37,7 +38,7 @@ def test_levels_of_lost_and_won_queries_are_near_those_of_the_sign_test(lost: in
     assert sign_test / 3 < found < sign_test * 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("level", "expected"),
     [
         pytest.param(difference_level([], side="below"), None, id="no difference"),
@@ -93,8 +94,8 @@ def test_the_bound_of_a_difference_is_beyond_a_value_exactly_above_the_level(
         assert beyond(interval, value, side) == proven
 
 
-@pytest.mark.parametrize("outliers", [1, 2, 3])
-@pytest.mark.parametrize("value", [39.9, 41.0, 60.0, 75.0, 120.0])
+@each_row("outliers", [1, 2, 3])
+@each_row("value", [39.9, 41.0, 60.0, 75.0, 120.0])
 def test_a_mean_in_lumps(outliers: int, value: float) -> None:
     # r* has several summits: the level is that of the first rise, by bisection if need be
     values = [30.0 + 20 * i / 99 for i in range(100)] + [3_000.0] * outliers

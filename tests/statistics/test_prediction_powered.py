@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.rows import each_row
 
 from rankgate.statistics.prediction_powered import Labelled, Powered, prediction_powered
 
@@ -50,7 +51,7 @@ def by_ppi_python(y: Any, f: Any, rest: Any) -> tuple[float, float, float]:
     return value, tuning, math.hypot((tuning * rest).std() / math.sqrt(unlabelled), (y - tuning * f).std() / n**0.5)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_row("seed", range(20))
 def test_it_is_ppi_python(seed: int) -> None:
     chance = np.random.default_rng(seed)
     n, rest = int(chance.integers(10, 60)), int(chance.integers(10, 300))

@@ -9,6 +9,7 @@ from statistics import NormalDist
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.statistics.quantiles import difference_of_quantiles_interval, normal_quantile, quantile, quantile_interval
 
@@ -62,8 +63,8 @@ def test_ranks_of_the_bounds(n: int, q: float, ranks: tuple[int | None, int | No
     assert quantile_interval(range(1, n + 1), q) == ranks
 
 
-@pytest.mark.parametrize("n", [1, 2, 9, 36, 100, 250])
-@pytest.mark.parametrize("q", ["0.01", "0.05", "0.5", "0.55", "0.9"])
+@each_row("n", [1, 2, 9, 36, 100, 250])
+@each_row("q", ["0.01", "0.05", "0.5", "0.55", "0.9"])
 def test_each_bound_is_the_closest_whose_exact_error_is_small_enough(n: int, q: str) -> None:
     share = Fraction(q)
     at_most = list(accumulate(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)))
@@ -189,7 +190,7 @@ def test_normal_quantile_is_that_of_the_standard_library(probability: float) -> 
     assert normal_quantile(probability) == pytest.approx(NormalDist().inv_cdf(probability), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("exponent", range(-300, 0, 10))
+@each_row("exponent", range(-300, 0, 10))
 def test_normal_quantile_far_out(exponent: int) -> None:
     expected = NormalDist().inv_cdf(10.0**exponent)
     assert normal_quantile(10.0**exponent) == pytest.approx(expected, rel=1e-12)

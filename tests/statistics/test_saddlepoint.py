@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.statistics import counts
 from rankgate.statistics.saddlepoint import difference_interval, mean_interval
@@ -47,8 +48,8 @@ VERDICTS = [
 ]
 
 
-@pytest.mark.parametrize("widest", [None, 1.0])
-@pytest.mark.parametrize(("lost", "won", "ties", "verdict"), VERDICTS)
+@each_row("widest", [None, 1.0])
+@each_row(("lost", "won", "ties", "verdict"), VERDICTS)
 def test_lost_and_won_queries_are_judged_as_by_the_sign_test(
     lost: int, won: int, ties: int, verdict: str, widest: float | None
 ) -> None:

@@ -7,6 +7,7 @@ import random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.rows import each_row
 
 from rankgate.statistics import sign_flips
 from rankgate.statistics.saddlepoint import Side
@@ -35,7 +36,7 @@ def clusters_of(sums: list[float], each: int = 1) -> Changes:
     return [(label, total / each) for label, total in enumerate(sums) for _ in range(each)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sums", "p", "least"),
     [
         pytest.param([-30.0] * 9, 2**-9, 2**-9, id="all of nine lost everything"),
@@ -49,7 +50,7 @@ def clusters_of(sums: list[float], each: int = 1) -> Changes:
         pytest.param([-0.1, -0.2, 0.3, -1.0, -1.0, -1.0], 5 / 2**6, 2**-6, id="ties count against it"),
     ],
 )
-@pytest.mark.parametrize("each", [1, 3])
+@each_row("each", [1, 3])
 def test_worked_cases(sums: list[float], p: float, least: float, each: int) -> None:
     found = p_of(clusters_of(sums, each))
     assert found[0] == pytest.approx(p, rel=1e-12)

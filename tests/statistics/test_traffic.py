@@ -8,6 +8,7 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise
 
 import pytest
+from tests.rows import each_row
 
 from rankgate.statistics.traffic import Draw, TrafficEstimate, draw_questions, estimate_change
 
@@ -21,8 +22,8 @@ def known(changes: dict[str, float]) -> dict[str, tuple[float, float]]:
     return {question: (change, change) for question, change in changes.items()}
 
 
-@pytest.mark.parametrize("name", COUNTS)
-@pytest.mark.parametrize("n", [1, 10, 59, 100])
+@each_row("name", COUNTS)
+@each_row("n", [1, 10, 59, 100])
 def test_a_draw_has_as_many_questions_as_wanted_and_shares_that_add_up(name: str, n: int) -> None:
     counts = COUNTS[name]
     draw = draw_questions(counts, 5000.0, "run", n)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tests.gate_rows import changed
 from tests.renderers.pages.exhibits import LATENCY, details_of, question_of, unpacked
 from tests.renderers.reports import RECALL, REPORT
+from tests.rows import each_row
 
 from rankgate.model.details import TEXTS_OF, Cause, Expected, Listed, Question, ReportDetails
 from rankgate.model.report import Report
@@ -236,7 +237,7 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@each_row("script", SCRIPTS)
 def test_words_of_every_script_are_whole_or_none(script: str) -> None:
     text, words = SCRIPTS[script]
     assert words_of(text) == words
