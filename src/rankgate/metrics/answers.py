@@ -101,8 +101,8 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     """Share of the answer's claims that the passages support.
 
     A claim is supported where the judge quotes a passage for it and the quote stands there. Undefined for an answer
-    without claims, such as a refusal. So it rises where hard questions are refused: read it together with
-    `answered_rate`. Source: Ragas, faithfulness; deepeval's is 1 without claims and counts borderline ones as faithful.
+    without claims, such as a refusal; so read it together with `answered_rate`. Source: Ragas, faithfulness; deepeval's
+    is 1 without claims and counts borderline ones as faithful.
     """
 
     key: ClassVar[str] = "faithfulness"
@@ -158,8 +158,8 @@ class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
 class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
     """Whether the answer to a question that nothing answers (`no_answer: true`) abstains.
 
-    An answer abstains where it asserts nothing; an empty one only where the line states `abstained: true`, which is not
-    believed of an answer that asserts something. Undefined for answerable questions.
+    An answer abstains where it asserts nothing; an empty one only where the line states `abstained: true`. Undefined
+    for answerable questions.
     """
 
     key: ClassVar[str] = "abstained_rate"
@@ -181,8 +181,7 @@ class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
     """Share of what a right answer must say (`metadata.claims`) that the answer says.
 
     Without claims, those of the reference answer (`metadata.answer`), which the judge splits once. 0 for a refusal and
-    an empty answer. Undefined where the gold has neither, and for questions with `no_answer: true`. Source: nugget
-    recall at TREC.
+    an empty answer. Undefined without either, and for questions with `no_answer: true`. Source: nugget recall at TREC.
     """
 
     key: ClassVar[str] = "claim_recall"
@@ -197,7 +196,7 @@ class ClaimRecall(GoldClaimMetric, frozen=True, kw_only=True):
 
 
 class VitalClaimRecall(ClaimRecall, frozen=True, kw_only=True):
-    """The same over the claims that are vital: all but those with `vital: false`.
+    """`claim_recall` over the vital claims: all but those with `vital: false`.
 
     Undefined where no claim is vital, and where `claim_recall` is.
     """
@@ -223,7 +222,7 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
     """F of two shares: the answer's claims that the reference supports, and `claim_recall`.
 
     The reference is `metadata.answer`, else the gold's claims. 0 for an answer without claims. Undefined as
-    `claim_recall`. Source: Ragas, whose mode F1 takes the answer's supported claims for those of the reference as well.
+    `claim_recall`. Source: Ragas, whose mode F1 takes the answer's supported claims for the reference's.
 
     Attributes:
         beta: how many times as much recall counts as precision.
@@ -255,12 +254,11 @@ class FactualCorrectness(GoldClaimMetric, frozen=True, kw_only=True):
 class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
     """Share of the answer's claims that are wrong by the reference and rest on a passage.
 
-    A passage is relevant where it supports a gold claim. With `mode=irrelevant` the claim rests on irrelevant passages
-    alone, with `mode=relevant` on a relevant one. Undefined without claims or a reference. Source: after
-    Ragas' noise sensitivity (Ru et al. 2024, RAGChecker).
+    A passage is relevant where it supports a gold claim. Undefined without claims or a reference. Source: after Ragas'
+    noise sensitivity (Ru et al. 2024, RAGChecker).
 
     Attributes:
-        mode: on which passages the wrong claims rest, irrelevant or relevant.
+        mode: irrelevant (the claim rests on irrelevant passages alone) or relevant (on a relevant one).
     """
 
     mode: Noise = "irrelevant"
@@ -290,8 +288,8 @@ class NoiseSensitivity(JudgedMetric, frozen=True, kw_only=True):
 class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     """How far the answer addresses the question: fully 1, partly 0.5, not at all or without commitment 0.
 
-    0 for an empty answer. Undefined for questions with `no_answer: true`. Ragas compares the question with three that a
-    model guesses from the answer; deepeval's is a share of statements, 1 without any.
+    0 for an empty answer. Undefined for questions with `no_answer: true`. Ragas' compares the question with three
+    guessed from the answer; deepeval's is a share of statements.
     """
 
     key: ClassVar[str] = "answer_relevancy"
@@ -315,8 +313,8 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
 class Rubric(JudgedMetric, frozen=True, kw_only=True):
     """Whether the answer meets a criterion in words, `judge: {rubrics: {NAME: "…"}}`: `rubric(cites_policy)`.
 
-    The judge says yes by a quote that stands in the answer, else it counts as no. 0 for an empty answer. Undefined for
-    questions with `no_answer: true`.
+    A yes counts with a quote that stands in the answer. 0 for an empty answer. Undefined for questions with `no_answer:
+    true`.
 
     Attributes:
         criterion: its name in `judge.rubrics`; it must be given and stands alone: `rubric(cites_policy)`.

@@ -30,10 +30,9 @@ class Containment(ItemMetric, frozen=True, kw_only=True):
     """Whether the answer stands in a text of the first k, whatever the ids.
 
     Of several answers, any is right. Case, white space, quotes, dashes and equivalent Unicode forms (NFKC) are folded.
-    So are digits of all scripts, points and similar letters of Arabic and Hebrew, and accents of Greek, but not of
-    Latin: "ano" is not in "año". An answer is no part of a longer word or number, where the script has such borders:
-    "art" is not in "party", "30" not in "30.5". Undefined where the gold names no answer. Source: the top-k accuracy of
-    DPR (Karpukhin et al. 2020).
+    So are digits of all scripts, points and similar letters of Arabic and Hebrew, and accents of Greek, not of Latin.
+    No part of a longer word or number counts, where the script has such borders: "30" is not in "30.5". Undefined where
+    the gold names no answer. Source: the top-k accuracy of DPR (Karpukhin et al. 2020).
     """
 
     key: ClassVar[str] = "containment"
@@ -97,9 +96,8 @@ class Redundancy(DistinctDocs, frozen=True, kw_only=True):
 class Novelty(ItemMetric, frozen=True, kw_only=True):
     """Share of the first k items whose text says something new: it overlaps little with each text above it.
 
-    The overlap of a text with one above it is the share of its distinct words that the other has too. Words are runs of
-    letters and digits, case folded. Items without a text are left out. Undefined for an empty list, missing where no
-    item has a text.
+    The overlap is the share of its distinct words that the other text has too. Words are runs of letters and digits,
+    case folded. Items without a text are left out. Undefined for an empty list, missing where no item has a text.
 
     Attributes:
         threshold: a text is new if its overlap with every text above it is below this.
@@ -133,7 +131,7 @@ class Novelty(ItemMetric, frozen=True, kw_only=True):
 class Freshness(ItemMetric, frozen=True, kw_only=True):
     """Share of the first k items whose `doc_version` is not later than the day for which the question asks (`as_of`).
 
-    Both compare as days; an item without a version is not fresh. Undefined without `as_of`, and for an empty list.
+    An item without a version is not fresh. Undefined without `as_of`, and for an empty list.
     """
 
     key: ClassVar[str] = "freshness"
@@ -159,7 +157,7 @@ class Freshness(ItemMetric, frozen=True, kw_only=True):
 class Judged(ItemMetric, frozen=True, kw_only=True):
     """Share of the first k results that the gold judges at all, gains of 0 and hard negatives included.
 
-    A low value says that the metrics beside it rest on few judgments. Undefined for an empty list. Source: ir_measures,
+    Where it is low, the other metrics rest on few judgments. Undefined for an empty list. Source: ir_measures,
     Judged@k.
     """
 
@@ -198,8 +196,7 @@ class Holes(Judged, frozen=True, kw_only=True):
 class NegativesAbove(BaseMetric, frozen=True, kw_only=True):
     """Whether one of the sample's hard negatives (`negatives`) outranks the first relevant document.
 
-    1 also where no relevant document is among the first k. Undefined where the gold names no negative or no relevant
-    document.
+    1 also where no relevant document is among the first k. Undefined without a negative or a relevant document.
     """
 
     key: ClassVar[str] = "negatives_above"

@@ -13,7 +13,7 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
     """Share of what a right answer must say that the passages say: the retriever, judged without ids.
 
     0 without passages. Claims and undefined as `claim_recall`. Source: Ragas, context recall, which splits the
-    reference into sentences; deepeval's is 0 without claims.
+    reference into sentences.
     """
 
     key: ClassVar[str] = "context_recall"
@@ -29,8 +29,8 @@ class ContextRecall(GoldClaimMetric, frozen=True, kw_only=True):
 class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
     """Average precision of the passages, of which those are relevant that the judge grades 2 or 3 of 3.
 
-    0 where none is. Undefined without passages. Source: as Ragas' and deepeval's, which ask with the reference and by
-    yes and no.
+    0 where none is. Undefined without passages. Source: Ragas and deepeval, which ask with the reference and by yes and
+    no.
     """
 
     key: ClassVar[str] = "context_precision"
@@ -53,8 +53,7 @@ class ContextPrecision(JudgedMetric, frozen=True, kw_only=True):
 class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
     """Share of the passages that some supported claim of the answer rests on.
 
-    Undefined without passages or claims. Ragas' is an average precision, and asks of each passage, also
-    without claims.
+    Undefined without passages or claims. Ragas' is an average precision.
     """
 
     key: ClassVar[str] = "context_utilization"
@@ -74,7 +73,7 @@ class ContextUtilization(JudgedMetric, frozen=True, kw_only=True):
 class CitationPrecision(JudgedMetric, frozen=True, kw_only=True):
     """Share of the citations that name a passage on which a supported claim rests.
 
-    A citation of what was not among the passages is wrong. Undefined without citations.
+    A citation of no passage is wrong. Undefined without citations.
     """
 
     key: ClassVar[str] = "citation_precision"

@@ -17,7 +17,7 @@ from rankgate.model.values import RunField, Unit
 class Overlap(BaseMetric, frozen=True, kw_only=True):
     """Share of the first k results that the baseline has among its first k too.
 
-    Drift, not quality. Equal lists have 1, two empty ones as well. Undefined without the baseline's list.
+    Drift, not quality. Two empty lists have 1. Undefined without the baseline's list.
     """
 
     key: ClassVar[str] = "overlap"
@@ -38,9 +38,8 @@ class Overlap(BaseMetric, frozen=True, kw_only=True):
 class RankBiasedOverlap(BaseMetric, frozen=True, kw_only=True):
     """Rank-biased overlap with the baseline's list, extrapolated (RBO_EXT): agreement in which the top weighs most.
 
-    Drift, not quality: 1 for equal lists, 0 for lists without a common id. Past the end of the shorter list its overlap
-    is carried on. Undefined without the baseline's list. Source: Webber, Moffat & Zobel (2010), A similarity measure
-    for indefinite rankings, equation 32.
+    Drift, not quality. Past the end of the shorter list its overlap is carried on. Undefined without the baseline's
+    list. Source: Webber, Moffat & Zobel (2010), equation 32.
 
     Attributes:
         p: the chance that a reader goes on to the next rank; 0.9 puts 86 % of the weight on the first ten.

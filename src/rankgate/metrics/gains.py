@@ -40,8 +40,8 @@ def discounted(hits: Iterable[tuple[int, float]], gain: Gain, limit: int, discou
 class DCG(BaseMetric, frozen=True, kw_only=True):
     """Discounted cumulative gain: each relevant document's gain, worth less the lower it stands.
 
-    Values of different queries do not compare; gates usually want ndcg. Undefined without relevant documents. Source:
-    Järvelin & Kekäläinen (2002), with trec_eval's discount unless theirs is given.
+    Values of different queries do not compare; ndcg does. Undefined without relevant documents. Source: Järvelin &
+    Kekäläinen (2002), with trec_eval's discount unless theirs is given.
 
     Attributes:
         gain: linear (the grade), exponential (2^grade − 1) or binary (1 for every relevant document).
@@ -67,8 +67,8 @@ class DCG(BaseMetric, frozen=True, kw_only=True):
 class NDCG(DCG, frozen=True, kw_only=True):
     """DCG divided by the DCG of the best possible order of *all* relevant documents of the gold.
 
-    The ideal list is cut at the same k, never at what was retrieved: a run that found one of five documents does not
-    score 1. Undefined without relevant documents. Source: Järvelin & Kekäläinen (2002); trec_eval, ndcg and ndcg_cut.
+    The ideal list is cut at the same k, never at what was retrieved. Undefined without relevant documents. Source:
+    Järvelin & Kekäläinen (2002); trec_eval, ndcg and ndcg_cut.
 
     Attributes:
         ideal: gold, or retrieved (the gains found within k, in their best order), to reproduce tools that do so; 0
@@ -100,8 +100,8 @@ class NDCG(DCG, frozen=True, kw_only=True):
 class ERR(BaseMetric, frozen=True, kw_only=True):
     """Expected value of 1 / rank at which a reader from the top is satisfied, by a chance that the grade gives.
 
-    Even the best list stays below 1. Undefined without relevant documents. Source: Chapelle et al. (2009); gdeval, and
-    by it ir_measures, where the highest grade is always 4.
+    Even the best list stays below 1. Undefined without relevant documents. Source: Chapelle et al. (2009); gdeval,
+    whose highest grade is always 4.
 
     Attributes:
         max: the highest grade of the scale; a gain above it is an error.

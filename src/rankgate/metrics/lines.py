@@ -61,8 +61,8 @@ class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
 class GivenRate(LineMetric, frozen=True, kw_only=True):
     """Whether an answerable question got an answer: one that is not empty, and not declared an abstention.
 
-    No judge is asked. A refusal in words is an answer here; `answered_rate` counts it as none. Undefined for questions
-    with `no_answer: true`.
+    A refusal in words is an answer here; `answered_rate` counts it as none. Undefined for questions with `no_answer:
+    true`.
     """
 
     key: ClassVar[str] = "given_rate"
@@ -82,8 +82,7 @@ class GivenRate(LineMetric, frozen=True, kw_only=True):
 class SourceCoverage(LineMetric, frozen=True, kw_only=True):
     """Of the sources that the gold names for a question, the share to which the router sent it (`source`).
 
-    `source` is one source or a list; for a line without it, the sources of its items count. Undefined where the gold or
-    the line names no source.
+    For a line without `source`, the sources of its items count. Undefined where the gold or the line names no source.
     """
 
     key: ClassVar[str] = "source_coverage"

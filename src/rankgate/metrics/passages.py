@@ -18,9 +18,9 @@ from rankgate.model.values import Item, RunField, Span, Unit
 class PassageRecall(BaseMetric, frozen=True, kw_only=True):
     """Share of the characters of the relevant passages that stand in the first k results.
 
-    Passages that overlap count once. Undefined where the gold names no relevant passage, missing where a result shows
-    another text at a passage's place. Source: Smith & Troynikov (2024), Evaluating Chunking Strategies for Retrieval,
-    which counts tokens.
+    Overlapping passages count once. Undefined without a relevant passage, missing where a result shows another text at
+    a passage's place. Source: Smith & Troynikov (2024), Evaluating Chunking Strategies for Retrieval, which counts
+    tokens.
     """
 
     key: ClassVar[str] = "passage_recall"
@@ -49,10 +49,10 @@ class PassageRecall(BaseMetric, frozen=True, kw_only=True):
 
 
 class PassagePrecision(PassageRecall, frozen=True, kw_only=True):
-    """Share of the characters of the first k results that are of relevant passages: what else a prompt pays for.
+    """Share of the characters of the first k results that are of relevant passages.
 
-    What several results repeat counts as often below the line, and once above it. A result is as long as its offsets
-    say, else as its text. 0 for an empty list; undefined as passage_recall. Source: as passage_recall.
+    What several results repeat counts each time below the line, once above it. A result is as long as its offsets say,
+    else as its text. 0 for an empty list; undefined as passage_recall. Source: as passage_recall.
     """
 
     key: ClassVar[str] = "passage_precision"
@@ -70,9 +70,8 @@ class PassagePrecision(PassageRecall, frozen=True, kw_only=True):
 class PassageIoU(PassageRecall, frozen=True, kw_only=True):
     """What relevant passages and the first k results share, by all that they have together, in characters.
 
-    What several results repeat counts once, also where they state no offsets and the end of one is the beginning of the
-    other. Undefined as passage_recall. Source: as passage_recall, IoU (the Jaccard index); its program counts repeats
-    each time.
+    What several results repeat counts once, also without offsets where one ends as the other begins. Undefined as
+    passage_recall. Source: as passage_recall, IoU (the Jaccard index); its program counts repeats each time.
     """
 
     key: ClassVar[str] = "passage_iou"

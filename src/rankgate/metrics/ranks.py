@@ -20,7 +20,7 @@ GRID = "1/3/5/10/20"
 class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
     """One over the rank of the first relevant document; its mean over queries is the MRR.
 
-    Undefined without relevant documents. Source: Voorhees (1999), The TREC-8 question answering track report.
+    Undefined without relevant documents. Source: Voorhees (1999).
     """
 
     key: ClassVar[str] = "mrr"
@@ -43,9 +43,9 @@ class ReciprocalRank(RelevanceMetric, frozen=True, kw_only=True):
 class AveragePrecision(RelevanceMetric, frozen=True, kw_only=True):
     """Mean of the precision at each relevant document's rank; its mean over queries is MAP.
 
-    Relevant documents that are not retrieved count as precision 0, also where more than k are relevant. Written `map`
-    over the whole list, `ap@k` with a cut-off. Undefined without relevant documents. Source: Harman (1992); trec_eval,
-    map and map_cut.
+    Relevant documents that are not retrieved count as precision 0, also those beyond k. Written `map` over the whole
+    list, `ap@k` with a cut-off. Undefined without relevant documents. Source: Harman (1992); trec_eval, map and
+    map_cut.
 
     Attributes:
         of: what it divides by: gold (all relevant documents), or retrieved (every item of a relevant document within
@@ -103,7 +103,7 @@ class RPrecision(RelevanceMetric, frozen=True, kw_only=True):
 class BinaryPreference(RPrecision, frozen=True, kw_only=True):
     """How seldom documents judged not relevant stand above relevant ones; what nobody judged is passed over.
 
-    J = what the gold judges and does not count as relevant, hard negatives too. Without any it is recall@all. Undefined
+    J are the documents that the gold judges not relevant, hard negatives too; without any it is recall@all. Undefined
     without relevant documents. Source: Buckley & Voorhees (2004); trec_eval, bpref.
     """
 
@@ -128,8 +128,7 @@ class BinaryPreference(RPrecision, frozen=True, kw_only=True):
 class RankBiasedPrecision(RelevanceMetric, frozen=True, kw_only=True):
     """Share of relevant documents among those read by someone who goes on to the next rank with probability p.
 
-    No list reaches 1; `rbp_residual` is what the unjudged may add. Undefined without relevant documents. Source: Moffat
-    & Zobel (2008), Rank-biased precision.
+    No list reaches 1. Undefined without relevant documents. Source: Moffat & Zobel (2008).
 
     Attributes:
         p: the chance of going on to the next rank, between 0 and 1.
@@ -157,7 +156,7 @@ class RankBiasedPrecision(RelevanceMetric, frozen=True, kw_only=True):
 class RankBiasedResidual(RankBiasedPrecision, frozen=True, kw_only=True):
     """How much higher `rbp` would be if all that nobody judged were relevant, also below the list.
 
-    Undefined without relevant documents. Source: Moffat & Zobel (2008), the residual.
+    Undefined without relevant documents. Source: Moffat & Zobel (2008).
     """
 
     key: ClassVar[str] = "rbp_residual"
@@ -176,10 +175,10 @@ class RankBiasedResidual(RankBiasedPrecision, frozen=True, kw_only=True):
 
 
 class RecallAUC(RelevanceMetric, frozen=True, kw_only=True):
-    """Area under recall over the logarithm of the cut-off: how early the relevant documents come, at every depth.
+    """Area under recall over the logarithm of the cut-off: how early the relevant documents come.
 
-    The trapezoid rule at the cut-offs of the grid, with ln k as abscissa. With several relevant documents
-    it stays below 1, since `recall@1` does. Undefined without relevant documents.
+    The trapezoid rule at the cut-offs of the grid. Below 1 with several relevant documents, as `recall@1` is. Undefined
+    without relevant documents.
 
     Attributes:
         grid: the cut-offs, ascending, with slashes between them.

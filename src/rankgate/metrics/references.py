@@ -50,8 +50,8 @@ class AnswerContains(LineMetric, frozen=True, kw_only=True):
 class ExactMatch(AnswerContains, frozen=True, kw_only=True):
     """Whether the answer is the reference (`metadata.answer`), but for case, punctuation and white space.
 
-    Equivalent Unicode forms (NFKC) are equal. Punctuation of any script and ASCII's symbols are removed, so that 3.5 is
-    35. 0 and undefined as `answer_contains`. Source: `squad_em` is SQuAD's (Rajpurkar et al. 2016).
+    Equivalent Unicode forms (NFKC) are equal. Punctuation of any script and ASCII's symbols are removed: 3.5 is 35. 0
+    and undefined as `answer_contains`. Source: `squad_em` is SQuAD's (Rajpurkar et al. 2016).
 
     Attributes:
         articles: kept, or dropped: a, an and the, for English.

@@ -36,8 +36,8 @@ class Hit(RelevanceMetric, frozen=True, kw_only=True):
 class Recall(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the relevant documents that are among the first k.
 
-    With more than k relevant documents it cannot reach 1: with eight and k = 5 it ends at 0.625, where capped_recall
-    reaches 1. Undefined without relevant documents. Source: trec_eval, recall.
+    With more than k relevant documents it cannot reach 1; capped_recall can. Undefined without relevant documents.
+    Source: trec_eval, recall.
     """
 
     key: ClassVar[str] = "recall"
@@ -91,8 +91,7 @@ class CappedRecall(RelevanceMetric, frozen=True, kw_only=True):
 class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
     """Share of the gold's gains that is among the first k: a document graded 3 counts three times one graded 1.
 
-    Equals recall where all gains are equal. Undefined without relevant documents. Source: the generalized recall of
-    Kekäläinen & Järvelin (2002).
+    Undefined without relevant documents. Source: the generalized recall of Kekäläinen & Järvelin (2002).
     """
 
     key: ClassVar[str] = "weighted_recall"
@@ -112,9 +111,9 @@ class WeightedRecall(BaseMetric, frozen=True, kw_only=True):
 class Precision(RelevanceMetric, frozen=True, kw_only=True):
     """Share of the first k places that hold a relevant document.
 
-    A list shorter than k still divides by k. `precision@all` and `of=retrieved` divide by the results that the list
-    has, and are 0 for an empty one. Unless matching is by id, every item of a relevant document counts. Undefined
-    without relevant documents. Source: trec_eval, P and set_P.
+    A list shorter than k still divides by k. `precision@all` and `of=retrieved` divide by the results that it has, and
+    are 0 without any. Unless matching is by id, every item of a relevant document counts. Undefined without relevant
+    documents. Source: trec_eval, P and set_P.
 
     Attributes:
         of: what precision divides by: places (k), or retrieved (the results within k).
@@ -141,7 +140,7 @@ class Precision(RelevanceMetric, frozen=True, kw_only=True):
 class F(Precision, frozen=True, kw_only=True):
     """Weighted harmonic mean of precision (P) and recall (R) at k; 0 where both are 0.
 
-    Undefined without relevant documents. Source: van Rijsbergen (1979), Information Retrieval; trec_eval, set_F.
+    Undefined without relevant documents. Source: van Rijsbergen (1979); trec_eval, set_F.
 
     Attributes:
         beta: how many times as much recall counts as precision.
