@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ PART = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.D
 EXAMPLE = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ALONE = {"source_share": "source_share(eu)", "score": "score(cost)"}  # with what they cannot do without
 SHARED = ("rel", "quantile")  # parameters that the page's prose explains
+UNDEFINED = "Undefined without relevant documents."  # which its prose says of all
 
 Facts = dict[str, Any]
 Examples = list[list[Facts]]  # of each the gold set's sample, the run's line, and the baseline's if there is one
@@ -109,7 +111,14 @@ def section(facts: Facts, examples: Examples, explained: dict[tuple[str, str], s
             shown = name if default in ("none", "required") else f"{name}={default}"
             lines.append(f"- `{shown}`: {parameter['meaning']}")
     lines.append(f"- Also takes {', '.join(known)}" if known else "")
-    return "\n".join([f"### {facts['name']}\n\n{facts['description']}\n", *filter(None, lines)])
+    return "\n".join([f"### {facts['name']}\n\n{shortened(facts['description'])}\n", *filter(None, lines)])
+
+
+def shortened(description: str) -> str:
+    """Without what the page says of all."""
+    paragraphs = [" ".join(paragraph.split()).replace(UNDEFINED, "").strip() for paragraph in description.split("\n\n")]
+    wrapped = [textwrap.fill(" ".join(paragraph.split()), 120, break_on_hyphens=False) for paragraph in paragraphs]
+    return "\n\n".join(filter(None, wrapped))
 
 
 def aliases(facts: Facts) -> str:

@@ -54,7 +54,7 @@ def commands(file: str) -> list[list[str]]:
 
 
 def test_thirty_questions_from_logs(capsys: Capture) -> None:
-    [table] = re.findall(r"```csv title=\"gold.csv\"\n(question,document.*?)```", PAGE, re.DOTALL)
+    [table] = re.findall(r"```csv title=\"gold.csv\"\n(id,question,document.*?)```", PAGE, re.DOTALL)
     Path("gold.csv").write_text(table, encoding="utf-8")
     starting, _ = commands("gold.csv")
     assert main(starting) == 0

@@ -228,3 +228,17 @@ def test_what_explain_shows_of_the_demo_is_what_it_prints(
     printed = capsys.readouterr().out
     for part in re.split(r"^ *…\n", shown, flags=re.MULTILINE):
         assert part in printed
+
+
+def test_what_validate_says_of_the_demo_is_what_it_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^> (.*)$", page, re.MULTILINE)
+    [typed] = set(re.findall(r"^rankgate (validate .*)$", page, re.MULTILINE))
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "demo"]) == 0
+    monkeypatch.chdir(tmp_path / "demo")
+    capsys.readouterr()
+    assert main(shlex.split(typed)) == 0
+    assert shown in capsys.readouterr().out

@@ -133,14 +133,6 @@ def test_every_number_of_the_arithmetic(folder: Path) -> None:
         named[name] = by_tool
 
 
-def test_the_table_of_ranks() -> None:
-    rows = re.findall(r"^\| (\d) \| .* log2\((\d)\) = ([\d.]+) \|$", TEXT, re.MULTILINE)
-    assert [int(rank) for rank, _, _ in rows] == [1, 2, 3, 4, 5]
-    for rank, argument, shown in rows:
-        assert int(argument) == int(rank) + 1
-        assert math.log2(int(argument)) == pytest.approx(float(shown), abs=5e-5)
-
-
 def test_every_metric_of_the_arithmetic_is_computed_by_the_command() -> None:
     [command] = re.findall(r"--metrics '(.*)'", TEXT)
     asked = {parse_metric(name).name for name in command.split(",")}
