@@ -82,24 +82,24 @@ def install(source: str) -> None:
 
 
 def keys() -> str:
-    """A table for each object of the criteria."""
+    """A list for each object of the criteria."""
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     described = [(heading, schema["$defs"][name] if name else schema, prefix) for heading, name, prefix in OBJECTS]
-    return "\n\n".join(f"## {heading}\n\n{table(facts, prefix)}" for heading, facts, prefix in described)
+    return "\n\n".join(f"## {heading}\n\n{listed(facts, prefix)}" for heading, facts, prefix in described)
 
 
-def table(described: Facts, prefix: str) -> str:
+def listed(described: Facts, prefix: str) -> str:
     """The keys of one object, required ones marked, others with their default."""
-    rows = ["| key | |", "|:--|:--|"]
+    rows: list[str] = []
     for key, facts in described["properties"].items():
-        meaning = facts["description"].replace("|", "\\|")
+        meaning = facts["description"]
         default = facts.get("default")
         if key in described.get("required", ()):
             meaning = f"Required. {meaning}"
         elif default not in (None, {}, []) and "where absent" not in meaning:
             shown = default if isinstance(default, str) else json.dumps(default)
             meaning = f"{meaning} Default: `{shown}`."
-        rows.append(f"| `{prefix}{key}` | {meaning} |")
+        rows.append(f"- `{prefix}{key}`: {meaning}")
     return "\n".join(rows)
 
 
