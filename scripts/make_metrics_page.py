@@ -92,10 +92,11 @@ def section(facts: Facts, examples: Examples, explained: dict[tuple[str, str], s
     better = f"{facts['direction']} is better" if facts["direction"] else "better as its user states"
     also = aliases(facts)
     reach = range_text(facts)
-    usual = (reach, facts["direction"]) == ("0 to 1", "higher")  # as the page says before the cards
+    bounds = "" if reach == "0 to 1" else f"{reach}, "  # as the page says before the cards
+    values = f"{bounds}{better}"
     lines = [
         f"- Formula: `{facts['formula']}`{example(facts, examples)}",
-        "" if usual else f"- {reach[0].upper()}{reach[1:]}, {better}",
+        f"- {values[0].upper()}{values[1:]}" if values != "higher is better" else "",
         f"- Aliases: {also}" if also else "",
         "- Undefined for an absent query" if facts["absent"] is None and "ndefined" not in facts["description"] else "",
     ]

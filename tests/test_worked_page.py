@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_page_has_what_is_checked_here() -> None:
     assert set(FILES) == {"gold.yaml", "run.jsonl"}
-    assert {subject for subject, _ in ARITHMETIC} == {"q-1", "q-2", "q-3", "q-4", "q-5", "mean"}
+    assert {subject for subject, _ in ARITHMETIC} == {"q-1", "q-2", "q-3", "q-4", "mean"}
     assert {language for language, _, _ in BLOCKS} == {"yaml", "json", "arithmetic", "console"}
 
 

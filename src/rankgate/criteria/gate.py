@@ -204,7 +204,8 @@ class Gate(Part):
         Metric, PlainValidator(_metric), WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
     ] = optional("The metric, such as recall@5 or ndcg(gain=exponential)@10.", validate_default=True)
     threshold: Annotated[float | None, _by_metric(_floor)] = optional(
-        "Absolute floor (for metrics where lower is better: ceiling). Equality passes."
+        "Floor (for metrics where lower is better: ceiling). Equality passes. By proven_harm a value beyond it within "
+        "noise does not fail."
     )
     regression_max: Annotated[AllowedDrop | None, _by_metric(_drop)] = optional(
         "How far the metric may fall (or rise, where lower is better) below the baseline."
@@ -214,15 +215,9 @@ class Gate(Part):
         "(`rankgate gold pool --traffic`). For precision@k and hit@k, by proven_harm. The gold set where absent."
     )
     severity: Severity = optional("error blocks the merge; warning only comments.", "error")
-    evidence: WrittenEvidence = optional(
-        "What decides this gate; the file's own `evidence` where absent.", Evidence.ESTIMATE
-    )
-    confidence: Confidence = optional(
-        "Confidence of this gate's intervals; the file's own `confidence` where absent.", CONFIDENCE
-    )
-    max_unjudged: MaxUnjudged = optional(
-        "The share of this gate's questions whose value may be missing; the file's own where absent.", MAX_UNJUDGED
-    )
+    evidence: WrittenEvidence = optional("What decides this gate; the file's own where absent.", Evidence.ESTIMATE)
+    confidence: Confidence = optional("Of this gate's intervals; the file's own where absent.", CONFIDENCE)
+    max_unjudged: MaxUnjudged = optional("Of this gate; the file's own where absent.", MAX_UNJUDGED)
     segments: Annotated[Listed[SegmentRule], OneOrMore(SegmentRule), _by_metric(_segments)] = optional(
         "Limits on the queries that share a tag; a list for several keys.", ()
     )
@@ -230,7 +225,7 @@ class Gate(Part):
         "Queries, by id or tag, for which the metric must have a value that is not its worst.", ()
     )
     max_lost_queries: Annotated[Count | None, _by_metric(_hard_check)] = optional(
-        "How many queries may fall to the metric's worst, or lose their value, that were not there in the baseline."
+        "How many queries may fall to the metric's worst, or lose their value, that had more in the baseline."
     )
     direction: Annotated[Literal["higher", "lower"] | None, AfterValidator(_direction)] = optional(
         "Which way is better; for score(FIELD) alone, all other metrics know theirs.", validate_default=True

@@ -117,7 +117,7 @@ class BaselinePolicy(Part):
 
     accept: Literal["manual", "green"] = optional(
         "manual: only `rankgate baseline accept` moves the baseline. green: `rankgate baseline record` "
-        "does as well, with a run that passes; never with one that failed or could not be judged.",
+        "does as well, with a run that passes.",
         "manual",
     )
     required: bool = optional(
@@ -181,8 +181,8 @@ class Criteria(Part):
     )
     confidence: Confidence = optional("Confidence of the intervals, such as 0.95.", CONFIDENCE)
     max_unjudged: MaxUnjudged = optional(
-        "Share of the questions, and at least one unless it is 0, whose value may be missing: a number that the run "
-        "should state and does not, or a judge's verdict. They count as the worst. With more, the gate is not judged.",
+        "Share of the questions, and at least one unless it is 0, whose value may be missing. They count as the worst. "
+        "With more, the gate is not judged.",
         MAX_UNJUDGED,
     )
     match: Annotated[Matching, ReadAs(MatchRule)] = optional(
@@ -191,13 +191,13 @@ class Criteria(Part):
         validate_default=True,
     )
     fork_runs: Literal["untrusted", "trusted"] = optional(
-        "What a pass is worth on rankings that a fork's pull request supplies and may have invented. "
+        "What a pass is worth on rankings that a fork's pull request supplies. "
         "untrusted: a maintainer accepts them before it counts. trusted: it counts.",
         "untrusted",
     )
     accept_own: bool = optional(
         "Whether the author of a pull request may set the label `rankgate: accept change` or `rankgate: accept "
-        "rankings` on it, as in a team of one. It counts as the base has it.",
+        "rankings` on it. It counts as the base has it.",
         default=False,
     )
     publish: Publish = optional("What reports show of the texts.", {}, validate_default=True)
