@@ -700,7 +700,7 @@ def test_segments_are_written_with_what_their_questions_see(capsys: pytest.Captu
     assert "100 questions see losses from 13.8 points on" in Path("ship-criteria.yaml").read_text(encoding="utf-8")
 
 
-REPORTS = "/report.json*\n/comment.md*\n/report.html*\n"
+REPORTS = "/report.json*\n/comment.md*\n/report.html*\n/junit.xml*\n/rankgate.badge.json*\n"
 
 
 @pytest.mark.parametrize(

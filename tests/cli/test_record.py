@@ -240,6 +240,8 @@ def test_one_question_is_asked_and_nothing_written(
     assert sorted(Path().iterdir()) == before
     assert main(["record", "--only", "q22"]) == 2
     assert "gold.jsonl: --only: there is no question 'q22'; did you mean 'q2'?" in capsys.readouterr().err
+    assert main(["record", "--only", "refund window"]) == 2
+    assert "there is no question 'refund window'; the first is 'q1'" in capsys.readouterr().err
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,8 @@ from rankgate.readers.mapping import FieldMap
 from rankgate.readers.source import STDIN
 
 CRITERIA = "ship-criteria.yaml"
-REPORTS = ("report.json", "comment.md", "report.html")  # as the pages of the docs name what `check -o` writes
+# As the pages of the docs name what `check -o` writes.
+REPORTS = ("report.json", "comment.md", "report.html", "junit.xml", "rankgate.badge.json")
 ENDPOINT = "https://api.openai.com/v1"
 MODEL = "gpt-4o-2024-08-06"
 _TEXTS = {GATE: gate_text, REPORT: report_text}

@@ -314,7 +314,7 @@ def ask_one(gold: Gold, query_id: str, retrieve: Retrieve, calls: Calls, fields:
     """The run line of one question, which is written nowhere; a RankgateError where it gets none."""
     questions = _questions_of(gold)
     if query_id not in questions:
-        hint = did_you_mean(query_id, questions)
+        hint = did_you_mean(query_id, questions) or f"; the first is {shown(next(iter(questions)))}"
         raise bad_input(f"there is no question {shown(query_id)}{hint}", file=gold.name, key="--only")
     lines: list[Line | Problem] = []
     finder = _finder_of(fields, retrieve)
