@@ -77,6 +77,8 @@ class Reader:
         self.typed = 0
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         self.environment["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+        for who in ("AUTHOR", "COMMITTER"):
+            self.environment |= {f"GIT_{who}_NAME": "a", f"GIT_{who}_EMAIL": "a@b.example"}
 
     def follow(self, page: str) -> None:
         for language, title, text in STEP.findall(page):
