@@ -432,7 +432,7 @@ URL = "http://127.0.0.1:9/?q={{question}}"
         pytest.param({"url": "/_search"}, "url", "is no address such as", id="a path"),
         pytest.param({"url": "http://h/", "body": {"q": "{{qestion}}"}}, "url", "did you mean 'question'?", id="slip"),
         pytest.param({"url": "http://h/", "body": {"q": "{{x}}"}}, "url", "there are {{question}} and", id="unknown"),
-        pytest.param({"url": "http://h/", "body": {"q": "{{query_id}}"}}, "url", "add ?q={{question}}, or body: {query:", id="none"),
+        pytest.param({"url": "http://h/", "body": {"q": "{{query_id}}"}}, "url", 'a body: {query: "', id="none"),
         pytest.param({"url": "http://h/?key=${TOKEN}&q={{question}}"}, "url", "headers alone", id="a key there"),
         pytest.param({"url": URL, "map": {"score": "s"}}, "map.score", "add `chunk_id`", id="no id"),
         pytest.param({"url": URL, "map": {"answer": "a"}}, "map.answer", "name that, too: `items`", id="no list"),

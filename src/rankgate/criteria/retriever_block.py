@@ -108,8 +108,8 @@ class Retriever(Part):
             hint = did_you_mean(name, _FILLED) or "; there are {{question}} and {{query_id}}"
             refuse([(("url",), f"nothing is filled in for {{{{{name}}}}}, here or in `body`{hint}")])
         if self.url and "question" not in names:
-            added = 'add ?q={{question}}, or body: {query: "{{question}}"} in the criteria'
-            refuse([(("url",), f"has no {{{{question}}}}, nor has a `body`: all would get one answer; {added}")])
+            needed = 'give it a parameter with that, or the block of the criteria a body: {query: "{{question}}"}'
+            refuse([(("url",), f"has no {{{{question}}}}, nor has a `body`: all would get one answer; {needed}")])
         return self
 
     @property
