@@ -142,7 +142,7 @@ class AnsweredRate(JudgedMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "answered_rate"
-    formula: ClassVar[str] = "over answerable questions: 1 if the answer asserts something, else 0"
+    formula: ClassVar[str] = "1 if the answer asserts something, else 0"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
     plain: ClassVar[str] = "share of answerable questions whose answer asserts something"
 
@@ -163,7 +163,7 @@ class AbstainedRate(JudgedMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "abstained_rate"
-    formula: ClassVar[str] = "over no_answer questions: 1 if the answer abstains, else 0"
+    formula: ClassVar[str] = "1 if the answer abstains, else 0"
     asks: ClassVar[frozenset[VerdictKind]] = frozenset({VerdictKind.STATE})
     gold_keys: ClassVar[tuple[str, ...]] = ("metadata.no_answer",)
     plain: ClassVar[str] = "share of unanswerable questions for which the system abstains"

@@ -36,7 +36,7 @@ class FalseEvidenceRate(LineMetric, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "false_evidence_rate"
     aliases: ClassVar[tuple[str, ...]] = ("false_evidence",)
-    formula: ClassVar[str] = "over no_answer samples: 1 if the list is not empty, else 0"
+    formula: ClassVar[str] = "1 if the list is not empty, else 0"
     direction: ClassVar[Direction] = Direction.LOWER
     kind: ClassVar[Kind] = Kind.RELEVANCE
     worst: ClassVar[float | None] = 1.0
@@ -66,7 +66,7 @@ class GivenRate(LineMetric, frozen=True, kw_only=True):
     """
 
     key: ClassVar[str] = "given_rate"
-    formula: ClassVar[str] = "over answerable questions: 1 if there is an answer, neither empty nor abstained, else 0"
+    formula: ClassVar[str] = "1 if there is an answer, neither empty nor abstained, else 0"
     kind: ClassVar[Kind] = Kind.ANSWER
     reads: ClassVar[frozenset[RunField]] = frozenset({RunField.ANSWER})
     plain: ClassVar[str] = "share of answerable questions that got an answer at all"
