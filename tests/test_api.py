@@ -581,11 +581,11 @@ def test_the_metrics_are_those_of_the_command() -> None:
 
 
 def test_what_compares_with_a_by_itself_and_what_has_no_value() -> None:
-    gold = {"q": ["a"], "p": ["b"]}
+    gold = {"q": ["a"], "p": ["b"], "o": ["c"]}
     found = rankgate.compare(gold, {"q": ["a"]}, {"p": ["b"]}, metrics="overlap@5,mrr")
-    assert (found["mrr"], found.missing_a, found.missing_b, found.total) == (None, 1, 1, 2)
+    assert (found["mrr"], found.missing_a, found.missing_b, found.total) == (None, 2, 2, 3)
     lines = repr(found).splitlines()
-    assert lines[0] == "RunComparison: 2 total, 1 missing_a, 1 missing_b"
+    assert lines[0] == "RunComparison: 3 total, 2 missing_a, 2 missing_b"
     assert [line.split()[0] for line in lines[1:]] == ["metric", "overlap@5", "mrr"]
 
 

@@ -230,3 +230,48 @@ def test_a_commit_of_the_environment_that_is_no_sha_is_refused(
     monkeypatch.setenv("GITHUB_SHA", "f" * 40)
     assert accept(*DATE, "--run", "better.jsonl") == 0
     assert newest_of()["commit"] == "f" * 40
+
+
+QRELS = "".join(f"q{number} 0 d{number} 1\n" for number in range(10))
+LINES = [f"q{number} Q0 d{number} 1 1.0 bm25\n" for number in range(10)]
+STORES = ["baseline", "file://{here}/bucket", "git+branch:kept", "accepted.trec"]
+
+
+@pytest.fixture
+def trec(project: Path) -> Path:
+    """Ten questions in a format that cannot write an empty list."""
+    Path("qrels.txt").write_text(QRELS)
+    Path("run.trec").write_text("".join(LINES))
+    return project
+
+
+def summary(baseline: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    criteria = Path("trec.yaml")
+    criteria.write_text(f"""\
+gates: [{{name: recall@1, regression_max: 0.05}}]
+inputs: {{gold: qrels.txt, run: run.trec, baseline: "{baseline}"}}
+""")
+    main(["check", "--criteria", "trec.yaml", "-q", *words])
+    return capsys.readouterr().out.splitlines()[0]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_question_that_the_accepted_run_lacks_is_a_list_without_a_result(
+    trec: Path, store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(["git", "init", "-q", "-b", "main"], check=True)
+    store = store.format(here=trec)
+    Path("run.trec").write_text("".join(LINES[:8]))
+    if store.endswith(".trec"):
+        Path(store).write_text("".join(LINES[:8]))
+    else:
+        summary(store, capsys)
+        assert accept("--criteria", "trec.yaml", *DATE) == 0
+        assert "80.0%" in capsys.readouterr().out
+    assert summary(store, capsys) == "PASS  No list changed in the first 1: recall@1 stays at 80.0% (10 questions)."
+
+    Path("run.trec").write_text("".join(LINES[:9]))
+    assert "80.0% → 90.0%" in summary(store, capsys) or "+10.0" in summary(store, capsys)
+
+    Path("run.trec").write_text("".join([*LINES[:7], *LINES[8:]]))
+    assert "No list changed" not in summary(store, capsys)

@@ -175,7 +175,7 @@ def test_a_run_may_stand_on_the_other_side(capsys: Capture) -> None:
         report(capsys, "--run", "per_query:now.parquet", "--baseline", "run.jsonl"),
         report(capsys, "--run", "run.jsonl", "--baseline", "per_query:now.parquet"),
     )
-    assert [(each["delta"], each["n_pairs"]) for each in now["gates"]] == [(0.5, 2)]
+    assert [(each["delta"], each["n_pairs"]) for each in now["gates"]] == [(pytest.approx(1 / 2), 3)]
     assert [(each["delta"], each["n_pairs"]) for each in before["gates"]] == [(pytest.approx(-1 / 2), 3)]
     assert before["queries"]["missing"] == 2
 
@@ -189,8 +189,11 @@ def test_a_query_that_is_absent_or_called_missing_counts_as_worst(capsys: Captur
     for found in (absent, called):
         assert found["metrics"]["recall@5"]["value"] == 0.5
         assert found["queries"]["missing_ids"] == ["q3", "q4"]
-    # In the baseline such a question is new, and compares with nothing.
+    # So it does in the baseline; a question that a table has no row of is new to it, and compares with nothing.
     write(VALUES, "after.parquet")
+    both = report(capsys, "--run", "per_query:after.parquet", "--baseline", "per_query:now.parquet")
+    assert (both["gates"][0]["n_pairs"], both["queries"]["new"]) == (3, 0)
+    write({"query_id": ["q1", "q2"], "recall@5": [1.0, 0.5]})
     both = report(capsys, "--run", "per_query:after.parquet", "--baseline", "per_query:now.parquet")
     assert (both["gates"][0]["n_pairs"], both["queries"]["new"]) == (2, 2)
 

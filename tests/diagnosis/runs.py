@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from rankgate.gates.fitting import SHOWN
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
@@ -21,6 +23,11 @@ def gold_of(relevant: Mapping[str, str], tags: Mapping[str, Sequence[str]] | Non
         for query_id, ids in relevant.items()
     }
     return Gold(samples=samples, name="gold.yaml", format="yaml", fingerprint="")
+
+
+def with_new(scores: Scores) -> Scores:
+    """A baseline to which all questions are new that it lacks."""
+    return replace(scores, new_queries=scores.missing)
 
 
 def scores_of(

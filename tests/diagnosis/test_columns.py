@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
-from tests.diagnosis.runs import gold_of, scores_of
+from tests.diagnosis.runs import gold_of, scores_of, with_new
 
 from rankgate.diagnosis.columns import columns_of
 from rankgate.metrics.names import parse_metrics
@@ -19,12 +20,14 @@ def test_rows_stand_in_the_order_of_the_gold_whatever_the_order_of_the_run() -> 
     assert found.before is None
 
 
-def test_a_query_that_the_run_lacks_is_worst_and_one_that_the_baseline_lacks_has_no_value() -> None:
-    half = {"q1": "a"}
-    found = columns_of(parse_metrics("recall@1"), GOLD, scores_of(GOLD, half), scores_of(GOLD, half))
-    assert found.now["recall@1"] == [1.0, 0.0, None]
-    assert found.before is not None
-    assert found.before["recall@1"] == [1.0, None, None]
+@pytest.mark.parametrize("gated", ["recall@1", "mrr"])
+def test_a_query_that_a_run_lacks_is_worst_and_one_that_is_new_to_the_baseline_has_no_value(gated: str) -> None:
+    half = scores_of(GOLD, {"q1": "a"}, gated)
+    for baseline, value in ((half, 0.0), (with_new(half), None)):
+        found = columns_of(parse_metrics("recall@1"), GOLD, half, baseline)
+        assert found.now["recall@1"] == [1.0, 0.0, None]
+        assert found.before is not None
+        assert found.before["recall@1"] == [1.0, value, None]
 
 
 def test_a_metric_of_what_the_run_nowhere_states_is_left_out() -> None:

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.diagnosis.runs import with_new
 from tests.rows import each_row
 
 from rankgate.diagnosis.columns import columns_of
@@ -33,10 +34,12 @@ def expected(relevant: list[str], before: list[str] | None, now: list[str] | Non
     return [Expected(id=doc, gain=1.0, before=rank(doc, before), after=rank(doc, now)) for doc in relevant]
 
 
-def cause(relevant: list[str], before: list[str] | None, now: list[str] | None, *, compared: bool = True) -> Cause:
+def cause(
+    relevant: list[str], before: list[str] | None, now: list[str] | None, *, compared: bool = True, is_new: bool = False
+) -> Cause:
     sample = Sample(query_id="q", gains=dict.fromkeys(relevant, 1.0))
     found = expected(relevant, before, now)
-    return cause_of(found, K, matched(sample, now), matched(sample, before), compared=compared)
+    return cause_of(found, K, matched(sample, now), compared=compared, is_new=is_new)
 
 
 @each_row(
@@ -47,7 +50,8 @@ def cause(relevant: list[str], before: list[str] | None, now: list[str] | None, 
         pytest.param("a", "a x", None, Cause.NO_RESULT, id="the run lacks the question"),
         pytest.param("a", "a x", "", Cause.NO_RESULT, id="the run's list is empty"),
         pytest.param("a", None, "", Cause.NO_RESULT, id="an empty list of a new question"),
-        pytest.param("a", None, "x y", Cause.NEW, id="the baseline lacks the question"),
+        pytest.param("a", None, "x a", Cause.BETTER, id="the baseline lacks a question that it was asked"),
+        pytest.param("a", None, "x y", Cause.NEVER_FOUND, id="which is not answered now either"),
         pytest.param("a", "a x", "x y", Cause.GONE, id="nowhere in the list now"),
         pytest.param("a b", "a b", "x y z b", Cause.GONE, id="one gone, one lower: gone"),
         pytest.param("a", "x y a", "x y z a", Cause.LOWER, id="from the third to the fourth place"),
@@ -63,6 +67,11 @@ def cause(relevant: list[str], before: list[str] | None, now: list[str] | None, 
 )
 def test_cause(relevant: str, before: str | None, now: str | None, wanted: Cause) -> None:
     assert cause(relevant.split(), ids(before), ids(now)) is wanted
+
+
+@pytest.mark.parametrize("now", ["x y", "a x"])
+def test_a_question_that_is_new_to_the_baseline(now: str) -> None:
+    assert cause(["a"], None, now.split(), is_new=True) is Cause.NEW
 
 
 @pytest.mark.parametrize(
@@ -87,7 +96,7 @@ def test_a_cause_says_what_the_ranks_say(
     relevant: list[str], before: list[str] | None, now: list[str] | None, *, compared: bool
 ) -> None:
     before = before if compared else None
-    found = cause(relevant, before, now, compared=compared)
+    found = cause(relevant, before, now, compared=compared, is_new=compared and before is None)
     had, has = (set((listed or [])[:K]) & set(relevant) for listed in (before, now))
     left, came = had - has, has - had
     assert (found is Cause.NOTHING_RELEVANT) is (not relevant)
@@ -110,7 +119,7 @@ def scores(gold: Gold, lists: dict[str, list[str]]) -> Scores:
 def test_a_question_has_both_rankings_with_the_gold_marked_down_to_the_depth() -> None:
     sample = Sample(query_id="q", gains={"a": 2.0, "b": 1.0, "w": 0.0}, question="which?", tags=("lang:en",))
     gold = Gold(samples={"q": sample, "new": Sample(query_id="new", gains={"a": 1.0})}, name="gold", format="jsonl")
-    now, before = scores(gold, {"q": ["x", "w", "a", "b"], "new": ["a"]}), scores(gold, {"q": ["a", "b"]})
+    now, before = scores(gold, {"q": ["x", "w", "a", "b"], "new": ["a"]}), with_new(scores(gold, {"q": ["a", "b"]}))
     columns = columns_of([Recall(cutoff=K)], gold, now, before)
     first, second = QuestionsOf(gold, columns, dict.fromkeys(gold.samples, K), 3, now, before)
 

@@ -24,12 +24,13 @@ def gold(tags: Mapping[str, Sequence[str]]) -> Gold:
     return Gold(samples=samples, name="gold.yaml", format="yaml", fingerprint="")
 
 
-def scores(asked: Gold, values: Sequence[float | None], metric: str, missing: Collection[str] = ()) -> Scores:
+def scores(asked: Gold, values: Sequence[float | None], metric: str, new: Collection[str] = ()) -> Scores:
     return Scores(
         query_ids=tuple(asked.samples),
         values={parse_metric(metric).name: list(values)},
         matched={},
-        missing=frozenset(missing),
+        missing=frozenset(new),
+        new_queries=frozenset(new),
         unknown_queries=(),
         duplicates=0,
         cut=0,
@@ -41,11 +42,11 @@ def segments(
     now: Sequence[float | None],
     before: Sequence[float | None] | None = None,
     *,
-    missing: Collection[str] = (),
+    new: Collection[str] = (),
     metric: str = "recall@5",
 ) -> list[Segment]:
     asked = gold(tags)
-    baseline = None if before is None else scores(asked, before, metric, missing)
+    baseline = None if before is None else scores(asked, before, metric, new)
     return by_tag(asked, parse_metrics(metric), scores(asked, now, metric), baseline)
 
 
@@ -85,7 +86,7 @@ TWO = {"q1": ["lang:en"], "q2": ["lang:en"], "q3": ["lang:pt"]}
 
 
 @pytest.mark.parametrize(
-    ("now", "before", "missing", "english"),
+    ("now", "before", "new", "english"),
     [
         pytest.param([1.0, 0.5, 0.0], None, (), (0.75, 2, None, None, 0), id="without a baseline"),
         pytest.param([1.0, 0.5, 0.0], [1.0, 1.0, 1.0], (), (0.75, 2, 1.0, -0.25, 2), id="with a baseline"),
@@ -100,10 +101,10 @@ TWO = {"q1": ["lang:en"], "q2": ["lang:en"], "q3": ["lang:pt"]}
 def test_a_segment_is_the_metric_over_its_own_queries(
     now: Sequence[float | None],
     before: Sequence[float | None] | None,
-    missing: Collection[str],
+    new: Collection[str],
     english: tuple[float | None, int, float | None, float | None, int],
 ) -> None:
-    first = segments(TWO, now, before, missing=missing)[0]
+    first = segments(TWO, now, before, new=new)[0]
     value, count, baseline, delta, pairs = english
     own = estimate(now[:2], parse_metric("recall@5"))
     assert first == Segment(

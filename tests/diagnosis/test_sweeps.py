@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.diagnosis.runs import gold_of, scores_of
+from tests.diagnosis.runs import gold_of, scores_of, with_new
 
 from rankgate.diagnosis.sweeps import cutoffs_for, knee, sweeps_of, swept_at
 from rankgate.model.details import Sweep
@@ -61,7 +61,7 @@ def swept(
     relevant: Mapping[str, str], now: Mapping[str, str], before: Mapping[str, str] | None, cutoffs: tuple[int, ...]
 ) -> dict[str, Sweep]:
     gold = gold_of(relevant)
-    baseline = None if before is None else scores_of(gold, before)
+    baseline = None if before is None else with_new(scores_of(gold, before))
     found = sweeps_of(None, range(len(relevant)), swept_at(cutoffs, gold, scores_of(gold, now), baseline))
     return {sweep.measure: sweep for sweep in found}
 
@@ -92,7 +92,7 @@ CUTOFFS = (1, 2, 3, 5, 8)
 def test_curves_are_the_means_of_the_definition_over_the_queries_of_both_runs(
     queries: list[tuple[list[str], list[str], list[str], bool, bool]],
 ) -> None:
-    """A query that the run lacks counts as 0; one that the baseline lacks counts for neither."""
+    """A query that the run lacks counts as 0; one that is new to the baseline counts for neither."""
     named = {f"q{place}": query for place, query in enumerate(queries)}
     relevant = {name: " ".join(right) for name, (right, *_) in named.items()}
     now = {name: " ".join(lists) for name, (_, lists, _, there, _) in named.items() if there}

@@ -24,7 +24,7 @@ from rankgate.gates.not_judged import ISSUES, internal_error, not_judged
 from rankgate.gates.results import changes_of
 from rankgate.metrics.names import parse_metric
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ScoredRun
+from rankgate.metrics.scored_run import ScoredRun, as_baseline
 from rankgate.metrics.scoring import score
 from rankgate.model.differences import Difference
 from rankgate.model.gate_result import GateResult
@@ -124,6 +124,11 @@ def gate(metric: str, *, floor: float | None = None, drop: float | None = None) 
 SAID = {"system": "bm25", "index": 7}
 
 
+def accepted_with(*queries: str) -> GoldMark:
+    """The gold set of an accepted run, with the same judgments and no other questions."""
+    return GoldMark(path="g", queries=len(queries), fingerprint="f00d", judged=dict.fromkeys(queries, ""))
+
+
 def composed(
     now: Mapping[str, str],
     before: Mapping[str, str] | None = None,
@@ -151,7 +156,7 @@ def composed(
         return ScoredRun(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
 
     candidate = side(run_name, now, None)
-    baseline = None if before is None else side("baseline", before, depth, said_before)
+    baseline = None if before is None else as_baseline(gold, side("baseline", before, depth, said_before))
     old = baseline.scores if baseline else None
     results = [decide(each, candidate.scores, old) for each in gates]
     plan = Plan(metrics=metrics, depth=depth)
@@ -210,14 +215,22 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
         ),
         pytest.param(lambda: composed(ACCEPTED, gates=FLOOR), [], id="no baseline, and no gate that would need one"),
         pytest.param(
-            lambda: composed(ACCEPTED, without("q2")),
-            ["1 question is new since the baseline or absent from it, and not compared."],
+            lambda: composed(ACCEPTED, without("q2"), mark=accepted_with("q1", "q3", "none")),
+            ["1 question is new since the baseline, and not compared."],
             id="one new query",
         ),
         pytest.param(
-            lambda: composed(ACCEPTED, without("q2", "q3")),
-            ["2 questions are new since the baseline or absent from it, and not compared."],
+            lambda: composed(ACCEPTED, without("q2", "q3"), mark=accepted_with("q1", "none")),
+            ["2 questions are new since the baseline, and not compared."],
             id="two new queries",
+        ),
+        pytest.param(
+            lambda: composed(ACCEPTED, without("q2", "q3"), mark=accepted_with("q1", "q2", "none")),
+            [
+                "1 question is absent from the baseline; where relevance is scored, that counts as the worst there.",
+                "1 question is new since the baseline, and not compared.",
+            ],
+            id="one that the baseline was asked, and a new one",
         ),
         pytest.param(
             lambda: composed({**ACCEPTED, "q1": "a x y z"}, ACCEPTED, depth=3, gates=WHOLE_LIST),
@@ -241,13 +254,17 @@ WHOLE_LIST = (gate("mrr", drop=0.5),)
         ),
         pytest.param(
             lambda: composed(
-                {"q1": "a x y z z", "q3": "c", "none": "", "w": ""}, without("q1", "none"), depth=3, gates=WHOLE_LIST
+                {"q1": "a x y z z", "q3": "c", "none": "", "w": ""},
+                without("q1", "none"),
+                depth=3,
+                gates=WHOLE_LIST,
+                mark=accepted_with("q2", "q3"),
             ),
             [
                 "1 question is absent from the run; where relevance is scored, that counts as the worst.",
                 "1 question of the run has no judgment and was ignored.",
                 "1 repeated id was removed from the rankings.",
-                "2 questions are new since the baseline or absent from it, and not compared.",
+                "2 questions are new since the baseline, and not compared.",
                 "To be compared, lists were cut at rank 3, the depth of the baseline, on both sides.",
             ],
             id="all at once, in this order",
@@ -260,7 +277,8 @@ def test_notes(make: Callable[[], Report], notes: list[str]) -> None:
 
 
 def test_what_became_of_the_queries() -> None:
-    found = composed({"q1": "a a", "q3": "c", "none": "", "z": "a"}, without("q1"))
+    mark = accepted_with("q2", "q3", "none")
+    found = composed({"q1": "a a", "q3": "c", "none": "", "z": "a"}, without("q1"), mark=mark)
     assert found.queries == Queries(
         total=4, scored=3, no_relevant=1, missing=1, missing_ids=["q2"], unjudged=1, duplicates=1, new=1
     )
@@ -283,11 +301,13 @@ def test_metrics_stand_in_the_order_of_the_gates_each_once() -> None:
 
 
 def test_metrics_of_both_runs_with_what_was_left_out() -> None:
-    found = composed(without("q1"), without("q2"))
+    found = composed(without("q1"), without("q2"), mark=accepted_with("q1", "q3", "none"))
     now, before = found.metrics["recall@5"], found.baseline_metrics["recall@5"]
     assert now.value == pytest.approx(2 / 3)
     assert (now.n, now.undefined) == (3, 1)
-    assert (before.value, before.n, before.undefined) == (1.0, 2, 2), "a query that the baseline lacks is not its zero"
+    assert (before.value, before.n, before.undefined) == (1.0, 2, 2), (
+        "a query that is new to the baseline is not its zero"
+    )
 
 
 def test_a_metric_without_a_value_is_null_and_a_problem_at_the_gates_line() -> None:

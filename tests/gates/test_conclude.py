@@ -12,7 +12,8 @@ from rankgate.errors import Problem
 from rankgate.gates.conclude import concluded, with_conclusion
 from rankgate.model.conclusion import ConclusionKind, Empties, GivenUp, OtherCode, PartLoss, Strength
 from rankgate.model.gate_result import GateResult
-from rankgate.model.report import Call, Provenance, Report, Source, exit_code
+from rankgate.model.gold_changes import GoldChanges
+from rankgate.model.report import Call, Provenance, Queries, Report, Source, exit_code
 from rankgate.model.values import Direction, EvidenceState, Reason, ReasonKind, Ruling, Unit, Verdict
 
 PASS, WARN, FAIL = Verdict.PASS, Verdict.WARN, Verdict.FAIL
@@ -61,6 +62,12 @@ def gate(
         "line": 3,
     }
     return gate_result(**{**row, **more})
+
+
+def asked(total: int, *, new: int = 0) -> Queries:
+    return Queries(
+        total=total, scored=total, no_relevant=0, missing=0, missing_ids=[], unjudged=0, duplicates=0, new=new
+    )
 
 
 def report(*gates: GateResult, **more: Any) -> Report:
@@ -193,10 +200,28 @@ SLOWER = replace(
             id="a run that lacks lines",
         ),
         pytest.param(
-            report(gate(ci=(0.0, 0.0), n=100, n_pairs=50, value=0.45)), "pass", PASS,
-            "No list changed in the first 5: recall@5 stays at 90.0% (50 questions). With all 100 it is 45.0%: "
-            "50 questions are new.",
-            id="questions that nothing compares",
+            report(gate(ci=(0.0, 0.0), n=100, n_pairs=50, value=0.45), queries=asked(100, new=50)), "pass", PASS,
+            "No list changed in the first 5 among the 50 questions compared: recall@5 stays at 90.0%. With all 100 it "
+            "is 45.0%: 50 questions are new.",
+            id="questions that are new",
+        ),
+        pytest.param(
+            report(gate(ci=(0.0, 0.0), n=100, n_pairs=90, value=0.9), queries=asked(100, new=10)), "pass", PASS,
+            "No list changed in the first 5 among the 90 questions compared: recall@5 stays at 90.0%. 10 questions are "
+            "new.",
+            id="new ones that move no value",
+        ),
+        pytest.param(
+            report(gate(ci=(0.0, 0.0), n=100, n_pairs=99), queries=asked(100)), "pass", PASS,
+            "No list changed in the first 5 among the 99 questions compared: recall@5 stays at 90.0%. 1 question is "
+            "not compared.",
+            id="a question without a value in the baseline",
+        ),
+        pytest.param(
+            report(gate(ci=(0.0, 0.0)), gold_changes=GoldChanges(queries=311, removed=11)), "pass", PASS,
+            "No list changed in the first 5: recall@5 stays at 90.0% (300 questions). 11 questions of the baseline are "
+            "no longer in the gold set.",
+            id="questions that are gone",
         ),
         pytest.param(
             report(gate(name="latency", ci=(0.0, 0.0), unit=Unit.MILLISECONDS, before=90.0, now=90.0)), "pass", PASS,

@@ -128,13 +128,14 @@ def test_the_interval_of_a_change_between_quantiles(count: int, known: tuple[boo
     assert tuple(bound is not None for bound in found.ci) == known
 
 
-def test_the_baselines_column_leaves_out_what_it_lacks() -> None:
-    """A query that it lacks holds the worst value in its own scores; for comparing it is a query it never saw."""
+def test_the_baselines_column_leaves_out_what_is_new_to_it() -> None:
+    """A query that it was not asked holds the worst value in its own scores, as one that it only lacks."""
     scores = Scores(
-        query_ids=("q1", "new", "q2", "unanswerable"),
+        query_ids=("q1", "new", "lacking", "unanswerable"),
         values={"recall@5": [1.0, 0.0, 0.0, None]},
         matched={},
-        missing=frozenset({"new"}),
+        missing=frozenset({"new", "lacking"}),
+        new_queries=frozenset({"new"}),
         unknown_queries=(),
         duplicates=0,
         cut=0,

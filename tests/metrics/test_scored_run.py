@@ -13,15 +13,19 @@ from rankgate.criteria import InputFile
 from rankgate.criteria.runs import RunFile
 from rankgate.errors import RankgateError
 from rankgate.metrics import scored_run as side
+from rankgate.metrics.comparison import baseline_column
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ScoredRun, scored
+from rankgate.metrics.scored_run import ScoredRun, as_baseline, scored
+from rankgate.model.gold_changes import GoldMark
+from rankgate.model.question_text import text_digest
 from rankgate.model.values import Gold, Ranking, RunField, Sample
-from rankgate.readers.base import Run
+from rankgate.readers.base import Choose, Run, Values
 from rankgate.readers.formats import read_run
 
 GOLD = Gold(samples={"q1": Sample(query_id="q1", gains={"a": 1.0})}, name="gold", format="yaml", fingerprint="")
-PLAN = Plan(metrics=parse_metrics("recall@5"), keep_matched=True)
+[METRIC] = parse_metrics("recall@5")
+PLAN = Plan(metrics=[METRIC], keep_matched=True)
 LISTS = [Ranking("q1", ["x", "a"]), Ranking("q2", ["b"])]
 
 
@@ -156,3 +160,62 @@ def test_a_run_that_is_there_no_more_has_no_lists(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"query_id": "q1", "retrieved": ["a"]}\n')
     assert list(scored(GOLD, read_run(str(file)), PLAN, Absent()).lists()) == []
+
+
+ASKED = Gold(
+    samples={name: Sample(query_id=name, question=f"text of {name}", gains={"a": 1.0}) for name in ("q1", "q2", "q3")},
+    name="gold",
+    format="yaml",
+    fingerprint="today's",
+)
+
+
+def mark(*queries: str, fingerprint: str = "of that day", one_by_one: bool = True) -> GoldMark:
+    judged = dict.fromkeys(queries, "") if one_by_one else None
+    return GoldMark(path="gold", queries=len(queries), fingerprint=fingerprint, judged=judged)
+
+
+@pytest.mark.parametrize(
+    ("lines", "known", "new"),
+    [
+        pytest.param("q1 q2 q3", None, "", id="it lacks nothing"),
+        pytest.param("q1 q2", mark("q1", "q2", "q3"), "", id="it was asked what it lacks"),
+        pytest.param("q1 q2", mark("q1", "q2"), "q3", id="its gold set did not have what it lacks"),
+        pytest.param("q1", mark("q1", "q2"), "q3", id="one of each kind"),
+        pytest.param("q1", mark("q1", "q2", "q9"), "q3", id="a question that is gone since"),
+        pytest.param("x", mark("q1", "q2", "q3"), "", id="no list at all for what it was asked"),
+        pytest.param("x", mark("x", "y"), "q1 q2 q3", id="other ids"),
+        pytest.param(
+            "q1 q2", mark("q1", "q2", "q3", fingerprint="today's", one_by_one=False), "", id="the same large gold set"
+        ),
+        pytest.param("q1 q2", mark("q1", "q2", "q3", one_by_one=False), "q3", id="another large gold set"),
+        pytest.param("q1 q2", None, "", id="a file that has most of the questions"),
+        pytest.param("q1", None, "q2 q3", id="a file that has fewer than half of them"),
+        pytest.param("x", None, "q1 q2 q3", id="a file of other questions"),
+        pytest.param("q1 q2!", mark("q1", "q2", "q3"), "q2", id="a question that was asked in other words"),
+        pytest.param("q1 q2! q2", mark("q1", "q2", "q3"), "", id="in both wordings"),
+        pytest.param("q1 q2 q3!", None, "q3", id="a file that states another text"),
+    ],
+)
+def test_which_questions_are_new_to_a_baseline(lines: str, known: GoldMark | None, new: str) -> None:
+    """Ids with a mark of exclamation are lines of another text than today's."""
+    rankings = [
+        Ranking(name.rstrip("!"), ["a"], question_digest=text_digest("another") if name.endswith("!") else None)
+        for name in lines.split()
+    ]
+    run = Run(name="run", format="trec", rankings=iter(rankings), gold=known)
+    found = as_baseline(ASKED, scored(ASKED, run, PLAN, Absent())).scores
+    assert found.new_queries == set(new.split())
+    values = dict(zip(found.query_ids, baseline_column(METRIC, found), strict=True))
+    assert values == {name: None if name in new.split() else float(name not in found.missing) for name in values}
+
+
+def test_a_table_has_a_row_for_every_question_that_it_was_asked() -> None:
+    def read(choose: Choose) -> Values:
+        choose(["recall@5"], "table")
+        return Values({"q1": [1.0], "q2": [0.0]}, frozenset({"q2"}))
+
+    run = Run(name="table", format="per_query", rankings=iter(()), values=read)
+    found = as_baseline(ASKED, scored(ASKED, run, PLAN, Absent())).scores
+    assert found.missing == {"q2", "q3"}
+    assert found.new_queries == {"q3"}

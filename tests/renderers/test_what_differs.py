@@ -53,6 +53,18 @@ def test_the_line_of_the_specification() -> None:
     assert f"\n\n{BEGINNING}{marked}\n\n" in render_markdown(found)
 
 
+@pytest.mark.parametrize(
+    ("ids", "named"),
+    [
+        pytest.param(["q1"], "removed q1", id="one"),
+        pytest.param(["q1", "wo ist es?", "q3", "q4", "q5"], "removed q1, 'wo ist es?', q3 and 2 more", id="several"),
+    ],
+)
+def test_questions_that_the_gold_set_lost_are_named(ids: list[str], named: str) -> None:
+    gold = replace(changes(added=1, removed=len(ids)), removed_ids=ids)
+    assert differences_line(report(gold=gold), plain) == f"{BEGINNING}gold +1 −{len(ids)} questions ({named})."
+
+
 def test_where_nothing_differs_there_is_no_line() -> None:
     assert differences_line(report(), plain) == ""
     assert BEGINNING not in render_markdown(report()) + everything(report())

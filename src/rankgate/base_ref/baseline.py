@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -87,8 +87,16 @@ def acceptances(before: InputFile | None, after: InputFile | None) -> tuple[LogC
     return change, mark.date if mark else None
 
 
-def stored_lists(stored: InputFile | None) -> tuple[dict[str, int], int | None] | None:
-    """A digest of each list of a stored run, by question, and its depth; None where it cannot be read.
+class StoredLists(NamedTuple):
+    """A digest of each list of a stored run, its depth, and the questions of its gold set, where these are known."""
+
+    digests: dict[str, int]
+    depth: int | None
+    questions: Collection[str]
+
+
+def stored_lists(stored: InputFile | None) -> StoredLists | None:
+    """The lists of a stored run by question; None where it cannot be read.
 
     With what is wrong with it nothing is accepted: that is said where it is judged.
     """
@@ -96,7 +104,8 @@ def stored_lists(stored: InputFile | None) -> tuple[dict[str, int], int | None] 
         return None
     try:
         opened = NamedRun(stored).open(frozenset())
-        return digests(opened.rankings, opened.depth), opened.depth
+        questions = (opened.gold and opened.gold.judged) or ()
+        return StoredLists(digests(opened.rankings, opened.depth), opened.depth, questions)
     except RankgateError:
         return None
 

@@ -48,7 +48,7 @@ def brought_baseline(inputs: Inputs, commits: Commits, trees: Trees) -> BroughtB
     stored = stored_lists(brought)
     if stored is None:
         return about
-    covered = sum(query_id in stored[0] for query_id in base.gold.samples)
+    covered = sum(query_id in stored.digests or query_id in stored.questions for query_id in base.gold.samples)
     about = replace(about, short=covered < HALF * len(base.gold.samples))
     if is_run(brought, shared.inputs.run, inputs, head.gold):
         return about
@@ -61,7 +61,7 @@ def is_run(stored: InputFile | None, run: InputFile | None, inputs: Inputs, gold
     rankings = rankings_of(run, inputs, gold) if lists else None
     if lists is None or rankings is None:
         return False
-    both = (lists[0], digests(rankings, lists[1]))
+    both = (lists.digests, digests(rankings, lists.depth))
     same, other = ({each: some[each] for each in gold.samples if each in some} for some in both)
     return same == other
 

@@ -84,7 +84,7 @@ class Memory:
         data = self.place.read([name]).get(name) if RUN.fullmatch(record.run) else None
         if data is not None:
             return checked(data, record, f"{self.spec}/{name}")
-        if not self.every_run and record.run not in _needed(self.read(ACCEPTED)):
+        if not self.every_run and all(each.run != record.run for each in _needed(self.read(ACCEPTED))):
             which = f"the run {record.id} of {record.date} is remembered by its numbers alone"
             kept = "this place keeps the rankings of what is accepted now and of its anchor"
             raise NotKeptError([Problem(f"{which}: {kept}", self.spec)])
@@ -237,8 +237,8 @@ class Memory:
             needed = {record.run for record in (*self._records(names["history"]), *accepted)}
             golds = {_gold_file(record) for record in accepted}
         else:
-            needed = _needed(accepted)
-            golds = {_gold_file(record) for record in accepted[-1:]}
+            needed = {record.run for record in _needed(accepted)}
+            golds = {_gold_file(record) for record in _needed(accepted)}
         needed_files = golds | {f"{RUNS}/{name}" for name in needed}
         files = [f"{RUNS}/{name}" for name in self.place.names(RUNS) if OBJECT.fullmatch(name)]
         return [file for file in files if file not in needed_files]
@@ -266,11 +266,11 @@ class Memory:
         return bad_input(f"{rounds}; try again", file=self.spec)
 
 
-def _needed(accepted: Sequence[Record]) -> set[str]:
-    """The run files of what is accepted now and of its anchor."""
+def _needed(accepted: Sequence[Record]) -> list[Record]:
+    """What is accepted now, and its anchor."""
     anchor = accepted[-1].anchor if accepted else None
     first = anchor.id if anchor else None
-    return {record.run for record in (*accepted[-1:], *(each for each in accepted if each.id == first))}
+    return [*accepted[-1:], *(each for each in accepted if each.id == first)]
 
 
 def _gold_file(record: Record) -> str | None:

@@ -133,10 +133,13 @@ def _notes(gold: Gold, plan: Plan, scored_runs: Sequence[ScoredRun]) -> list[str
     unmatched_ids: list[str] = []
     for each in scored_runs:
         name = on_one_line(each.run.name)
-        if missing := each.scores.missing:
-            absent.append(
-                f"{count_text(len(missing), 'question is', 'questions are')} absent from {name}, and not compared."
-            )
+        new = each.scores.new_queries
+        if missing := len(each.scores.missing - new):
+            are = count_text(missing, "question is", "questions are")
+            absent.append(f"{are} absent from {name}, which counts as the worst there.")
+        if new:
+            are = count_text(len(new), "question is", "questions are")
+            absent.append(f"{are} new to {name}, and not compared.")
         undefined += missing_notes(plan.metrics, each.scores, name)
         if odd := unmatched(gold, plan, each):
             unmatched_ids.append(never_line(odd, shown, name))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rankgate.metrics.base import Metric, Together
-from rankgate.metrics.comparison import baseline_column, without_missing
+from rankgate.metrics.comparison import baseline_column, without_new
 from rankgate.metrics.matching import match
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
@@ -27,48 +27,51 @@ class Columns(msgspec.Struct, frozen=True):
 def columns_of(metrics: Sequence[Metric], gold: Gold, candidate: Scores, baseline: Scores | None) -> Columns:
     """The metrics' values, as the check scored them or from what it matched; without what the run states nothing of.
 
-    A query that the run lacks has the metric's worst value, as in a check. The baseline has no value for a query that
-    it lacks, nor for a metric that reads what it nowhere states, or the baseline itself.
+    A query that a run lacks has the metric's worst value, as in a check. The baseline has no value for a query that is
+    new to it, nor for a metric that reads what it nowhere states, or the baseline itself.
     """
     stated = [metric for metric in metrics if not metric.needs & candidate.unstated.keys()]
-    now = _columns(stated, gold, candidate, absent=True)
+    now = _columns(stated, gold, candidate)
     if baseline is None:
         return Columns(stated, now, None)
     unknown = baseline.unstated.keys() | {RunField.BASELINE}
     before: dict[str, Column] = {each.name: [None] * len(gold.samples) for each in stated if each.needs & unknown}
     known = [metric for metric in stated if metric.name not in before]
-    before |= _columns(known, gold, baseline, absent=False)
+    before |= _columns(known, gold, baseline)
     return Columns(stated, now, before)
 
 
-def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> dict[str, Column]:
-    """The values as they were scored, or from what was matched; a query that was not takes the worst, or none."""
+def _columns(metrics: Sequence[Metric], gold: Gold, scores: Scores) -> dict[str, Column]:
+    """The values as they were scored, or from what was matched."""
     columns: dict[str, Column] = {}
     others: list[Metric] = []
     for metric in metrics:
         if metric.name in scores.values:
-            columns[metric.name] = scores.values[metric.name] if absent else baseline_column(metric, scores)
+            columns[metric.name] = baseline_column(metric, scores)
         elif metric.name in scores.beside:
-            column = scores.beside[metric.name]
-            columns[metric.name] = column if absent else without_missing(scores, column)
+            columns[metric.name] = without_new(scores, scores.beside[metric.name])
         else:
             others.append(metric)
     if others:
-        rows = matched_rows(others, gold, scores, absent=absent)
+        rows = matched_rows(others, gold, scores)
         columns |= {metric.name: [row[place] for row in rows] for place, metric in enumerate(others)}
     return columns
 
 
-def matched_rows(metrics: Sequence[Metric], gold: Gold, scores: Scores, *, absent: bool) -> list[Row]:
-    """By query the values of these metrics, from what was matched; queries alike share theirs."""
+def matched_rows(metrics: Sequence[Metric], gold: Gold, scores: Scores) -> list[Row]:
+    """By query the values of these metrics, from what was matched; queries alike share theirs.
+
+    One that the run lacks takes the worst, one that is new to a baseline none.
+    """
     values = Together(metrics).values
     nothing = [None] * len(metrics)
+    absent = scores.missing - scores.new_queries
     rows: list[Row] = []
     for query_id, sample in gold.samples.items():
         query = scores.matched.get(query_id)
         if query is not None:
             rows.append(values(query))
-        elif absent:
+        elif query_id in absent:
             empty = match(sample, Ranking(query_id, []))
             rows.append([metric.absent(empty) for metric in metrics])
         else:

@@ -183,11 +183,12 @@ class QuestionsOf(Sequence[Question]):
         old = baseline.matched.get(query_id) if baseline else None
         before = baseline.rank_summaries.get(query_id) if baseline else None
         expected = tuple(document_moves(sample, before, self._candidate.rank_summaries.get(query_id)))
+        is_new = baseline is not None and query_id in baseline.new_queries
         return Question(
             query_id=query_id,
             question=sample.question,
             tags=sample.tags,
-            cause=cause_of(expected, self._ks[query_id], new, old, compared=baseline is not None),
+            cause=cause_of(expected, self._ks[query_id], new, compared=baseline is not None, is_new=is_new),
             values=_RowValues(columns, row),
             expected=expected,
             before=_Ranked(sample, old, self._depth) if old else None,
@@ -196,14 +197,14 @@ class QuestionsOf(Sequence[Question]):
 
 
 def cause_of(
-    expected: Sequence[Expected], k: int, now: MatchedQuery | None, before: MatchedQuery | None, *, compared: bool
+    expected: Sequence[Expected], k: int, now: MatchedQuery | None, *, compared: bool, is_new: bool = False
 ) -> Cause:
-    """What became of a question; see `Cause`. A list is None where its run lacks the question, or there is no run."""
+    """What became of a question; see `Cause`. The list is None where the run lacks the question."""
     if not expected:
         return Cause.NOTHING_RELEVANT
     if now is None or not now.retrieved:
         return Cause.NO_RESULT
-    if compared and before is None:
+    if is_new:
         return Cause.NEW
     fate = fate_of(expected, k, no_result=False)
     if fate is not Cause.FINE:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.diagnosis.worst_first import severity
 from rankgate.metrics.base import Kind, Metric
-from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores
+from rankgate.metrics.comparison import Comparison, baseline_column, compare, on_rows, paired_scores, without_new
 from rankgate.metrics.estimates import attainable, estimate
 from rankgate.metrics.matching import DEFAULT_K
 from rankgate.metrics.tags import SegmentIndex, part_names, rows_by_tag, violated_segments
@@ -132,11 +132,10 @@ def _rows_by_segment(gold: Gold, scores: Scores, results: Sequence[GateResult]) 
 
 
 def baseline_column_of(name: str, baseline: Scores | None) -> list[float | None] | None:
-    """The baseline's values of a metric, None for those that it lacks."""
+    """The baseline's values of a metric, None for those that are new to it."""
     if baseline is None:
         return None
-    column = baseline.values[name]
-    return [None if query in baseline.missing else x for query, x in zip(baseline.query_ids, column, strict=True)]
+    return without_new(baseline, baseline.values[name])
 
 
 def most_telling(moved: Sequence[Movement], most: int = MAX_LISTED) -> list[Movement]:

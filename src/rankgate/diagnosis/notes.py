@@ -42,9 +42,13 @@ def notes_of(
         floors = any(gate.threshold is not None for gate in criteria.gates)
         what = "floors were judged, drops were not" if floors else "drops were not judged"
         return [*notes, f"There is no baseline yet: {what}."] if drops else notes
-    if baseline.scores.missing:
-        count = count_text(len(baseline.scores.missing), "question is", "questions are")
-        notes.append(f"{count} new since the baseline or absent from it, and not compared.")
+    new = baseline.scores.new_queries
+    if lacking := len(baseline.scores.missing - new):
+        count = count_text(lacking, "question is", "questions are")
+        notes.append(f"{count} absent from the baseline; {counts} there.")
+    if new:
+        count = count_text(len(new), "question is", "questions are")
+        notes.append(f"{count} new since the baseline, and not compared.")
     if changes:
         notes.append(gold_note(changes))
     sees_all = any(metric.cutoff is Cutoff.WHOLE or sees_below(metric) for metric in criteria.metrics())

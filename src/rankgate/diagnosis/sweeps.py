@@ -48,8 +48,8 @@ def swept_at(cutoffs: Sequence[int], gold: Gold, candidate: Scores, baseline: Sc
     swept: list[Swept] = []
     for measure, family in measures.items():
         metrics = [family(cutoff=k) for k in cutoffs]
-        now = matched_rows(metrics, gold, candidate, absent=True)
-        before = matched_rows(metrics, gold, baseline, absent=False) if baseline else None
+        now = matched_rows(metrics, gold, candidate)
+        before = matched_rows(metrics, gold, baseline) if baseline else None
         defined = [None not in row for row in now]
         if baseline and before:
             comparable = baseline.foreign.isdisjoint(metric.name for metric in metrics)

@@ -302,7 +302,7 @@ def _queries(gold: Gold, candidate: Scores, baseline: Scores | None) -> Queries:
         missing_ids=missing[:MAX_IDS],
         unjudged=len(candidate.unknown_queries),
         duplicates=candidate.duplicates,
-        new=len(baseline.missing) if baseline else 0,
+        new=len(baseline.new_queries) if baseline else 0,
     )
 
 
@@ -325,7 +325,7 @@ def _source(run: Run) -> dict[str, Any]:
 
 
 def _is_empty(scores: Scores) -> bool:
-    """Whether a run with lists has not one result."""
-    return bool(scores.listed and scores.rank_summaries) and not any(
-        each.retrieved for each in scores.rank_summaries.values()
-    )
+    """Whether a run with lists, of questions that it was asked, has not one result."""
+    if not scores.rank_summaries:
+        return len(scores.new_queries) < len(scores.missing) == len(scores.query_ids)
+    return scores.listed and not any(each.retrieved for each in scores.rank_summaries.values())

@@ -29,7 +29,8 @@ def same_lists(metric: Metric, candidate: Scores, baseline: Scores) -> bool:
     Hits that moved tell without a look at the lists; they are read only where no hit did. Not known is not the same.
     """
     rows = zip(candidate.query_ids, candidate.values.get(metric.name, candidate.query_ids), strict=True)
-    compared = [query_id for query_id, value in rows if value is not None and query_id not in baseline.missing]
+    uncompared = baseline.new_queries | (candidate.missing & baseline.missing)  # those that neither has are the same
+    compared = [query_id for query_id, value in rows if value is not None and query_id not in uncompared]
     for query_id in compared:
         new, old = candidate.rank_summaries.get(query_id), baseline.rank_summaries.get(query_id)
         if new and old and new.ranks != old.ranks and _hits(metric, new) != _hits(metric, old):

@@ -49,17 +49,17 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
     rows = Gaps([], [], [], [])
     now = candidate.givers.get(metric.name, {})
     before = baseline.givers.get(metric.name, {}) if baseline else {}
-    noted = {*now, *before, *candidate.missing}
+    noted = {*now, *before, *candidate.missing, *(baseline.missing if baseline else ())}
     values = candidate.values[metric.name]
     old_values = baseline_column(metric, baseline) if baseline else values
     fingerprints = fingerprints_count(now, before)
     for row, (query_id, new, old) in enumerate(zip(candidate.query_ids, values, old_values, strict=True)):
         if (new is None) == (old is None) and query_id not in noted:
             continue  # as good as every query
-        if now.get(query_id, "") is None or (metric.worst is None and metric.needs and query_id in candidate.missing):
+        if _lacks_value(metric, query_id, candidate):
             rows.missing.append(row)
-        elif baseline and query_id not in baseline.missing:
-            if before.get(query_id, "") is None and query_id not in baseline.unfit:
+        elif baseline and query_id not in baseline.new_queries:
+            if _lacks_value(metric, query_id, baseline) and query_id not in baseline.unfit:
                 rows.missing_before.append(row)
             elif (new is None) != (old is None):
                 rows.one_sided.append(row)
@@ -68,6 +68,13 @@ def gaps(metric: Metric, candidate: Scores, baseline: Scores | None) -> Gaps:
                 if not same_judge:
                     rows.other_judge.append(row)
     return rows
+
+
+def _lacks_value(metric: Metric, query_id: str, scores: Scores) -> bool:
+    """Whether a run lacks what the metric reads of the query, although the gold defines it."""
+    if scores.givers.get(metric.name, {}).get(query_id, "") is None:
+        return True
+    return metric.worst is None and bool(metric.needs) and query_id in scores.missing
 
 
 def _same_giver(metric: Metric, one: str | None, other: str | None, *, fingerprints: bool) -> bool:
@@ -292,21 +299,24 @@ def compare(
 
 
 def baseline_column(metric: Metric, baseline: Scores) -> list[float | None]:
-    """The baseline's values, without the queries that it lacks: they joined the gold later and compare with nothing.
+    """The baseline's values, without the queries that are new to it: they compare with nothing.
+
+    One that it was to answer and lacks has its worst value, as one of the run.
 
     Where the baseline states nowhere what the metric reads, or speaks of other ids, it has no value at all: texts that
     were not stored are not texts without the answer.
     """
     if metric.needs & baseline.unstated.keys() or metric.name in baseline.foreign:
         return [None] * len(baseline.query_ids)
-    return without_missing(baseline, baseline.values[metric.name])
+    return without_new(baseline, baseline.values[metric.name])
 
 
-def without_missing(scores: Scores, column: list[float | None]) -> list[float | None]:
-    """A column without the values of the queries that the run lacks."""
-    if not scores.missing:
+def without_new(baseline: Scores, column: list[float | None]) -> list[float | None]:
+    """A column without the values of the queries that are new to the baseline."""
+    new = baseline.new_queries
+    if not new:
         return column
-    return [None if query in scores.missing else value for query, value in zip(scores.query_ids, column, strict=True)]
+    return [None if query in new else value for query, value in zip(baseline.query_ids, column, strict=True)]
 
 
 def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
@@ -320,6 +330,7 @@ def on_rows(scores: Scores, rows: Sequence[int]) -> Scores:
         with_judge={},
         clusters=tuple(scores.clusters[row] for row in rows) if scores.clusters else (),
         missing=scores.missing & set(query_ids),
+        new_queries=scores.new_queries & set(query_ids),
     )
 
 

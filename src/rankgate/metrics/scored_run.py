@@ -22,6 +22,7 @@ from rankgate.metrics.scoring import Tally, ids_of, score, total
 from rankgate.model.scores import Scores
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.readers.base import Run, RunSource, answering
+from rankgate.readers.formats import fingerprint_of
 
 READ = frozenset({RunField.RAW, RunField.DOCS})  # for the diagnosis, where a run states it
 MAX_KEPT = 200_000  # ids of a file: above, reading it again costs less than the memory
@@ -74,8 +75,8 @@ class ScoredRun(msgspec.Struct, frozen=True):
 
     @property
     def covered(self) -> int:
-        """How many questions of the gold set it has."""
-        return len(self.scores.query_ids) - len(self.scores.missing)
+        """How many questions of the gold set a baseline compares on."""
+        return len(self.scores.query_ids) - len(self.scores.new_queries)
 
     def texts_of(self, wanted: Collection[str]) -> dict[str, str]:
         """The texts that the run states of these items; none where it cannot be read again with them.
@@ -148,6 +149,9 @@ def _quick_tally(
     return tally if sure else None
 
 
+HALF = 0.5  # of today's questions: a file that lacks more was recorded for others
+
+
 class _OfGold(msgspec.Struct, frozen=True):
     """The lines of a run that answer the gold set's own texts, without each question's own document."""
 
@@ -160,8 +164,8 @@ class _OfGold(msgspec.Struct, frozen=True):
         return run and _of_gold(run, self.gold, self.how)
 
 
-def _of_gold(run: Run, gold: Gold, how: Matching) -> Run:
-    return without_own(answering(run, gold), how)
+def _of_gold(run: Run, gold: Gold, how: Matching, other_texts: set[str] | None = None) -> Run:
+    return without_own(answering(run, gold, other_texts), how)
 
 
 def scored(
@@ -182,12 +186,14 @@ def scored(
 
         return ScoredRun(run, score_table(gold, run.values, run.name, plan))
     piped = run.share_read is None and run.depth is None  # neither a regular file nor stored as a baseline
-    run = _of_gold(run, gold, plan.how)
+    other_texts = set[str]()
+    run = _of_gold(run, gold, plan.how, other_texts)
     kept = _Kept(
         MAX_PIPED if piped else MAX_KEPT * (not plan.needs & {RunField.TEXTS, RunField.OFFSETS, RunField.ANSWER}),
         through,
     )
     scores = score_run(gold, run, plan, watch=watch, through=kept.each)
+    scores = msgspec.structs.replace(scores, unasked=scores.missing & other_texts)
     if piped:
         return ScoredRun(run, scores, kept.rankings)
     run = msgspec.structs.replace(run, rankings=iter(()), quick=None, share_read=None)  # which hold a stored run
@@ -207,6 +213,30 @@ def rankings_again(source: RunSource, needs: frozenset[RunField]) -> Iterator[Ra
                     yield ranking
                 return
     yield from islice(run.rankings, count, None) if run else ()
+
+
+def as_baseline(gold: Gold, run: ScoredRun) -> ScoredRun:
+    """A run that another is compared with: its scores know which questions are new to it, and compare with nothing.
+
+    What else it lacks is a list without a result, as of the other run: not every format can write an empty one. What
+    was accepted knows the gold set of its day, and a table has a row for every question of its own. A file says nothing
+    of the kind: it was recorded for today's questions, unless it has fewer than half of them.
+    """
+    scores = run.scores
+    new = scores.unasked.union(_unknown_queries(gold, run))
+    return msgspec.structs.replace(run, scores=msgspec.structs.replace(scores, new_queries=new)) if new else run
+
+
+def _unknown_queries(gold: Gold, run: ScoredRun) -> Collection[str]:
+    """The missing questions that the gold set of a run did not have, as far as that is known."""
+    mark, missing = run.run.gold, run.scores.missing
+    if not missing or not run.scores.listed:
+        return ()
+    if mark is not None and mark.judged is not None:
+        return missing - mark.judged.keys()
+    if mark is not None:  # the questions of a large gold set are not remembered one by one
+        return () if mark.fingerprint == fingerprint_of(gold) else missing
+    return missing if len(missing) > HALF * len(run.scores.query_ids) else ()
 
 
 def listed(gold: Gold, plan: Plan, run: ScoredRun, baseline: ScoredRun | None) -> ScoredRun | None:
@@ -237,7 +267,7 @@ def scored_pair(
     plan = msgspec.structs.replace(plan, depth=depth, keep_matched=bool({RunField.BASELINE} & plan.needs or plan.also))
     both = list[ScoredRun]()
     for source, run in zip(sources, runs, strict=True):
-        both.append(scored(gold, run, plan, source, watch=watch))
+        both.append(as_baseline(gold, scored(gold, run, plan, source, watch=watch)))
         scores = both[-1].scores
         require_gold_queries(scores, run.name, gold)
         if run.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
+from msgspec.structs import replace
+
 from rankgate.errors import Problem, bad_input, did_you_mean, shown
 from rankgate.metrics.base import Metric, Together, is_ours, sees_hits_alone
 from rankgate.metrics.names import UnknownMetricError, parse_metric
@@ -49,7 +51,7 @@ def score_table(gold: Gold, read: Callable[[Choose], Values], name: str, plan: P
         summary = RankSummary((None,) * len(empty.ideal), None, empty.k)  # most have an earlier one's shape
         tally.rank_summaries[query_id] = tally.alike.setdefault(summary, summary)
     log.raise_if_any()
-    return total(gold, plan, tally)
+    return replace(total(gold, plan, tally), unasked=frozenset(gold.samples.keys() - values.rows.keys()))
 
 
 def _columns(metrics: Sequence[Metric], present: Sequence[str], name: str) -> list[str]:

@@ -26,10 +26,10 @@ class Cause(Enum):
     """What became of a question's relevant documents.
 
     The first that holds, in this order. `NOTHING_RELEVANT`: the gold names no relevant document. `NO_RESULT`: the run
-    lacks the question, or its list is empty. `NEW`: the baseline lacks it. `GONE`: a document that the baseline had in
-    the first k is nowhere in the list now. `LOWER`: one left the first k and is still in the list. `BETTER`: one came
-    into the first k. `NEVER_FOUND`: one is in the first k of neither run; without a baseline, not of the run. `FINE`:
-    nothing of all that.
+    lacks the question, or its list is empty. `NEW`: it is new to the baseline. `GONE`: a document that the baseline had
+    in the first k is nowhere in the list now. `LOWER`: one left the first k and is still in the list. `BETTER`: one
+    came into the first k. `NEVER_FOUND`: one is in the first k of neither run; without a baseline, not of the run.
+    `FINE`: nothing of all that.
     """
 
     NO_RESULT = "no_result"

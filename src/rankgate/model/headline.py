@@ -271,7 +271,8 @@ def _passes(topic: _Topic) -> str:
         return f"floors only: {value} ({questions}); no gate that blocks limits a drop of all questions."
     now = numbers.value(numbers.now)
     if conclusion.strength is Strength.UNCHANGED:
-        return f"no {_what_stays(topic)}: {numbers.metric} stays at {now} ({questions}).{_uncompared(topic)}"
+        among, count = (f" among the {questions} compared", "") if _left_out(topic) else ("", f" ({questions})")
+        return f"no {_what_stays(topic)}{among}: {numbers.metric} stays at {now}{count}.{_uncompared(topic)}"
     loss, bound = numbers.loss_word, conclusion.bound
     if conclusion.strength is Strength.RULED_OUT and bound is not None:
         change = delta_text(numbers.change, numbers.unit, numbers.decimals).removesuffix(" pp")
@@ -307,20 +308,32 @@ def _what_stays(topic: _Topic) -> str:
     return f"list changed in the first {cutoff[1]}" if cutoff else "list changed"
 
 
-def _uncompared(topic: _Topic) -> str:
-    """What the value over all questions is, where the baseline lacks some of them and that reads otherwise."""
+def _left_out(topic: _Topic) -> bool:
+    """Whether questions have a value now and none in the baseline."""
     row = next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
-    if (
-        row is None
-        or row.measured.n == row.change.n_pairs
-        or row.measured.value is None
-        or row.change.paired_value is None
-    ):
-        return ""
-    if vanishes(row.measured.value - row.change.paired_value, row.unit):
-        return ""
-    new = count_text(row.measured.n - row.change.n_pairs, "question is new", "questions are new")
-    return f" With all {row.measured.n:,} it is {value_text(row.measured.value, row.unit)}: {new}."
+    return row is not None and row.measured.n != row.change.n_pairs
+
+
+def _uncompared(topic: _Topic) -> str:
+    """How many questions are not compared, with the value over all where that reads otherwise; how many are gone."""
+    row = next((each for each in topic.report.gates if each.place == topic.conclusion.place), None)
+    text = ""
+    value = row.measured.value if row is not None else None
+    paired_value = row.change.paired_value if row is not None else None
+    if row is not None and _left_out(topic) and value is not None and paired_value is not None:
+        queries = topic.report.queries
+        state = "new" if queries is not None and queries.new else "not compared"
+        count = row.measured.n - row.change.n_pairs
+        text = count_text(count, f"question is {state}", f"questions are {state}")
+        if vanishes(value - paired_value, row.unit):
+            text = f" {text}."
+        else:
+            text = f" With all {row.measured.n:,} it is {value_text(value, row.unit)}: {text}."
+    changes = topic.report.gold_changes
+    if changes is not None and changes.removed:
+        are = count_text(changes.removed, "question of the baseline is", "questions of the baseline are")
+        text += f" {are} no longer in the gold set."
+    return text
 
 
 _SENTENCES: Mapping[ConclusionKind, Callable[[_Topic], str]] = {

@@ -64,7 +64,7 @@ class Queries(msgspec.Struct, frozen=True, kw_only=True):
 
     `scored` have a relevant document; `no_relevant` have none and are left out of relevance metrics; `missing` are in
     the gold and not in the run (worst value); `unjudged` are in the run and not in the gold (ignored). `new` are those
-    that the baseline lacks.
+    that the baseline was not asked.
     """
 
     total: int

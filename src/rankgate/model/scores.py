@@ -108,6 +108,9 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     the gold has none. `unknown_queries` are the run's queries that the gold does not have, `duplicates` the removed
     repeats, `cut` the lists longer than the depth. `unstated` is what metrics read and no ranking states, each with
     the first query that could have stated it. `clusters` has the cluster of each query where the gold names any.
+    `unasked` are the missing queries that the run was not asked: its line is of another text than the gold's, or states
+    none where the gold wants to know it; or it is a table without a row of the query. `new_queries` are of a baseline
+    all the missing ones that it was not asked, as far as its own gold set is known.
     `uncut` has the columns that lists give which are not cut at the depth, where those differ from `values`, which
     compare. `foreign` names of a baseline the metrics that cannot be compared, since its lists speak of other ids
     than the gold. `relisted` tells of a baseline where the candidate's lists differ (`changed_lists.relisted`); None:
@@ -134,6 +137,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     givers: Mapping[str, Mapping[str, str | None]] = {}
     unfit: Mapping[str, Unfit] = {}
     beside: Mapping[str, list[float | None]] = {}
+    unasked: frozenset[str] = frozenset()
+    new_queries: frozenset[str] = frozenset()
 
     def uncut_values(self, name: str) -> list[float | None]:
         """A metric's values of the run as it is, which no comparison has cut."""

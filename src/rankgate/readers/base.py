@@ -92,9 +92,19 @@ def through(run: Run, pick: Callable[[Iterator[Ranking]], Iterator[Ranking]]) ->
     return msgspec.structs.replace(run, rankings=pick(run.rankings), quick=quick)
 
 
-def answering(run: Run, gold: Gold) -> Run:
-    """The run without lines that answer another text than the gold set has of their question."""
-    return through(run, partial(filter, partial(answers_question, gold=gold)))
+def answering(run: Run, gold: Gold, other_texts: set[str] | None = None) -> Run:
+    """The run without lines that answer another text than the gold set has of their question.
+
+    The questions of those are added to `other_texts` as they go by.
+    """
+
+    def answers(ranking: Ranking) -> bool:
+        fits = answers_question(ranking, gold)
+        if other_texts is not None and not fits:
+            other_texts.add(ranking.query_id)
+        return fits
+
+    return through(run, partial(filter, answers))
 
 
 @contextmanager

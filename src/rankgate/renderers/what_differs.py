@@ -6,9 +6,10 @@ import re
 
 from rankgate.model.differences import AS_OF, GOLD, OTHER, QUESTIONS, Difference
 from rankgate.model.report import Report
-from rankgate.renderers.escape import Spell, one_line, shorten
+from rankgate.renderers.escape import Spell, listed, one_line, shorten
 
 MAX_SHOWN = 8
+MAX_REMOVED = 3
 _LONGEST = 40  # characters of a key or a value
 _CONTEXT = 8  # characters before the place where two long values part
 _NUMBER = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")  # GitHub links seven digits where a commit begins with them
@@ -17,7 +18,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")  # GitHub links seven digit
 def differences_line(report: Report, spell: Spell) -> str:
     """`What differs from the baseline: index v1 → v2; gold +12 questions, 3 relabelled.`, or nothing."""
     parts = [_part(each, spell) for each in report.differences if each.what != GOLD or each.key == AS_OF]
-    parts += filter(None, [_gold(report)])
+    parts += filter(None, [_gold(report, spell)])
     more = len(parts) - MAX_SHOWN
     shown = "; ".join(parts[:MAX_SHOWN]) + (f"; and {more} more in {spell('report.json')}" if more > 0 else "")
     return f"What differs from the baseline: {shown}." if shown else ""
@@ -46,7 +47,7 @@ def _telling(before: str | None, after: str | None) -> tuple[str | None, str | N
     return f"…{old[start:]}", f"…{new[start:]}"
 
 
-def _gold(report: Report) -> str:
+def _gold(report: Report, spell: Spell) -> str:
     """What became of the gold set, counted where the baseline knows its queries."""
     changes = report.gold_changes
     reworded = any(each.what == GOLD and each.key == QUESTIONS for each in report.differences)
@@ -60,6 +61,8 @@ def _gold(report: Report) -> str:
     one = (changes.added or 0) + (changes.removed or 0) == 1
     noun = "question" if one else "questions"
     parts = [f"{' '.join(numbers)} {noun}"] if numbers else []
+    if changes.removed_ids:
+        parts[0] += f" (removed {listed(changes.removed_ids, MAX_REMOVED, spell, changes.removed)})"
     parts += [f"{changes.relabelled:,} relabelled"] if changes.relabelled else []
     parts += ["questions reworded"] if reworded and not numbers else []
     return f"{GOLD} {', '.join(parts)}"
