@@ -539,8 +539,8 @@ on GitHub (https://github.com/rankgate/rankgate/blob/main/docs/workflows.md):
        hash=$(git ls-remote https://github.com/rankgate/rankgate refs/tags/v1.2.3 'refs/tags/v1.2.3^{}' | tail -n 1 \
 | cut -f 1) && sed -i.tag "s|rankgate/rankgate@v1.2.3$|rankgate/rankgate@${hash:?no such tag} # v1.2.3|" \
 .github/workflows/rankgate*.yml && rm .github/workflows/rankgate*.yml.tag
-  3. Require the check `rankgate/verdict`, not the job `retrieval gate`, in a ruleset; `hardened` keeps it from being \
-forged.
+  3. Require the check `rankgate/verdict`, not the job `retrieval gate`, in a ruleset; an App of your own keeps it \
+from being forged.
   4. Create its labels: gh label create 'rankgate: accept rankings' && gh label create 'rankgate: accept change'
 """
     )

@@ -36,7 +36,7 @@ Write what installs your project into rankgate.yml, where it says ADD HERE.
 """
 
 _REQUIRE = f"""\
-Require the check `{CHECK}`, not the job `retrieval gate`, in a ruleset; `hardened` keeps it from being forged.
+Require the check `{CHECK}`, not the job `retrieval gate`, in a ruleset; an App of your own keeps it from being forged.
 """
 
 _JUDGE = f"""\
