@@ -127,7 +127,7 @@ def test_a_bucket_is_read_here_and_what_the_caller_names_wins(clone: None, tmp_p
     pull = base_with("s3://another/bucket")
     accept(bucket)
     gates, baseline = judged(pull, 9, "--baseline", bucket)
-    assert (gates[0].baseline, Path(baseline.path).name) == (1.0, "bucket")
+    assert (gates[0].change.baseline, Path(baseline.path).name) == (1.0, "bucket")
 
 
 @pytest.mark.usefixtures("in_process")
@@ -143,7 +143,7 @@ def test_of_several_accepted_runs_that_of_the_pull_requests_own_base_branch_coun
 
 def test_where_nothing_was_accepted_yet_there_is_no_baseline(clone: None, tmp_path: Path) -> None:
     gates, baseline = judged(base_with(f"file://{tmp_path}/bucket"), 5)
-    assert (gates[0].baseline, baseline) == (None, None)
+    assert (gates[0].change.baseline, baseline) == (None, None)
 
 
 def linked_file() -> None:
