@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.baselines.accepting import newest_of
 
 from rankgate.cli import main
 from rankgate.collecting.code_state import CodeFiles, is_named
@@ -174,6 +175,30 @@ def test_a_run_of_other_code_warns_and_names_the_file(
     sys.modules.pop("search", None)
     assert main(["record"]) == 0 if Path("lib.py").exists() else True
     assert said() is None if Path("lib.py").exists() else True
+
+
+def test_a_run_of_other_code_is_accepted_by_a_reason_alone_and_validate_names_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    commit_of_run = recorded()
+    assert main(["validate"]) == 0
+    assert "this run was recorded at" not in capsys.readouterr().out
+    edit("search.py")
+    stale = f"this run was recorded at {commit_of_run}, before the last change of search.py"
+    assert main(["validate"]) == 0
+    assert f"look at: {stale}; `rankgate check --record` records it again\n" in capsys.readouterr().out
+
+    accept = ["baseline", "accept", "--to", "kept"]
+    assert main(accept) == 2
+    assert f"the run is not of this code: {stale}\n" in capsys.readouterr().err
+    assert not Path("kept").exists()
+    assert main([*accept, "--reason", "the change is a comment"]) == 0
+    assert f"\nWARN: {stale}.\n" in capsys.readouterr().out
+    assert newest_of("kept")["reason"] == "the change is a comment"
+
+    recorded()
+    assert main([*accept, "--to", "again"]) == 0
+    assert "reason" not in newest_of("again") or newest_of("again")["reason"] is None
 
 
 def test_of_the_run_of_another_branch_nothing_is_said() -> None:

@@ -156,7 +156,9 @@ def composed(
         return ScoredRun(opened, score(gold, rankings, Plan(metrics=metrics, depth=depth, keep_matched=True)))
 
     candidate = side(run_name, now, None)
-    baseline = None if before is None else as_baseline(gold, side("baseline", before, depth, said_before))
+    baseline = side("baseline", before, depth, said_before) if before is not None else None
+    if baseline is not None:
+        baseline = replace(baseline, scores=as_baseline(gold, baseline.run, baseline.scores))
     old = baseline.scores if baseline else None
     results = [decide(each, candidate.scores, old) for each in gates]
     plan = Plan(metrics=metrics, depth=depth)

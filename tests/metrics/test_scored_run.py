@@ -16,7 +16,7 @@ from rankgate.metrics import scored_run as side
 from rankgate.metrics.comparison import baseline_column
 from rankgate.metrics.names import parse_metrics
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ScoredRun, as_baseline, scored
+from rankgate.metrics.scored_run import ScoredRun, scored, scored_as_baseline
 from rankgate.model.gold_changes import GoldMark
 from rankgate.model.question_text import text_digest
 from rankgate.model.values import Gold, Ranking, RunField, Sample
@@ -204,7 +204,7 @@ def test_which_questions_are_new_to_a_baseline(lines: str, known: GoldMark | Non
         for name in lines.split()
     ]
     run = Run(name="run", format="trec", rankings=iter(rankings), gold=known)
-    found = as_baseline(ASKED, scored(ASKED, run, PLAN, Absent())).scores
+    found = scored_as_baseline(ASKED, run, PLAN, Absent()).scores
     assert found.new_queries == set(new.split())
     values = dict(zip(found.query_ids, baseline_column(METRIC, found), strict=True))
     assert values == {name: None if name in new.split() else float(name not in found.missing) for name in values}
@@ -216,6 +216,6 @@ def test_a_table_has_a_row_for_every_question_that_it_was_asked() -> None:
         return Values({"q1": [1.0], "q2": [0.0]}, frozenset({"q2"}))
 
     run = Run(name="table", format="per_query", rankings=iter(()), values=read)
-    found = as_baseline(ASKED, scored(ASKED, run, PLAN, Absent())).scores
+    found = scored_as_baseline(ASKED, run, PLAN, Absent()).scores
     assert found.missing == {"q2", "q3"}
     assert found.new_queries == {"q3"}

@@ -37,6 +37,8 @@ from rankgate.judge.store import by_slot, read_verdicts, stored_verdicts
 from rankgate.metrics.matching import By
 from rankgate.metrics.registry import packages_of
 from rankgate.model.base_ref import SHA
+from rankgate.model.conclusion import ConclusionKind
+from rankgate.model.headline import short_headline
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.loss_words import given_up_text
 from rankgate.model.report import Report
@@ -46,6 +48,8 @@ from rankgate.readers.formats import fingerprint_of
 from rankgate.renderers.blocks import Block, Table, plain_text
 from rankgate.renderers.phrases import NOTHING
 
+# What an acceptance mends itself, or notes.
+_OF_ACCEPTING = frozenset({ConclusionKind.NO_BASELINE, ConclusionKind.GIVEN_UP})
 _NO_GOLD = "no gold set is named, so the run was not judged; name one with --gold, or as inputs.gold in the criteria"
 
 
@@ -357,8 +361,10 @@ def _facts(candidate: Candidate) -> list[Block]:
         lines.append(f"and {count_text(traffic, 'traffic question')}, by ids and a digest of each text")
     if candidate.unusable:
         lines += f"what was accepted last could not be compared with: {candidate.unusable}".splitlines()
-    if candidate.report:
-        return lines
+    report = candidate.report
+    if report:
+        warned = report.verdict is Verdict.WARN and report.conclusion.kind not in _OF_ACCEPTING
+        return [*lines, f"{VERDICT_WORDS[report.verdict]}: {short_headline(report)}"] if warned else lines
     if candidate.record.gold is None:
         return [*lines, "no gold set was named, so the record does not say which one was current"]
     return [*lines, "there are no criteria, so the run was not judged"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankgate.collecting.code_state import CodeFiles
     from rankgate.criteria import Criteria
     from rankgate.criteria.inputs import Inputs
+    from rankgate.model.conclusion import OtherCode
 
 S = TypeVar("S", Source | None, BaselineSource | None)
 
@@ -24,14 +25,24 @@ def with_code(report: Report, inputs: Inputs, criteria: Criteria) -> Report:
     """The report with what the run says of its code, by the files that lie here: it can only make a verdict worse."""
     run, baseline = report.provenance.run, report.provenance.baseline
     provenance = replace(report.provenance, run=_without_recording(run), baseline=_without_recording(baseline))
-    report = replace(report, provenance=provenance)
-    if run is None or RECORDING not in run.about:
-        return report
+    code = None
+    if run is not None:
+        branch = baseline.lineage.branch if baseline and baseline.lineage else None
+        code = code_of(run.about, baseline.about if baseline else {}, inputs, criteria, branch)
+    return replace(report, provenance=provenance, other_code=code or report.other_code)
+
+
+def code_of(
+    run: Mapping[str, Any], accepted: Mapping[str, Any], inputs: Inputs, criteria: Criteria, branch: str | None = None
+) -> OtherCode | None:
+    """Why a run is not of the code that lies here, by what it and the accepted run, of a branch, say of themselves."""
+    if RECORDING not in run:
+        return None
     from rankgate.collecting.code_state import Present, other_code, root_here, stated_in  # noqa: PLC0415 -- git is paid for only here
 
-    recording, root = stated_in(run.about), root_here()
+    recording, root = stated_in(run), root_here()
     if recording is None or root is None:
-        return report
+        return None
     file = inputs.run or criteria.inputs.run
     path = file.path if file else ""
     gold = inputs.gold.path if inputs.gold else None
@@ -41,10 +52,10 @@ def with_code(report: Report, inputs: Inputs, criteria: Criteria) -> Report:
         files=code_files(criteria, gold, path, root, patterns),
         retriever=retriever.digest if retriever else None,
         criteria=criteria.name,
-        accepted=stated_in(baseline.about) if baseline else None,
-        branch=baseline.lineage.branch if baseline and baseline.lineage else None,
+        accepted=stated_in(accepted),
+        branch=branch,
     )
-    return replace(report, other_code=other_code(recording, present))
+    return other_code(recording, present)
 
 
 def _without_recording(source: S) -> S:

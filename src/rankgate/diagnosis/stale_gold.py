@@ -17,7 +17,7 @@ from rankgate.metrics.base import Metric
 from rankgate.metrics.matching import By, Matching, document_of
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.requirements import require_fields, require_gold_queries
-from rankgate.metrics.scored_run import ScoredRun, Watch, as_baseline, scored, unwatched
+from rankgate.metrics.scored_run import ScoredRun, Watch, scored_as_baseline, unwatched
 from rankgate.metrics.scoring import ids_of
 from rankgate.model.report import NAMED
 from rankgate.model.scores import Scores, Unfit
@@ -77,11 +77,11 @@ def scored_baseline(
     if accepted is None:
         return plan, None
     plan = replace(plan, depth=accepted.depth)
-    baseline = as_baseline(gold, scored(gold.by_id, accepted, plan, source, watch=watch))
+    baseline = scored_as_baseline(gold.by_id, accepted, plan, source, watch=watch)
     baseline = replace(baseline, scores=with_foreign(gold, plan, baseline.scores, baseline.lists))
     again = source.open(plan.needs) if baseline.scores.foreign and older_gold else None
     if again is not None and older_gold is not None:
-        baseline = as_baseline(older_gold, scored(older_gold, again, plan, source))
+        baseline = scored_as_baseline(older_gold, again, plan, source)
         baseline = replace(baseline, scores=replace(baseline.scores, rank_summaries={}, matched={}))
     return replace(plan, baseline_ids=ids_of(baseline.scores, plan)), baseline
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rankgate.model.headline import short_headline
+from rankgate.model.loss_words import code_text
 from rankgate.model.report import Report
 from rankgate.model.values import ReasonKind, Verdict
 
@@ -49,6 +50,8 @@ def refusal(report: Report) -> str | None:
         return f"the run fails its gates: {short_headline(report)}"
     if report.verdict is Verdict.NOT_JUDGED:
         return f"the run could not be judged: {'; '.join(map(str, report.problems)) or report.summary}"
+    if report.other_code is not None:
+        return f"the run is not of this code: {code_text(report.other_code, str)}"
     if any(
         gate.decision.waived for gate in report.gates
     ):  # a waiver lets a change be merged; what is normal is said here

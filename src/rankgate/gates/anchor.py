@@ -18,7 +18,7 @@ from rankgate.diagnosis.stale_gold import stale_text
 from rankgate.errors import RankgateError
 from rankgate.gates.given_up import ScoredAnchor, adds_up
 from rankgate.metrics.plan import Plan
-from rankgate.metrics.scored_run import ScoredRun, as_baseline, scored
+from rankgate.metrics.scored_run import ScoredRun, scored_as_baseline
 from rankgate.model.lineage import AnchorMark
 from rankgate.model.values import Gold
 
@@ -92,7 +92,7 @@ class _Asked(msgspec.Struct, frozen=True):
         """Its run with today's gold and metrics; None where too few of its own questions are asked."""
         source = KeptRun(self.memory, record)
         opened = replace(source.open(self.plan.needs), gold=self.memory.gold_of(record))
-        run = as_baseline(self.gold, scored(self.gold.by_id, opened, self.plan, source))
+        run = scored_as_baseline(self.gold.by_id, opened, self.plan, source)
         own = record.gold.queries if record.gold else record.queries
         return run if run.covered >= STILL * own else None
 

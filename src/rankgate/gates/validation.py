@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
 from rankgate.criteria import Criteria, load_criteria
 from rankgate.criteria.inputs import Inputs, missing_inputs, not_recorded
+from rankgate.criteria.run_code import code_of
 from rankgate.criteria.runs import AcceptedRun, RunFile, Sources, deepest_cutoff
 from rankgate.criteria.traffic import traffic_files
 from rankgate.criteria.waivers import Waivers, entry, waivers_of
@@ -22,9 +24,13 @@ from rankgate.gates.traffic import repeated
 from rankgate.metrics.changed_lists import relisted
 from rankgate.metrics.plan import Plan
 from rankgate.metrics.requirements import require_fields, require_gold_queries
+from rankgate.metrics.scored_run import as_baseline
 from rankgate.metrics.scoring import ids_of, score
 from rankgate.model.gate_result import GateResult
+from rankgate.model.loss_words import code_text
+from rankgate.model.question_text import answers_question
 from rankgate.model.reasons import problems_of
+from rankgate.model.scores import Scores
 from rankgate.model.traffic_words import repeated_facts
 from rankgate.model.values import Gold, Ranking, RunField
 from rankgate.model.wording import count_text, tokens_text
@@ -53,6 +59,19 @@ class Findings(msgspec.Struct, frozen=True):
     notes: list[str] = []
 
 
+class _Accepted(NamedTuple):
+    """The accepted run and its lists."""
+
+    run: Run
+    lists: Lists
+
+    def scores(self, gold: Gold, plan: Plan) -> Scores:
+        """What a check compares with."""
+        scores = score(gold, filter(partial(answers_question, gold=gold), self.lists), plan)
+        unasked = scores.missing & {ranking.query_id for ranking in self.lists}  # a line of another text
+        return as_baseline(gold, self.run, msgspec.structs.replace(scores, unasked=unasked))
+
+
 def validate(inputs: Inputs) -> Findings:
     """Read all that is named, going on after a problem, and look at it together."""
     problems: list[Problem] = []
@@ -76,18 +95,21 @@ def validate(inputs: Inputs) -> Findings:
         rankings = _attempt(problems, list[Ranking], opened_run.rankings) if opened_run else None
         scored = opened_run.scored if opened_run else scored
     opened = _attempt(problems, stored.open, plan.needs)
-    accepted = _attempt(problems, list[Ranking], opened.rankings) if opened else None
+    lists = _attempt(problems, list[Ranking], opened.rankings) if opened else None
+    accepted = _Accepted(opened, lists) if opened and lists is not None else None
 
     if criteria and gold:
         _attempt(problems, refuse_misfits, criteria, gold)
-        asked = [ranking.query_id for ranking in accepted or () if ranking.query_id in gold.samples]
-        _attempt(problems, refuse_lacking, criteria, len(gold.samples), len(asked) if opened else None)
+        covered = len(gold.samples) - len(accepted.scores(gold, Plan(metrics=[])).new_queries) if accepted else None
+        _attempt(problems, refuse_lacking, criteria, len(gold.samples), covered)
     noted = [f"{to_record} is not recorded yet: `rankgate check --record` records and judges it"] if to_record else []
     if gold:
         noted += facts.gold_facts(gold)
         noted += facts.run_facts(gold, rankings, name="the run", scored=scored) if rankings is not None else []
-        noted += facts.unseen_facts(gold, [lists for lists in (rankings, accepted) if lists])
+        noted += facts.unseen_facts(gold, [each for each in (rankings, lists) if each])
         noted += facts.gate_facts(criteria, gold, rankings or []) if criteria else []
+    if criteria and opened_run and (code := code_of(opened_run.provenance, {}, inputs, criteria)):
+        noted.append(f"{code_text(code, str)}; `rankgate check --record` records it again")
     if criteria:
         noted += [*facts.rubric_facts(criteria), *_inputs_facts(problems, criteria, gold)]
     results: list[GateResult] = []
@@ -181,19 +203,19 @@ def _judged(
     gold: Gold,
     name: str,
     rankings: list[Ranking],
-    accepted: list[Ranking] | None,
+    accepted: _Accepted | None,
     plan: Plan,
     by: tuple[Run | None, str],
 ) -> list[GateResult]:
     """What `check` would judge, and what it would not."""
-    baseline = None if accepted is None else score(gold, accepted, plan)
+    baseline = accepted.scores(gold, plan) if accepted else None
     if baseline:
         plan = msgspec.structs.replace(plan, baseline_ids=ids_of(baseline, plan))
     candidate = score(gold, rankings, plan)
-    if baseline:
-        tells = relisted(gold, plan, lambda: rankings, lambda: accepted or ())
+    if baseline and accepted:
+        tells = relisted(gold, plan, lambda: rankings, lambda: accepted.lists)
         baseline = msgspec.structs.replace(baseline, relisted=tells)
-        baseline = with_foreign(gold, plan, baseline, lambda: accepted or ())
+        baseline = with_foreign(gold, plan, baseline, lambda: accepted.lists)
     require_gold_queries(candidate, name, gold)
     require_fields(candidate, plan, name)
     if criteria is None:

@@ -215,28 +215,34 @@ def rankings_again(source: RunSource, needs: frozenset[RunField]) -> Iterator[Ra
     yield from islice(run.rankings, count, None) if run else ()
 
 
-def as_baseline(gold: Gold, run: ScoredRun) -> ScoredRun:
-    """A run that another is compared with: its scores know which questions are new to it, and compare with nothing.
+def as_baseline(gold: Gold, run: Run, scores: Scores) -> Scores:
+    """The scores of a run that another is compared with: they know which questions are new to it.
 
     What else it lacks is a list without a result, as of the other run: not every format can write an empty one. What
     was accepted knows the gold set of its day, and a table has a row for every question of its own. A file says nothing
     of the kind: it was recorded for today's questions, unless it has fewer than half of them.
     """
-    scores = run.scores
-    new = scores.unasked.union(_unknown_queries(gold, run))
-    return msgspec.structs.replace(run, scores=msgspec.structs.replace(scores, new_queries=new)) if new else run
+    new = scores.unasked.union(_unknown_queries(gold, run, scores))
+    return msgspec.structs.replace(scores, new_queries=new) if new else scores
 
 
-def _unknown_queries(gold: Gold, run: ScoredRun) -> Collection[str]:
+def _unknown_queries(gold: Gold, run: Run, scores: Scores) -> Collection[str]:
     """The missing questions that the gold set of a run did not have, as far as that is known."""
-    mark, missing = run.run.gold, run.scores.missing
-    if not missing or not run.scores.listed:
+    mark = run.gold
+    missing = scores.missing
+    if not missing or not scores.listed:
         return ()
     if mark is not None and mark.judged is not None:
         return missing - mark.judged.keys()
     if mark is not None:  # the questions of a large gold set are not remembered one by one
         return () if mark.fingerprint == fingerprint_of(gold) else missing
-    return missing if len(missing) > HALF * len(run.scores.query_ids) else ()
+    return missing if len(missing) > HALF * len(scores.query_ids) else ()
+
+
+def scored_as_baseline(gold: Gold, run: Run, plan: Plan, source: RunSource, *, watch: Watch = unwatched) -> ScoredRun:
+    """A run that another is compared with; see `scored` and `as_baseline`."""
+    found = scored(gold, run, plan, source, watch=watch)
+    return msgspec.structs.replace(found, scores=as_baseline(gold, run, found.scores))
 
 
 def listed(gold: Gold, plan: Plan, run: ScoredRun, baseline: ScoredRun | None) -> ScoredRun | None:
@@ -267,7 +273,7 @@ def scored_pair(
     plan = msgspec.structs.replace(plan, depth=depth, keep_matched=bool({RunField.BASELINE} & plan.needs or plan.also))
     both = list[ScoredRun]()
     for source, run in zip(sources, runs, strict=True):
-        both.append(as_baseline(gold, scored(gold, run, plan, source, watch=watch)))
+        both.append(scored_as_baseline(gold, run, plan, source, watch=watch))
         scores = both[-1].scores
         require_gold_queries(scores, run.name, gold)
         if run.depth is None:  # a stored baseline keeps what its gates read, and cannot be asked for more
