@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import shlex
+import shutil
 import statistics
 import subprocess
 import sys
 import tomllib
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from tests.test_pages import BLOCK, DOCS, ROOT
+
+from rankgate.cli import main
 
 BIN = Path(sys.executable).parent
 GUIDE = [
@@ -66,14 +73,17 @@ THERE = {
     },
 }
 NEEDS_A_MODEL = re.compile(r"judge")
+# A command that needs no shell; a retriever is called in a process of its own.
+ALONE = re.compile(r"rankgate (?!record)[^|&;<>$*`(]*")
 STEP = re.compile(r"^```(\w+)(?: title=\"(\S+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Reader:
     """Types what a page shows, in its order, and writes the files that it names."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, demo: Path) -> None:
         self.directory = directory
+        self.demo = demo  # what `rankgate demo demo` leaves
         self.typed = 0
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         self.environment["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
@@ -95,23 +105,50 @@ class Reader:
         if line.startswith("cd "):
             self.directory /= line.split()[1]
             return
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", line],
-            cwd=self.directory,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = line.partition("  #")[0]
+        if command == "rankgate demo demo":
+            shutil.copytree(self.demo, self.directory / "demo")
+            return
+        code, out, err = self.rankgate(command) if ALONE.fullmatch(command) else self.bash(line)
         verdict = re.search(r"# (PASS|WARN|FAIL|NOT JUDGED)\b", line)
-        assert done.returncode == (EXIT[verdict[1]] if verdict else 0), (line, done.stdout, done.stderr)
+        assert code == (EXIT[verdict[1]] if verdict else 0), (line, out, err)
         if verdict:
-            assert done.stdout.startswith(f"{verdict[1]}  "), (line, done.stdout)
+            assert out.startswith(f"{verdict[1]}  "), (line, out)
+
+    def bash(self, line: str) -> tuple[int, str, str]:
+        command = ["bash", "-euo", "pipefail", "-c", line]
+        done = subprocess.run(
+            command, cwd=self.directory, env=self.environment, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def rankgate(self, line: str) -> tuple[int, str, str]:
+        """In this process, which afterwards knows nothing of the directory's modules."""
+        out, err, path = io.StringIO(), io.StringIO(), list(sys.path)
+        with (
+            chdir(self.directory),
+            patch.dict(os.environ, self.environment, clear=True),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            code = main(shlex.split(line)[1:])
+        sys.path[:] = path
+        for name in [name for name in sys.modules if name.partition(".")[0] == "my_app"]:
+            del sys.modules[name]
+        return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    with chdir(folder), redirect_stdout(io.StringIO()):
+        assert main(["demo", "demo"]) == 0
+    return folder / "demo"
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", GUIDE)
-def test_a_page_does_what_it_says_from_an_empty_directory(name: str, tmp_path: Path) -> None:
+def test_a_page_does_what_it_says_from_an_empty_directory(name: str, tmp_path: Path, demo: Path) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     there = {"my_app/search.py": RETRIEVER, **THERE.get(name, {})}
     if name == "waivers":
@@ -119,7 +156,7 @@ def test_a_page_does_what_it_says_from_an_empty_directory(name: str, tmp_path: P
     for file, text in there.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text, encoding="utf-8")
-    reader = Reader(tmp_path)
+    reader = Reader(tmp_path, demo)
     reader.follow(page)
     assert reader.typed > 0
 
