@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
+import io
 import os
 import re
 import shutil
 from collections.abc import Generator
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests import children
+
+from rankgate.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 TERMINAL = ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS")
@@ -132,6 +137,26 @@ def pytest_runtest_makereport(
         report.longrepr = "a token stands in what this test printed or in its traceback (not repeated here)"
         report.sections = []
     return report
+
+
+@pytest.fixture(scope="session")
+def demo_left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where `rankgate demo --answers` was called, once for all workers: `printed.txt` is what it said.
+
+    A test that changes anything there changes a copy.
+    """
+    own = tmp_path_factory.getbasetemp()
+    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "demo-left"
+    place.mkdir(exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        printed = place / "printed.txt"
+        if not printed.exists():
+            out = io.StringIO()
+            with chdir(place), redirect_stdout(out):
+                assert main(["demo", "--answers", "--date", "2026-01-31"]) == 0
+            printed.write_text(out.getvalue(), encoding="utf-8")
+    return place
 
 
 @pytest.fixture(scope="session")

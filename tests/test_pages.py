@@ -215,15 +215,12 @@ def test_the_readme_is_short() -> None:
 
 
 def test_what_explain_shows_of_the_demo_is_what_it_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo_left: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where the page leaves something out it has `…` in a line of its own."""
     page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"^```\n(q-pt-006 .*?)^```$", page, re.MULTILINE | re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    assert main(["demo", "demo", "--answers"]) == 0
-    monkeypatch.chdir(tmp_path / "demo")
-    capsys.readouterr()
+    monkeypatch.chdir(demo_left / "rankgate-demo")
     assert main(["explain", "q-pt-006", "--run", "runs/harmful.jsonl"]) == 0
     printed = capsys.readouterr().out
     for part in re.split(r"^ *…\n", shown, flags=re.MULTILINE):
@@ -231,14 +228,11 @@ def test_what_explain_shows_of_the_demo_is_what_it_prints(
 
 
 def test_what_validate_says_of_the_demo_is_what_it_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo_left: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"^> (.*)$", page, re.MULTILINE)
     [typed] = set(re.findall(r"^rankgate (validate .*)$", page, re.MULTILINE))
-    monkeypatch.chdir(tmp_path)
-    assert main(["demo", "demo"]) == 0
-    monkeypatch.chdir(tmp_path / "demo")
-    capsys.readouterr()
+    monkeypatch.chdir(demo_left / "rankgate-demo")
     assert main(shlex.split(typed)) == 0
     assert shown in capsys.readouterr().out

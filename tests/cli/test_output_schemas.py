@@ -7,8 +7,6 @@ checks the report.json of every scenario.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -40,18 +38,10 @@ CALLS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("once") / "demo"
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert main(["demo", str(folder), "--answers"]) == 0
-    return folder
-
-
 @pytest.fixture
-def demo(once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def demo(demo_left: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The demo's directory, which a test may change."""
-    monkeypatch.chdir(shutil.copytree(once, tmp_path / "demo"))
+    monkeypatch.chdir(shutil.copytree(demo_left / "rankgate-demo", tmp_path / "demo"))
     return tmp_path / "demo"
 
 
