@@ -100,7 +100,10 @@ def validate(inputs: Inputs) -> Findings:
 
     if criteria and gold:
         _attempt(problems, refuse_misfits, criteria, gold)
-        covered = len(gold.samples) - len(accepted.scores(gold, Plan(metrics=[])).new_queries) if accepted else None
+        covered = None
+        if accepted:
+            compared = accepted.scores(gold, msgspec.structs.replace(plan, metrics=[]))
+            covered = len(gold.samples) - len(compared.new_queries)
         _attempt(problems, refuse_lacking, criteria, len(gold.samples), covered)
     noted = [f"{to_record} is not recorded yet: `rankgate check --record` records and judges it"] if to_record else []
     if gold:
