@@ -71,6 +71,10 @@ class _Accepted(NamedTuple):
         unasked = scores.missing & {ranking.query_id for ranking in self.lists}  # a line of another text
         return as_baseline(gold, self.run, msgspec.structs.replace(scores, unasked=unasked))
 
+    def covered(self, gold: Gold, plan: Plan) -> int:
+        """How many questions it compares on."""
+        return len(gold.samples) - len(self.scores(gold, msgspec.structs.replace(plan, metrics=[])).new_queries)
+
 
 def validate(inputs: Inputs) -> Findings:
     """Read all that is named, going on after a problem, and look at it together."""
@@ -100,10 +104,7 @@ def validate(inputs: Inputs) -> Findings:
 
     if criteria and gold:
         _attempt(problems, refuse_misfits, criteria, gold)
-        covered = None
-        if accepted:
-            compared = accepted.scores(gold, msgspec.structs.replace(plan, metrics=[]))
-            covered = len(gold.samples) - len(compared.new_queries)
+        covered = accepted.covered(gold, plan) if accepted else None
         _attempt(problems, refuse_lacking, criteria, len(gold.samples), covered)
     noted = [f"{to_record} is not recorded yet: `rankgate check --record` records and judges it"] if to_record else []
     if gold:
