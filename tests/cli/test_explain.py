@@ -273,12 +273,26 @@ def test_the_misses_of_a_tag(project: Callable[[str], Path], capsys: Capture) ->
     assert (found["questions"], [miss["query_id"] for miss in found["listed"]]) == (2, ["q7"])
 
 
+def test_a_text_that_is_its_own_id_is_shown_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gold.csv").write_text("question,document\nhow do I return it,a\n", encoding="utf-8")
+    for name, ids in (("before", ["a"]), ("now", ["b"])):
+        line = {"query_id": "how do I return it", "topk": ids}
+        Path(f"{name}.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    Path("c.yaml").write_text("gates: [{name: 'recall@5', regression_max: 0.1}]\n", encoding="utf-8")
+    files = ["--criteria", "c.yaml", "--gold", "gold.csv", "--run", "now.jsonl", "--baseline", "before.jsonl"]
+    for words in (["how do I return it"], []):
+        assert explained(capsys, *words, *files).count("how do I return it") == 1
+
+
 HOSTILE = "\x1b[31m::error::owned\u202e##[group]<script>\n" + "x" * 5_000
 
 
 def test_hostile_text_is_shown_and_not_run(tmp_path: Path, capsys: Capture) -> None:
     """Control characters, commands of GitHub's runner and endless words, in ids, question, tag and document."""
-    gold = {"id": HOSTILE, "input": {"question": HOSTILE}, "expected_output": [HOSTILE + "d"]}
+    gold = {"id": HOSTILE, "input": {"question": f"{HOSTILE}?"}, "expected_output": [HOSTILE + "d"]}
     gold["metadata"] = {"tags": [f"lang:{HOSTILE}"]}
     (tmp_path / "gold.jsonl").write_text(json.dumps(gold) + "\n", encoding="utf-8")
     for name, ids in (("before", [HOSTILE + "d", "a"]), ("now", [HOSTILE + "e", "a"])):

@@ -129,7 +129,7 @@ def test_no_key_states_two_components() -> None:
 def test_the_page_on_formats_has_the_table_of_keys() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
     for what, keys in COMPONENTS.items():
-        assert f"| {what} | {', '.join(f'`{key}`' for key in keys)} |" in page
+        assert f"- **{what}**: {', '.join(f'`{key}`' for key in keys)}\n" in page
 
 
 JSON = st.recursive(

@@ -130,8 +130,9 @@ def test_all_that_stands_behind_the_first_screen() -> None:
     assert found.code[-1] == "rankgate check --run run.jsonl\n"
 
 
-def test_a_question_without_words_is_shown_by_its_id() -> None:
-    report = replace(REPORT, misses=[replace(MOVE, question=None)])
+@pytest.mark.parametrize("question", [None, "q-1"], ids=["no text", "the text is the id"])
+def test_a_question_without_words_of_its_own_is_shown_by_its_id(question: str | None) -> None:
+    report = replace(REPORT, misses=[replace(MOVE, question=question)])
     assert "- `q-1`: recall@5 100.0% → 0.0%, gone\n" in render_markdown(report)
 
 
@@ -344,8 +345,8 @@ def test_a_template_sees_the_report_and_our_functions(templates: Templates, sour
 
 def test_the_documentation_lists_exactly_the_filters_and_functions_that_there_are() -> None:
     ours, plain = environment(sandboxed=True), jinja2.Environment()  # noqa: S701 -- nothing is rendered
-    cells = re.findall(r"^\|([^|]+)\|", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
-    documented = {name for written in cells for name in re.findall(r"`(\w+)[^`]*`", written) if "`." not in written}
+    listed = re.findall(r"^- (`[^:]+`):", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    documented = {name for written in listed for name in re.findall(r"`(\w+)[^`]*`", written) if "`." not in written}
     named = (ours.filters.keys() - plain.filters.keys()) | (ours.globals.keys() - plain.globals.keys())
     assert documented - {"view"} == named
     assert len(named) <= 12

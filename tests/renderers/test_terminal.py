@@ -182,8 +182,9 @@ def test_without_losses_no_question_is_shown(report: Report) -> None:
     assert "got worse" not in render_terminal(report)
 
 
-def test_a_question_without_words_is_shown_by_its_id() -> None:
-    assert "\n  q-1  recall@5 " in everything(replace(REPORT, misses=[replace(MOVE, question=None)]))
+@pytest.mark.parametrize("question", [None, "q-1"], ids=["no text", "the text is the id"])
+def test_a_question_without_words_of_its_own_is_shown_by_its_id(question: str | None) -> None:
+    assert "\n  q-1  recall@5 " in everything(replace(REPORT, misses=[replace(MOVE, question=question)]))
 
 
 @pytest.mark.parametrize(

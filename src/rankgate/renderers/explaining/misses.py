@@ -57,7 +57,7 @@ def _shared(found: Misses, width: int) -> list[str]:
 def _miss(place: int, miss: Miss, found: Misses, unit: Unit | None, width: int) -> list[str]:
     label = CAUSE_WORDS[Cause(miss.cause)][0].upper()
     lines = paragraph(f"{place}. {safe(miss.query_id)}  {label}{_values(miss, found, unit)}", width, hanging=3)
-    if miss.question:
+    if miss.question and miss.question != miss.query_id:
         lines += paragraph(safe(miss.question, 300), width, indent=3, hanging=0)
     documents = miss.expected[:MAX_DOCUMENTS]
     suggestions = {each.id: f"; {SHORT[each.suggests]}" for each in miss.lexical.expected} if miss.lexical else {}

@@ -40,7 +40,10 @@ def render_query(found: QueryExplained, width: int) -> str:
     """The explanation, in lines of about `width` columns."""
     question = found.question
     text = safe(question.question, LONGEST_QUESTION) if question.question else "(the gold set has no text for it)"
-    lines = paragraph(f"{safe(question.query_id)}  {text}", width)
+    heading = safe(question.query_id)
+    if question.question != question.query_id:
+        heading += f"  {text}"
+    lines = paragraph(heading, width)
     if question.tags:
         lines += paragraph(f"tags: {', '.join(map(safe, question.tags))}", width)
     clause = cause_clause(question.cause, found.k, compared=found.compared)

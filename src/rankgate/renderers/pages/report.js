@@ -156,7 +156,7 @@
         make(
           "div",
           { class: "what" },
-          data.question[row] && make("p", { class: "question", dir: "auto" }, data.question[row]),
+          data.question[row] !== data.id[row] && data.question[row] && make("p", { class: "question", dir: "auto" }, data.question[row]),
           make("p", { class: "faint" }, ...spaced(link, ...tags, data.tagged[row].length > 10 ? `and ${data.tagged[row].length - 10} more` : "")),
         ),
         documents,

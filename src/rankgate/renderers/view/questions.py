@@ -66,12 +66,17 @@ def questions_of(report: Report, most: int) -> tuple[Lost, ...]:
     return tuple(_lost(move, report) for move in worse[:most])
 
 
+def _text(question: str | None, query_id: str) -> Text | None:
+    """The question's text, unless its id is that text, as in a table without ids."""
+    return None if question in (None, "", query_id) else Text(question)
+
+
 def _lost(move: Movement, report: Report) -> Lost:
     unit, cause = unit_of(move.metric, report), move.fate
     shown, folded = telling(move.documents, move.k, MAX_DOCUMENTS)
     return Lost(
         id=Text(move.query_id, 80),
-        question=Text(move.question) if move.question else None,
+        question=_text(move.question, move.query_id),
         cause=UNSEEN if cause is Cause.FINE else CAUSE_WORDS[cause][0],
         metric=move.metric,
         values=f"{value_text(move.before, unit)} → {value_text(move.after, unit)}",
@@ -99,7 +104,7 @@ def _answer(loss: AnswerLoss, report: Report) -> LostAnswer:
     claims = (f"{pieces.spell(text)}: {clause}" if text else clause for text, clause in fates)
     return LostAnswer(
         id=Text(loss.query_id, 80),
-        question=Text(loss.question) if loss.question else None,
+        question=_text(loss.question, loss.query_id),
         stage=label,
         clause=meaning,
         values=f"{loss.metric} {value_text(loss.before, unit)} → {value_text(loss.after, unit)}",
