@@ -113,7 +113,7 @@ def test_a_private_branch_is_fetched_here_with_the_token_that_the_check_has_not(
     accept("git+branch:baselines")
     git_server.private = True
     gates, baseline = judged(pull, 5)
-    assert [(each.baseline, each.verdict.value) for each in gates] == [(1.0, "fail")]
+    assert [(each.change.baseline, each.verdict.value) for each in gates] == [(1.0, "fail")]
     assert (baseline.path, baseline.lineage.how) == ("git+branch:baselines", "merge_base")
     monkeypatch.delenv("RANKGATE_TOKEN")
     with pytest.raises(RankgateError, match="git\\+branch:baselines: cannot be fetched from origin"):
