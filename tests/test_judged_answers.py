@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from tests.judge.cases import answers_of
 from tests.judge.hash_judge import REFUSAL, judging
 
 from rankgate.cli import main
-from rankgate.criteria import load_criteria
+from rankgate.criteria import Criteria, load_criteria
+from rankgate.criteria.judge_block import JudgeBlock
 from rankgate.judge.client import Endpoint, Spending
 from rankgate.judge.identity import judge_of
 from rankgate.judge.judging import judge_answers
@@ -46,6 +47,9 @@ def right(n: int) -> str:
 def wrong_after(first: int) -> Answers:
     """From this question on the second sentence stands in no passage."""
     return lambda n: f"Article {n} can be returned. It is a gift." if n >= first else right(n)
+
+
+_ASKED: dict[tuple[str | bytes, ...], list[Record]] = {}
 
 
 class Project:
@@ -84,17 +88,23 @@ class Project:
         (self.folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def judge(self, *runs: str) -> None:
-        """Ask the judge about these runs, and write what it said beside the candidate."""
+        """Ask the judge about these runs, the same once, and write what it said beside the candidate."""
         criteria = load_criteria(str(self.folder / "ship-criteria.yaml"))
         assert criteria.judge is not None
+        same = (repr(criteria.judge), repr(criteria.metrics()), *((self.folder / run).read_bytes() for run in runs))
+        if same not in _ASKED:
+            _ASKED[same] = self.ask(criteria, criteria.judge, runs)
+        self.keep(_ASKED[same])
+
+    def ask(self, criteria: Criteria, block: JudgeBlock, runs: Sequence[str]) -> list[Record]:
         gold, store = read_gold(str(self.folder / "gold.jsonl")), Store()
         for run in runs:
             rankings = read_run(str(self.folder / run), needs=NEEDS).rankings
-            answers = answers_of(gold, rankings, criteria.judge.depth)
-            judge = judge_of(criteria.judge, "json_schema")
+            answers = answers_of(gold, rankings, block.depth)
+            judge = judge_of(block, "json_schema")
             wants, spending = wants_of(criteria.metrics()), Spending()
             judge_answers(answers, judge, wants, endpoint=Endpoint(self.address), store=store, spending=spending)
-        self.keep(list(store.records.values()))
+        return list(store.records.values())
 
     def keep(self, records: Sequence[Record]) -> None:
         Path(verdicts_beside(str(self.folder / "run.jsonl"))).write_bytes(written(records))
@@ -106,11 +116,18 @@ class Project:
         return code, {gate["name"]: gate for gate in report["gates"]}, self.capsys.readouterr().out
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
     with judging() as server:
-        yield Project(tmp_path, server.address, capsys)
+        yield server.address
+
+
+@pytest.fixture
+def project(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Project:
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path, address, capsys)
 
 
 def test_answers_that_hold_pass(project: Project) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.judge.hash_judge import REFUSAL
-from tests.test_judged_answers import Project, project, right, wrong_after
+from tests.test_judged_answers import Project, address, project, right, wrong_after
 
 from rankgate.judge.runs import verdicts_beside
 from rankgate.judge.store import read_verdicts
 from rankgate.model.answers import Unjudged, UnjudgedKind
 
-__all__ = ["project"]
+__all__ = ["address", "project"]
 
 
 def without_answers(folder: Path, first: int) -> None:
