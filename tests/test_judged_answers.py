@@ -49,7 +49,7 @@ def wrong_after(first: int) -> Answers:
     return lambda n: f"Article {n} can be returned. It is a gift." if n >= first else right(n)
 
 
-_ASKED: dict[tuple[str | bytes, ...], list[Record]] = {}
+_ASKED: dict[tuple[str, ...], list[Record]] = {}
 
 
 class Project:
@@ -91,7 +91,7 @@ class Project:
         """Ask the judge about these runs, the same once, and write what it said beside the candidate."""
         criteria = load_criteria(str(self.folder / "ship-criteria.yaml"))
         assert criteria.judge is not None
-        same = (repr(criteria.judge), repr(criteria.metrics()), *((self.folder / run).read_bytes() for run in runs))
+        same = (repr(criteria.judge), repr(criteria.metrics()), *((self.folder / run).read_text() for run in runs))
         if same not in _ASKED:
             _ASKED[same] = self.ask(criteria, criteria.judge, runs)
         self.keep(_ASKED[same])
